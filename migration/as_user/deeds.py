@@ -6,7 +6,6 @@ follows from its arguments: the user's own rights are the bound.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 from collections.abc import Mapping
@@ -14,13 +13,17 @@ from types import MappingProxyType
 from typing import Callable
 
 from migration.as_user import folder_tree_listing, landing_folder, place_results_without_overwrite
+from migration.as_user.supervise import has_own_namespace
 
 Deed = Callable[[list[str]], int]
 KEY = "@KEY@"
 """In the arguments of ``rsync`` and ``ssh``: the path of the private key, with which the deed's input begins."""
 BUILD_LOG = "mg-build.log"
+_COMMAND = 3
 _SCHEDULER_PROGRAMS = ("qsub", "qdel", "qhold", "qrls", "sbatch", "scancel")
-_SET_DUMPABLE = 4
+_RUN_BUILD = 'eval "exec 3<&-\n$(cat <&3)"'
+"""What the build's shell runs: the command that file 3 has, which no list of processes shows."""
+_WAIT_FOR = '"$@"; exit $?'
 _OF_SCONTROL = ("hold", "release")
 
 
@@ -39,44 +42,47 @@ def _scontrol(arguments: list[str]) -> int:
 
 def _rsync(arguments: list[str]) -> int:
     """``rsync BYTES ARG...`` over ssh, with a key of that many bytes; what follows it is the list of files, if any."""
-    words = _with_key(arguments, os.getpid())
-    os.execvp("rsync", ["rsync", *words])
+    os.execvp("rsync", ["rsync", *_with_key(arguments)])
 
 
 def _ssh(arguments: list[str]) -> int:
-    """``ssh BYTES ARG...`` with a key of that many bytes; what follows it is the command's input."""
-    words = _with_key(arguments, os.getpid())
-    # A process that was root hides its files even from its own user, until it becomes another program.
-    ctypes.CDLL(None).prctl(_SET_DUMPABLE, 1)
-    child = os.fork()
-    if child == 0:
-        os.execvp("ssh", ["ssh", *words])
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) % 256
+    """``ssh BYTES ARG...`` with a key of that many bytes; what follows it is the command's input. A shell keeps the key
+    open for it.
+    """
+    os.execvp("/bin/sh", ["sh", "-c", _WAIT_FOR, "sh", "ssh", *_with_key(arguments)])
 
 
-def _with_key(arguments: list[str], process: int) -> list[str]:
+def _with_key(arguments: list[str]) -> list[str]:
     """The arguments with the path of the key, which is a file in the memory of this process and never on a disk. ssh
-    closes all files that it inherits, but may open those of ``process``.
+    closes all files that it inherits, but may open those of this process, by its number in what /proc shows here.
     """
     data = os.read(0, int(arguments[0]))
     key = os.memfd_create("key", 0)
     os.fchmod(key, 0o600)
     os.write(key, data)
     os.set_inheritable(key, True)
-    path = f"/proc/{process}/fd/{key}"
+    path = f"/proc/{os.readlink('/proc/self')}/fd/{key}"
     return [word.replace(KEY, path) for word in arguments[1:]]
 
 
 def _build(arguments: list[str]) -> int:
-    """A login shell with the user's own command; its output goes to the log. ``new`` begins the log."""
-    if len(arguments) != 2 or arguments[0] not in ("new", "more"):
-        raise ValueError("build: must be followed by new or more, and the command")
+    """A login shell with the user's own command, which is the deed's input; output goes to the log. ``new`` begins the
+    log.
+    """
+    if arguments not in (["new"], ["more"]):
+        raise ValueError("build: must be followed by new or more")
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | (os.O_TRUNC if arguments[0] == "new" else os.O_APPEND)
-    log = os.open(BUILD_LOG, flags, 0o644)
-    null = os.open(os.devnull, os.O_RDONLY)
-    for old, new in ((null, 0), (log, 1), (log, 2)):
+    log = os.open(BUILD_LOG, flags, 0o600)
+    for old, new in ((log, 1), (log, 2), (0, _COMMAND)):
         os.dup2(old, new)
-    os.execvp("nice", ["nice", "-n", "10", "/bin/bash", "-l", "-c", arguments[1]])
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.execvp("nice", ["nice", "-n", "10", "/bin/bash", "-l", "-c", _RUN_BUILD])
+
+
+def _print_namespace(_: list[str]) -> int:
+    """``namespace``: whether deeds have one of their own, for ``pbsteer migrate check``."""
+    print("own" if has_own_namespace() else "none")  # noqa: T201 - the deed's answer
+    return 0
 
 
 def _rsync_server(arguments: list[str]) -> int:
@@ -117,6 +123,7 @@ DEEDS: Mapping[str, Deed] = MappingProxyType(
         "rsync-shared": _rsync_shared,
         "ssh": _ssh,
         "build": _build,
+        "namespace": _print_namespace,
         "manifest": folder_tree_listing.print_manifest,
         "state": folder_tree_listing.print_state,
         "survey": folder_tree_listing.print_survey,

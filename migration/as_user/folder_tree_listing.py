@@ -18,6 +18,10 @@ from typing import Any, NamedTuple
 PART = ".mg-part"
 STAGE = ".mg-stage-"
 _MOST_REFUSED = 10
+_MOST_SHARED = 10_000
+_LONGEST_LINE = 64 << 10
+"""Longer than any entry: two paths of 4,096 bytes, each of which may be written with six characters."""
+_MOST_INPUT = 256 << 20
 
 
 class Entry(NamedTuple):
@@ -71,12 +75,26 @@ def print_manifest(arguments: list[str]) -> int:
 def print_state(arguments: list[str]) -> int:
     """``state FOLDER``: the entries of the paths on standard input, a JSON text a line, as far as they exist."""
     check_own_folder(arguments[0])
-    for line in sys.stdin:
+    for line in read_lines():
         path = check_inside(json.loads(line))
         entry = read_entry(f"{arguments[0]}/{path}", path)
         if entry is not None:
             sys.stdout.write(json.dumps(entry) + "\n")
     return 0
+
+
+def read_lines() -> Iterator[str]:
+    """The lines of standard input, which another cluster may have written. Raises ValueError for what is no list of
+    paths, by its length.
+    """
+    left = _MOST_INPUT
+    while line := sys.stdin.readline(_LONGEST_LINE):
+        left -= len(line)
+        if not line.endswith("\n") and len(line) == _LONGEST_LINE:
+            raise ValueError(f"a line of standard input: must be shorter than {_LONGEST_LINE:,} characters")
+        if left < 0:
+            raise ValueError(f"standard input: must be at most {_MOST_INPUT >> 20} Mi characters")
+        yield line
 
 
 def check_inside(path: object) -> str:
@@ -143,6 +161,8 @@ def survey(asked: dict[str, list[str]]) -> dict[str, Any]:
         if any(is_excluded(entry.path, pattern) for pattern in asked["exclude"]):
             continue
         size, files = size + entry.size, files + 1
+        if len(refused) >= _MOST_REFUSED:
+            break
         if entry.kind == "o":
             refused.append(f"{entry.path}: neither a file, a folder nor a link")
         elif entry.kind == "l":
@@ -151,6 +171,8 @@ def survey(asked: dict[str, list[str]]) -> dict[str, Any]:
                 continue
             if _is_below(real, roots) and (one := _shared(entry.path, real)):
                 shared.append(one)
+                if len(shared) > _MOST_SHARED:
+                    return {**found, "problem": f"{folder}: has more than {_MOST_SHARED:,} links to shared input"}
             elif entry.target.startswith("/"):
                 refused.append(f"{entry.path}: leads to {entry.target}, outside the job's folder")
     for named in asked["shared"]:

@@ -15,12 +15,15 @@ import stat
 import sys
 from typing import NamedTuple
 
-from migration.as_user.folder_tree_listing import check_inside, read_entry
+from migration.as_user.folder_tree_listing import check_inside, read_entry, read_lines
+from migration.as_user.remove_within_bounds import Left, open_folder_to_empty, remove_folder
 
 NO_FILE = 2
 """The exit status of ``read`` where there is no file."""
 TAKEN = 4
 """The exit status of ``folder`` where the user's own folder is another's."""
+PARTLY = 5
+"""The exit status of ``remove`` where more is left than is removed at once."""
 
 
 class TakenError(ValueError):
@@ -119,7 +122,7 @@ def place_shared(arguments: list[str]) -> int:
 
 def set_links(arguments: list[str]) -> int:
     """``links FOLDER``: make each link on standard input, ``[path, target]`` as JSON a line, lead to its target."""
-    for line in sys.stdin:
+    for line in read_lines():
         path, target = json.loads(line)
         place = f"{arguments[0]}/{check_inside(path)}"
         there = read_entry(place, path)
@@ -136,23 +139,39 @@ def set_links(arguments: list[str]) -> int:
 
 
 def remove(arguments: list[str]) -> int:
-    """``remove LANDING PATH``: remove a folder or a file, and the folders above it that become empty."""
+    """``remove LANDING PATH``: remove a folder or a file, and the folders above it that become empty. Exit status
+    PARTLY where it goes on with the next call.
+    """
     landing, path = arguments
-    top = _own_folder(landing, path)
-    full = f"{landing}/{check_inside(path)}"
-    entry = read_entry(full, path)
-    if entry is not None and entry.kind == "d":
-        shutil.rmtree(full)
-    elif entry is not None:
-        os.unlink(full)
-    above = os.path.dirname(full)
-    while above != top and above.startswith(f"{top}/"):
-        try:
-            os.rmdir(above)
-        except OSError:
-            break
-        above = os.path.dirname(above)
+    _own_folder(landing, path)
+    parts = check_inside(path).split("/")
+    with contextlib.ExitStack() as opened:
+        folders = [os.open(landing, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
+        opened.callback(os.close, folders[0])
+        for part in parts[:-1]:
+            try:
+                folders.append(open_folder_to_empty(part, folders[-1]))
+            except FileNotFoundError:
+                return 0
+            opened.callback(os.close, folders[-1])
+        left = _remove(parts[-1], folders[-1])
+        if left is not None:
+            sys.stderr.write(f"{landing}/{path}: {left.text}\n")
+            return 1 if left.stuck else PARTLY
+        with contextlib.suppress(OSError):
+            for number in range(len(parts) - 2, 0, -1):
+                os.rmdir(parts[number], dir_fd=folders[number])
     return 0
+
+
+def _remove(name: str, above: int) -> Left | None:
+    try:
+        os.unlink(name, dir_fd=above)
+    except FileNotFoundError:
+        return None
+    except IsADirectoryError:
+        return remove_folder(name, above)
+    return None
 
 
 def _own_folder(landing: str, path: str) -> str:

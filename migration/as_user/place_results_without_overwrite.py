@@ -14,9 +14,18 @@ import stat
 import sys
 from typing import NamedTuple
 
-from migration.as_user.folder_tree_listing import PART, STAGE, Entry, check_inside, check_own_folder, read_entry
+from migration.as_user.folder_tree_listing import (
+    PART,
+    STAGE,
+    Entry,
+    check_inside,
+    check_own_folder,
+    read_entry,
+    read_lines,
+)
 
 _SECOND = 10**9
+_NO_SETUID = 0o777
 _MUNGED = "/rsyncd-munged/"
 
 
@@ -32,7 +41,7 @@ def print_settled(arguments: list[str]) -> int:
     folder, gid = arguments
     check_own_folder(folder)
     uploaded = {}
-    for line in sys.stdin:
+    for line in read_lines():
         entry = Entry(*json.loads(line))
         uploaded[check_inside(entry.path)] = entry
     kept = settle(folder, gid, uploaded)
@@ -68,6 +77,7 @@ def _settle(stage: str, folder: str, below: str, gid: str, uploaded: dict[str, E
             if there is not None and there.kind == "d":
                 kept.append(_put_beside(f"{stage}/{path}", folder, path, gid, fresh))
             else:
+                _close_as(place, f"{stage}/{path}", fresh)
                 _move(f"{stage}/{path}", place, fresh)
         else:
             kept.append(_put_beside(f"{stage}/{path}", folder, path, gid, fresh))
@@ -106,6 +116,16 @@ def _read_fresh(stage: str, path: str) -> Entry | None:
     return fresh
 
 
+def _close_as(place: str, fresh_path: str, fresh: Entry) -> None:
+    """Let a file that takes another's place be no more open to others than that one is."""
+    try:
+        there = os.lstat(place).st_mode
+    except FileNotFoundError:
+        return
+    if fresh.kind == "f" and stat.S_ISREG(there):
+        os.chmod(fresh_path, os.lstat(fresh_path).st_mode & (there | stat.S_IRWXU) & _NO_SETUID)
+
+
 def _move(fresh_path: str, place: str, fresh: Entry) -> None:
     if fresh.kind == "l":
         made = f"{fresh_path}.mg-link"
@@ -115,12 +135,15 @@ def _move(fresh_path: str, place: str, fresh: Entry) -> None:
         os.replace(made, place)
         os.unlink(fresh_path)
     elif fresh.kind == "d":
-        os.mkdir(place)
+        os.mkdir(place, 0o700)
         _move_all(fresh_path, place)
-        shutil.copystat(fresh_path, place)
+        info = os.lstat(fresh_path)
+        # A folder may have its group's bit from the one in which it was made here.
+        os.chmod(place, info.st_mode & _NO_SETUID | os.lstat(place).st_mode & stat.S_ISGID)
+        os.utime(place, ns=(info.st_atime_ns, info.st_mtime_ns))
     else:
         # No result of another cluster runs as this user, whoever starts it.
-        os.chmod(fresh_path, stat.S_IMODE(os.lstat(fresh_path).st_mode) & 0o777)
+        os.chmod(fresh_path, os.lstat(fresh_path).st_mode & _NO_SETUID)
         os.replace(fresh_path, place)
 
 

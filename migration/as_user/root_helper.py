@@ -15,19 +15,21 @@ import re
 import resource
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from migration.as_user import deeds
-from migration.as_user.refuse_members_of_privileged_groups import find_refused_group
-from migration.as_user.supervise import end_with_parent, supervise
+from migration.as_user.refused_accounts import find_refusal, read_first_uid
+from migration.as_user.supervise import end_with_parent, hide_from_users, supervise
 from migration.config.cluster_file import ClusterFile, ClusterFileError, Here, Limits, read_cluster_file
 from migration.config.mg_home_folder import HOME
 from migration.programs.path import find_path
 
-_LOGIN_DEFS = Path("/etc/login.defs")
-_FIRST_UID = 1000
 _MOST_BYTES = 256 << 20
-_NO_TTY_MASK = 0o022
+_PRIVATE_MASK = 0o077
+_OOM_SCORE = Path("/proc/self/oom_score_adj")
+_FIRST_TO_GO = 800
+"""Of 1,000: where memory runs out, the kernel ends a deed before the host's services."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]{0,31}\$?")
 
 
@@ -58,6 +60,7 @@ def _main(words: Sequence[str]) -> int:
     env = _clean_environment(account)
 
     def do_as_user() -> int:
+        _bound_deed()
         if deed == "build":
             _limit_build(file.limits if file else Limits())
         _become(account)
@@ -102,32 +105,34 @@ def _as_owner(folder: Path) -> Iterator[None]:
 
 def find_lowest_uid(file: ClusterFile | None) -> int:
     """The smallest user id that this helper becomes: the system's first ordinary one, or a larger one of the site."""
-    lowest = _FIRST_UID
-    with contextlib.suppress(OSError):
-        match = re.search(r"^UID_MIN\s+(\d+)", _LOGIN_DEFS.read_text("utf-8", "replace"), re.MULTILINE)
-        lowest = max(1, int(match[1])) if match else lowest
-    return max(lowest, file.here.min_uid) if file else lowest
+    return max(read_first_uid(), file.here.min_uid) if file else read_first_uid()
 
 
 def find_account(user: str, file: ClusterFile | None) -> pwd.struct_passwd:
-    """The account. Raises :class:`RefusedError` for one that is unknown, of the system, or in a refused group."""
-    lowest_uid = find_lowest_uid(file)
+    """The account. Raises :class:`RefusedError` for one that is unknown, of the system or a service, or may do more."""
     if not _NAME.fullmatch(user):
         raise RefusedError(f"user {user!r:.40}: must be the name of an account")
     try:
         account = pwd.getpwnam(user)
     except KeyError:
         raise RefusedError(f"user {user!r}: no such account") from None
-    if account.pw_uid < max(1, lowest_uid) or account.pw_gid == 0:
-        raise RefusedError(
-            f"user {user!r} has user id {account.pw_uid}: must be at least {lowest_uid}, and no root group"
-        )
-    # The file adds groups and takes none away: the account that writes it must not become root by it.
-    more = file.here.refused_groups if file else ()
-    group = find_refused_group(account, (*Here().refused_groups, *more))
-    if group:
-        raise RefusedError(f"user {user!r} is in group {group}: no job runs as its members (cluster.toml, [here])")
+    here, always = file.here if file else Here(), Here()
+    # The file adds to these and takes none away: the account that writes it must not become root by it.
+    here = replace(
+        here, refused_groups=(*always.refused_groups, *here.refused_groups),
+        refused_accounts=(*always.refused_accounts, *here.refused_accounts),
+    )  # fmt: skip
+    refusal = find_refusal(account, here, find_lowest_uid(file))
+    if refusal:
+        raise RefusedError(refusal)
     return account
+
+
+def _bound_deed() -> None:
+    """What holds for every deed: no core dump of what it has read, and little regard where memory runs out."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError, ValueError):
+        _OOM_SCORE.write_text(f"{max(_FIRST_TO_GO, int(_OOM_SCORE.read_text('ascii')))}\n", "ascii")
 
 
 def _limit_build(limits: Limits) -> None:
@@ -137,6 +142,8 @@ def _limit_build(limits: Limits) -> None:
         (resource.RLIMIT_NOFILE, limits.build_files),
         (resource.RLIMIT_NPROC, limits.build_processes),
         (resource.RLIMIT_FSIZE, limits.build_file_mib << 20),
+        # Memory that is written to, not address space: some compilers and runtimes set very much of that aside.
+        (resource.RLIMIT_DATA, limits.build_memory_mib << 20),
     )
     for what, most in bounds:
         hard = resource.getrlimit(what)[1]
@@ -158,7 +165,8 @@ def _become(account: pwd.struct_passwd) -> None:
         os.setuid(account.pw_uid)
     if os.getresuid() != (account.pw_uid,) * 3:
         raise PermissionError(f"cannot become {account.pw_name!r}")
-    os.umask(_NO_TTY_MASK)
+    hide_from_users()
+    os.umask(_PRIVATE_MASK)
 
 
 def _clean_environment(account: pwd.struct_passwd) -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""Runs a deed in a process of its own, and ends all that it has started when it is over.
+"""Runs a deed in a PID namespace of its own, whose end is the end of all that the deed has started.
 
-This process stays root where the deed's process becomes the user: so the user cannot stop or kill it, and what leaves
-the deed's session becomes a child of this process (a subreaper) when its parent ends, and is killed as such.
+The namespace's first process is root's, as this one is: the user cannot stop or kill it, and when it ends, however it
+ends, the kernel kills all others at once. Where the kernel refuses a namespace, what leaves the deed's session becomes
+a child of this process (a subreaper) when its parent ends, and is killed as such.
 """
 
 from __future__ import annotations
@@ -19,8 +20,13 @@ LATE = 254
 """The exit status of a deed that was ended before its time."""
 _TERM_FOR_S = 10.0
 _KILL_FOR_S = 5.0
-_SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
+_SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
 _NO_CHILD_LEFT = ChildProcessError
+_NEW_MOUNTS, _NEW_PIDS = 0x0002_0000, 0x2000_0000
+_NO_SETUID, _NO_DEVICES, _NO_PROGRAMS, _WITH_ALL_BELOW, _SLAVE = 2, 4, 8, 1 << 14, 1 << 19
+_STANDARD = 3
+"""Descriptors below this are standard input, output and error."""
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def supervise(deed: Callable[[], int], given: int | None, limit_s: float) -> int:
@@ -35,6 +41,7 @@ def supervise(deed: Callable[[], int], given: int | None, limit_s: float) -> int
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     sys.stdout.flush()
+    is_first = _LIBC.unshare(_NEW_PIDS) == 0
     child = os.fork()
     if child == 0:
         status = 1
@@ -44,7 +51,8 @@ def supervise(deed: Callable[[], int], given: int | None, limit_s: float) -> int
             os.setsid()
             if given is not None:
                 os.dup2(given, 0)
-            status = deed()
+            _close_all_but_standard()
+            status = _run_below(deed) if is_first else deed()
             sys.stdout.flush()
         finally:
             os._exit(status)
@@ -58,6 +66,47 @@ def supervise(deed: Callable[[], int], given: int | None, limit_s: float) -> int
 def end_with_parent() -> None:
     """Have this process killed when the one that supervises it is gone; called after it has become the user."""
     _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def has_own_namespace() -> bool:
+    """Whether this, a deed's process, is in a PID namespace of its own."""
+    return os.getppid() == 1
+
+
+def hide_from_users() -> None:
+    """Let no user trace this process, or open its memory and files by way of /proc, until it becomes a program."""
+    _prctl(_SET_DUMPABLE, 0)
+
+
+def _run_below(deed: Callable[[], int]) -> int:
+    """As the first process of the namespace: the deed's exit status, 128 and the number for a signal."""
+    end_with_parent()
+    _mount_proc()
+    child = os.fork()
+    if child == 0:
+        return deed()
+    while True:
+        pid, ended = os.wait()
+        if pid == child:
+            status = os.waitstatus_to_exitcode(ended)
+            return status if status >= 0 else 128 - status
+
+
+def _mount_proc() -> None:
+    """Have /proc show the namespace's own processes, as ``pkill`` and others expect. It is mounted for these processes
+    alone, and not at all where they cannot be kept apart from the host's mounts.
+    """
+    if _LIBC.unshare(_NEW_MOUNTS) or _LIBC.mount(b"none", b"/", None, _WITH_ALL_BELOW | _SLAVE, None):
+        return
+    _LIBC.mount(b"proc", b"/proc", b"proc", _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS, None)
+
+
+def _close_all_but_standard() -> None:
+    """Close what this process has inherited, so that no file of root's reaches a user's program."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) >= _STANDARD:
+            with contextlib.suppress(OSError):
+                os.close(int(name))
 
 
 def _wait(child: int, woken: int, until_s: float | None, *, has_lifeline: bool) -> int:
@@ -128,5 +177,5 @@ def _find_children() -> list[int]:
 
 
 def _prctl(option: int, value: int) -> None:
-    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0):
+    if _LIBC.prctl(option, value, 0, 0, 0):
         raise OSError(ctypes.get_errno(), f"prctl {option}")

@@ -1,10 +1,15 @@
-"""``mgserve CLUSTER``: the forced command of another cluster's key. One verb, one JSON line each way."""
+"""``mgserve CLUSTER``: the forced command of another cluster's key. One verb, one JSON line each way.
+
+So many are answered at once for a cluster, and its line has to be there within a time; more are told to ask again.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
+from urllib.parse import quote
 
 from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
@@ -21,7 +26,13 @@ from migration.protocol.messages import (
     to_line_bytes,
 )
 from migration.spool.spool import SpoolError
+from migration.target_job.job_process_lock_and_transfer_slots import take_slot
 from migration.target_job.service_context import open_site
+
+_MOST_AT_ONCE = 8
+"""Of one cluster, whose passes ask one thing after the other."""
+_READ_WITHIN_S = 30
+"""The process ends then, before it has done anything."""
 
 
 def main() -> None:
@@ -35,7 +46,13 @@ def _answer(cluster: str) -> Reply:
     try:
         verb = read_verb(os.environ.get("SSH_ORIGINAL_COMMAND", ""))
         site = open_site()
-        reply = serve(site, cluster, verb, sys.stdin.buffer.read(MOST_BYTES + 1))
+        with take_slot(site.home, f"serving.{quote(cluster, safe='')}", _MOST_AT_ONCE) as taken:
+            if not taken:
+                return Failed(f"busy with {_MOST_AT_ONCE} questions of cluster {cluster}: ask again later")
+            signal.alarm(_READ_WITHIN_S)
+            body = sys.stdin.buffer.read(MOST_BYTES + 1)
+            signal.alarm(0)
+            reply = serve(site, cluster, verb, body)
     except (MessageError, SpoolError, ClusterFileError, OSError) as error:
         return Failed("".join(letter if letter.isprintable() else "?" for letter in str(error))[:300])
     if verb == STOP and isinstance(reply, State) and not reply.record.final:

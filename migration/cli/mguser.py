@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 
 from migration.as_user import root_helper
+from migration.as_user.supervise import hide_from_users
 
 
 def main() -> None:
     """Run by sudo; the arguments are those of :mod:`migration.as_user.root_helper`."""
+    hide_from_users()
     sys.exit(root_helper.main(sys.argv[1:]))

@@ -46,8 +46,8 @@ class ClusterFileError(ValueError):
 class Limits:
     """The bounds of a pass, of transfers, of waiting and of builds; seconds, KiB a second, days.
 
-    ``build_cpu_s``, ``build_files`` and ``build_file_mib`` hold for each process of a build, ``build_processes`` for
-    all of its user; 0 sets no bound.
+    ``build_cpu_s``, ``build_files``, ``build_file_mib`` and ``build_memory_mib`` hold for each process of a build,
+    ``build_processes`` for all of its user; 0 sets no bound.
     """
 
     max_per_pass: int = 20
@@ -70,6 +70,10 @@ class Limits:
     build_files: int = 4_096
     build_processes: int = 2_000
     build_file_mib: int = 10_240
+    build_memory_mib: int = 8_192
+    max_connections: int = 64
+    max_connections_per_cluster: int = 32
+    max_connections_per_user: int = 16
 
     @property
     def waiting(self) -> WaitSettings:
@@ -107,6 +111,9 @@ class Here:
     or as a local job. ``queue`` is the queue or partition of this cluster's own users; empty, it is that of guests. No
     job runs as a member of ``refused_groups``.
 
+    No job runs as one of ``refused_accounts`` either, nor, with ``refuse_without_login``, as an account whose shell is
+    ``nologin`` or ``false``.
+
     ``pause_sending_to`` and ``pause_taking_from`` are clusters with which no job is handed over in that direction for
     the moment; ``any`` is all of them. Jobs under way go on.
     """
@@ -123,6 +130,11 @@ class Here:
     refused_groups: tuple[str, ...] = (
         "root", "sudo", "wheel", "adm", "admin", "docker", "lxd", "incus", "libvirt", "disk", "shadow", "kmem", "staff",
     )  # fmt: skip
+    refused_accounts: tuple[str, ...] = (
+        "nobody", "nfsnobody", "daemon", "mg", "pbsdata", "pbsadmin", "munge", "slurm", "lsfadmin", "postgres", "mysql",
+        "mariadb", "mongodb", "redis", "ldap", "sssd", "sshd", "ceph", "www-data", "apache", "nginx", "backup",
+    )  # fmt: skip
+    refuse_without_login: bool = True
 
     def sends_to(self, cluster: str) -> bool:
         """Whether jobs may be handed to the cluster now."""
@@ -237,6 +249,8 @@ class _Reader:
             self._one_of(data, part, "build_on", BUILD_ON, "here"),
             self._users(self._table(data, "users", part)),
             self._list(data, part, "refused_groups", _USER, "names of groups", Here.refused_groups),
+            self._list(data, part, "refused_accounts", _USER, "names of accounts", Here.refused_accounts),
+            self._flag(data, part, "refuse_without_login", default=True),
         )
 
     def _users(self, data: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
@@ -286,7 +300,8 @@ class _Reader:
         bounds = {
             "ssh_timeout_s": (1, 600), "max_uploads": (1, 1000), "max_downloads": (1, 1000),
             "max_transfers_per_user": (1, 1000), "max_requests_per_user": (1, 1_000_000),
-            "max_ended_per_user": (1, 1_000_000),
+            "max_ended_per_user": (1, 1_000_000), "max_connections": (1, 1000),
+            "max_connections_per_cluster": (1, 1000), "max_connections_per_user": (1, 1000),
         }  # fmt: skip
         values = {}
         for one in fields(Limits):

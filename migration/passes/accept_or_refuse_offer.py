@@ -10,7 +10,8 @@ import os
 import pwd
 from dataclasses import replace
 
-from migration.as_user.refuse_members_of_privileged_groups import find_refused_group
+from migration.as_user.refused_accounts import find_refusal as find_account_rule
+from migration.as_user.refused_accounts import read_first_uid
 from migration.config.cluster_file import Here
 from migration.passes.promised_cores import find_in_flight
 from migration.programs.run import run
@@ -127,12 +128,10 @@ def find_account_refusal(here: Here, cluster: str, user: str) -> Refused | None:
         found = pwd.getpwnam(account) if account else None
     except KeyError:
         found = None
-    if found is None or found.pw_uid < here.min_uid or found.pw_uid == os.getuid():
+    if found is None or found.pw_uid == os.getuid():
         return Refused("no-account", "no account")
-    group = find_refused_group(found, here.refused_groups)
-    if group:
-        return Refused("no-account", f"the account is in group {group}, as whose members no job runs")
-    return None
+    rule = find_account_rule(found, here, max(here.min_uid, read_first_uid()))
+    return Refused("no-account", f"no account: {rule}") if rule else None
 
 
 def _find_script_problem(offer: Record) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from migration.config.cluster_file import Cluster, Here
+from migration.passes.clean_up import find_unremoved
 from migration.passes.landing_folder_check import LANDING_OF, WRITABLE, try_landing
 from migration.passes.source_context import Source
 from migration.protocol.call import NoReply
@@ -21,6 +22,8 @@ from migration.schedulers.by_kind import open_scheduler
 from migration.transfer.connection import RunAs
 from policy.migration.available_to_other_clusters import Answer, Shortfall
 
+_MOST_UNREMOVED = 10
+_NAMESPACE_S = 10
 MOST_SKEW_S = 60
 """Nothing is decided by another cluster's clock; people compare logs, and make compares times of files."""
 
@@ -48,6 +51,27 @@ def _check_here(source: Source, run: RunAs, user: str) -> Iterator[Check]:
     yield _check_queue("queue of own users", source.file.at_home, run)
     found = try_landing(run, this.landing, user)
     yield _check_landing(this, user, found)
+    if found == WRITABLE:
+        yield _check_namespace(this, run, user)
+    yield from _show_unremoved(source)
+
+
+def _check_namespace(this: Cluster, run: RunAs, user: str) -> Check:
+    own = run(["namespace"], user=user, timeout_s=_NAMESPACE_S).text.strip() == "own"
+    good = "a PID namespace of their own: nothing of them is left at their end"
+    bad = "no PID namespace, which this kernel refuses: ended by their group and parent, as far as that goes"
+    return Check(this.name, "processes as users", good=True, text=good if own else bad)
+
+
+def _show_unremoved(source: Source) -> Iterator[Check]:
+    found = list(find_unremoved(source.spool))
+    for record, noted in found[:_MOST_UNREMOVED]:
+        in_s = max(0, noted.next - int(source.clock()))
+        text = f"{record.gid} of {record.account}, tried {noted.tries} times, again in {in_s} s: {noted.text}"
+        yield Check(source.this, "folder not removed", good=False, text=text)
+    if len(found) > _MOST_UNREMOVED:
+        more = f"{len(found)} jobs that are over have folders that could not be removed"
+        yield Check(source.this, "folders not removed", good=False, text=more)
 
 
 def _show_pauses(this: Cluster, here: Here) -> Iterator[Check]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from migration.as_user.refuse_members_of_privileged_groups import find_refused_group
+from migration.as_user.refused_accounts import find_refusal
 from migration.passes.source_context import Source
 from migration.passes.stop_request_state import DISCARD, STOP, merge_stop
 from migration.passes.validate_submission import SubmissionError, read_submission
@@ -135,11 +135,9 @@ def _write_requests(source: Source, change: Change, taken: list[_Asked]) -> list
 
 def _read(source: Source, account: pwd.struct_passwd, dropped: Dropped) -> list[Record]:
     """The requests of a file, all or none. Raises SubmissionError."""
-    if dropped.uid < source.file.here.min_uid:
-        raise SubmissionError(f"user id {dropped.uid} is below {source.file.here.min_uid}: no account for jobs")
-    group = find_refused_group(account, source.file.here.refused_groups)
-    if group:
-        raise SubmissionError(f"{account.pw_name} is in group {group}: no job runs as its members")
+    refusal = find_refusal(account, source.file.here, source.file.here.min_uid)
+    if refusal:
+        raise SubmissionError(refusal)
     if dropped.problem or not dropped.lines:
         raise SubmissionError(dropped.problem or "empty")
     for line in dropped.lines:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 _LOOK_EVERY_S = 0.01
+_PATHS = "locks"
 
 
 class LockHeldError(Exception):
@@ -33,3 +35,20 @@ def file_lock(path: Path, within_s: float) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def path_lock(home: Path, path: str, within_s: float) -> Iterator[None]:
+    """Hold the lock that stands for a path of some user: a file of the service's, so that no user can keep it. Raises
+    :class:`LockHeldError` and OSError.
+    """
+    (home / _PATHS).mkdir(exist_ok=True)
+    name = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(file_lock(home / _PATHS / name, within_s))
+            held = stack.pop_all()
+    except LockHeldError:
+        raise LockHeldError(f"{path}: another process has worked on it for {within_s:g} s") from None
+    with held:
+        yield

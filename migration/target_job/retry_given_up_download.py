@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from migration.spool.queue_file import Queue
 from migration.target_job.job_at_target import Job
+from migration.target_job.job_process_lock_and_transfer_slots import hold_lease
 from migration.target_job.service_context import Site
+from migration.target_job.unremoved_folder import read_unremoved
 from policy.migration.job_record_and_copy_updates import advance
 from policy.migration.transitions import ABORTED
 
@@ -15,6 +17,16 @@ class CannotResumeError(Exception):
 
 def resume(site: Site, gid: str) -> None:
     """Lead the job from Aborted to Downloading. Raises :class:`CannotResumeError`."""
+    folder = site.spool.job_folder(gid)
+    if not folder.exists() or read_unremoved(folder).tries:
+        raise CannotResumeError(f"{gid}: is no aborted job of which results are kept here")
+    with hold_lease(folder) as held:
+        if not held:
+            raise CannotResumeError(f"{gid}: is worked on by another process: try again in a minute")
+        _resume(site, gid)
+
+
+def _resume(site: Site, gid: str) -> None:
     with site.spool.change() as change:
         found = change.find(gid)
         if found is None or found[0] is not Queue.DONE or found[1].state != ABORTED or not found[1].dstdir:

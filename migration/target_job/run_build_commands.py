@@ -47,8 +47,9 @@ def _run_here(job: Job, limit_s: float) -> int | None:
     until_s = job.site.now() + limit_s
     for number, command in enumerate(record.build):
         done = job.site.run(
-            ["build", "new" if number == 0 else "more", command], user=record.account, cwd=record.dstdir,
-            timeout_s=max(1.0, until_s - job.site.now()), stopped=job.is_stopped,
+            ["build", "new" if number == 0 else "more"], user=record.account, cwd=record.dstdir,
+            stdin=command.encode("utf-8", "surrogateescape"), timeout_s=max(1.0, until_s - job.site.now()),
+            stopped=job.is_stopped,
         )  # fmt: skip
         if done.status in (STOPPED, TIMED_OUT):
             return None

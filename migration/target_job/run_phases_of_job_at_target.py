@@ -24,7 +24,10 @@ from migration.target_job.upload_job_folder_to_target import upload
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.transitions import DOWNLOADING, MAKING, SUBMITTED, UPLOADING, WAITING
 
+WAITING_TOO = 2
+"""So many processes are there for each slot of a transfer: one that works, and one that waits."""
 _LOOK_EVERY_S = 2.0
+_AGAIN_S = 60
 _PHASES: Mapping[str, Callable[[Job], None]] = MappingProxyType({MAKING: make, SUBMITTED: submit})
 
 
@@ -94,12 +97,20 @@ def _rests(site: Site, record: Record) -> bool:
 
 
 def _in_slot(job: Job, kind: str, count: int, phase: Callable[[Job], None]) -> None:
+    """The phase, once there is a slot for it. As many processes wait for one as there are, in all and of a user; others
+    end, and a later pass starts them again.
+    """
+    home, account = job.site.home, job.record.account
     share = job.site.file.limits.max_transfers_per_user
-    while True:
-        with take_share(job.site.home, kind, count, job.record.account, share) as taken:
-            if taken:
-                phase(job)
-                return
-        if job.refresh().stop:
+    with take_share(home, f"{kind}-or-wait", WAITING_TOO * count, account, WAITING_TOO * share) as may_wait:
+        if not may_wait:
+            job.set_due(_AGAIN_S)
             return
-        time.sleep(_LOOK_EVERY_S)
+        while True:
+            with take_share(home, kind, count, account, share) as taken:
+                if taken:
+                    phase(job)
+                    return
+            if job.refresh().stop:
+                return
+            time.sleep(_LOOK_EVERY_S)

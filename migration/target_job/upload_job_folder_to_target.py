@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from migration.as_user.landing_folder import TAKEN
 from migration.target_job.job_at_target import Job
 from migration.transfer.connection import JOB, Connection, NoSpaceError, StoppedError, TransferError
-from migration.transfer.shared_input_cache import SharedFile, bring_shared
+from migration.transfer.shared_input_cache import SharedFile, bring_shared, lock_of, locked_path
 from migration.transfer.upload_manifest_and_changed_files import read_manifest
 from policy.migration.returns_and_retries import pause_s
 
@@ -54,12 +54,14 @@ def upload(job: Job) -> None:
         if survey.problem or survey.refused:
             job.advance("abandoned", reason=survey.problem or "; ".join(survey.refused[:_MOST_SHOWN]))
             return
-        make_folder(job)
-        check_space(job, survey)
-        received = connection.fetch(JOB, f"{record.dstdir}/", left_s, record.exclude)
-        job.amend(uploaded_bytes=record.uploaded_bytes + received)
-        _bring_shared(job, connection, survey.shared, left_s)
-        job.write_manifest(job.look_here(left_s))
+        # What an ended job has left in a folder of this name is not removed meanwhile.
+        with locked_path(job.site.home, lock_of(record.dstdir), connection.stopped):
+            make_folder(job)
+            check_space(job, survey)
+            received = connection.fetch(JOB, record.dstdir, left_s, record.exclude)
+            job.amend(uploaded_bytes=record.uploaded_bytes + received)
+            _bring_shared(job, connection, survey.shared, left_s)
+            job.write_manifest(job.look_here(left_s))
     except StoppedError:
         return
     except FolderTakenError as taken:
@@ -103,12 +105,17 @@ def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile],
     record, landing = job.record, job.site.file.this.landing
     below = f"{record.account}/{record.src}"
     placed: dict[SharedFile, str] = {}
+    noted: set[str] = set()
     received = 0
+
+    def note(path: str) -> None:
+        noted.add(path)
+        job.note_shared(sorted(noted))
+
     for file in files:
-        copy = bring_shared(connection, job.site.home, landing, below, file, timeout_s)
+        copy = bring_shared(connection, job.site.home, landing, below, file, timeout_s, note)
         placed[file] = copy.path
         received += copy.received_bytes
-        job.note_shared(sorted({*placed.values()}))
     if received:
         job.amend(shared_bytes=job.record.shared_bytes + received)
     links = [json.dumps([file.link, path]) + "\n" for file, path in placed.items() if file.link]

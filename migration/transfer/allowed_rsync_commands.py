@@ -14,7 +14,7 @@ from urllib.parse import unquote_to_bytes
 
 from migration.as_user.folder_tree_listing import PART, STAGE
 from migration.config.cluster_file import Here
-from migration.transfer.connection import JOB, SHARED, STAGED
+from migration.transfer.connection import JOB, NO_SETUID, SHARED, STAGED
 from policy.migration.job_record_and_copy_updates import Record
 
 _LETTERS = re.compile(r"-(?=.)[vlogDtprRnxiz]*(?:e[0-9]*\.[A-Za-z]*)?")
@@ -71,8 +71,9 @@ def _read_rsync(command: str, record: Record) -> tuple[list[str], bool]:
         raise NotAllowedError(f"rsync: --partial-dir: must be followed by {PART}")
     dry = _is_dry(options)
     if not sends:
-        # What arrives must not lead elsewhere: links are written so that nothing follows them before settle.
-        options = options if dry else ["--munge-links", *options]
+        # What arrives must not lead elsewhere: links are written so that nothing follows them before settle. Nor may it
+        # run as the user whoever starts it, at any moment.
+        options = options if dry else ["--munge-links", f"--chmod={NO_SETUID}", *options]
     path = _find_path(word, record, sends=sends, dry=dry)
     return ["--server", *options, ".", path], word.startswith(SHARED)
 

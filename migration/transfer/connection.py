@@ -17,6 +17,8 @@ from migration.as_user.folder_tree_listing import PART, STAGE
 from migration.programs.run import STOPPED, Finished
 
 JOB, STAGED, SHARED = "job/", "stage/", "shared"
+NO_SETUID = "ug-s,o-t"
+"""For rsync's ``--chmod``, where files arrive."""
 RunAs = Callable[..., Finished]
 """``run_as``, which also takes ``stopped``."""
 
@@ -59,10 +61,13 @@ class Connection(NamedTuple):
         _check(done, f"mg {verb}")
         return done.out
 
-    def fetch(self, word: str, to: str, timeout_s: float, exclude: Sequence[str] = ()) -> int:
-        """Copy from the source; returns the bytes that came. Raises :class:`TransferError`."""
-        options = [f"--exclude={pattern}" for pattern in (f"/{STAGE}*", *exclude)]
-        done = self._rsync([*options, f"{self.ssh}:{word}", to], timeout_s)
+    def fetch(self, word: str, folder: str, timeout_s: float, exclude: Sequence[str] = (), name: str = "") -> int:
+        """Copy from the source into a folder that is there, to ``name`` in it; returns the bytes that came. Raises
+        :class:`TransferError`.
+        """
+        excluded = [f"--exclude={pattern}" for pattern in (f"/{STAGE}*", *exclude)]
+        words = [f"--chmod={NO_SETUID}", *excluded, f"{self.ssh}:{word}", f"./{name}"]
+        done = self._rsync(words, timeout_s, folder=folder)
         _check(done, "rsync", allowed=(0, _VANISHED))
         return _total(done, "received")
 
@@ -79,13 +84,16 @@ class Connection(NamedTuple):
         _check(done, "rsync")
         return [line for line in done.text.splitlines() if line[:2] in ("<f", "cL", "cd", "hf")]
 
-    def _rsync(self, words: Sequence[str], timeout_s: float, paths: Iterable[str] = ()) -> Finished:
+    def _rsync(
+        self, words: Sequence[str], timeout_s: float, paths: Iterable[str] = (), folder: str | None = None
+    ) -> Finished:
+        """In a folder rsync works there, and makes none in the place of one that is removed meanwhile."""
         argv = ["rsync", str(len(self.key)), "-a", f"--partial-dir={PART}", f"--timeout={_IO_TIMEOUT_S}", "--stats"]
         if self.bwlimit_kib:
             argv.append(f"--bwlimit={self.bwlimit_kib}")
         argv += ["-e", " ".join(["ssh", *ssh_options()]), *words]
         data = self.key + b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
-        return self.run(argv, user=self.user, stdin=data, timeout_s=timeout_s, stopped=self.stopped)
+        return self.run(argv, user=self.user, cwd=folder, stdin=data, timeout_s=timeout_s, stopped=self.stopped)
 
 
 def ssh_options() -> list[str]:

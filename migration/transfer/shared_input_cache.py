@@ -7,19 +7,18 @@ the copy. A copy is renamed into place when it is whole, and is read-only.
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import hashlib
 import json
-import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
+from migration.spool.file_lock import LockHeldError, path_lock
 from migration.transfer.connection import Connection, StoppedError, TransferError, shared_word
 
-_LOCKS = "locks"
 _PART = ".mg-part"
+_LOOK_EVERY_S = 0.2
+_VERSION = re.compile(r"(?:\.mg-[0-9]+)+$")
 
 
 class SharedFile(NamedTuple):
@@ -49,47 +48,49 @@ class Placed(NamedTuple):
 
 
 def bring_shared(
-    connection: Connection, home: Path, landing: str, below: str, file: SharedFile, timeout_s: float
+    connection: Connection,
+    home: Path,
+    landing: str,
+    below: str,
+    file: SharedFile,
+    timeout_s: float,
+    note: Callable[[str], None],
 ) -> Placed:
-    """Have this version of the file below ``landing``/``below``. Raises :class:`TransferError`."""
+    """Have this version of the file below ``landing``/``below``. ``note`` is told where it will be, before it can be
+    used. Raises :class:`TransferError`.
+    """
     mirrored = f"{below}{file.path}"
-    with _locked(home, f"{landing}/{mirrored}", connection.stopped):
+    with locked_path(home, lock_of(f"{landing}/{mirrored}"), connection.stopped):
         version = [str(file.size), str(file.mtime_ns)]
         done = connection.run(["shared", landing, mirrored, *version], user=connection.user)
         if done.status:
             raise TransferError(f"{file.path}: {done.problem}")
         path, is_there = json.loads(done.out)
+        note(path)
         if is_there:
             return Placed(path, 0)
-        received = connection.fetch(shared_word(file.path), f"{path}{_PART}", timeout_s)
+        folder, _, name = path.rpartition("/")
+        received = connection.fetch(shared_word(file.path), folder, timeout_s, name=f"{name}{_PART}")
         done = connection.run(["place", f"{path}{_PART}", path, *version], user=connection.user)
         if done.status:
             raise TransferError(f"{file.path}: {done.problem}")
         return Placed(path, received)
 
 
-def unnamed(paths: Sequence[str], others: Sequence[Sequence[str]]) -> list[str]:
-    """The copies that none of the other jobs names."""
-    named = {path for other in others for path in other}
-    return [path for path in paths if path not in named]
+def lock_of(path: str) -> str:
+    """The path whose lock is that of a copy: all versions of a file have one."""
+    return _VERSION.sub("", path)
 
 
 @contextlib.contextmanager
-def _locked(home: Path, path: str, stopped: Callable[[], bool]) -> Iterator[None]:
-    """Hold the lock of one path: a file of the service's, so that no user can keep it. It ends with the process."""
-    folder = home / _LOCKS
-    folder.mkdir(exist_ok=True)
-    name = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+def locked_path(home: Path, path: str, stopped: Callable[[], bool]) -> Iterator[None]:
+    """Hold the lock of one path, however long another job's process has it, unless the job is stopped meanwhile."""
+    with contextlib.ExitStack() as stack:
         while True:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                stack.enter_context(path_lock(home, path, _LOOK_EVERY_S))
                 break
-            except BlockingIOError:
+            except LockHeldError:
                 if stopped():
                     raise StoppedError from None
-                time.sleep(0.2)
         yield
-    finally:
-        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The root helper as root runs it: as a program, for the account ``nobody``."""
+"""The root helper as root runs it: as a program, for the account ``guest``, which the tests alone know."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.migration.as_user.helper_of_this_tree import use_helper
 
 
 @pytest.fixture
@@ -23,3 +25,8 @@ def landing() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder)
+
+
+@pytest.fixture(autouse=True)
+def _helper_of_this_tree(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    use_helper(monkeypatch, tmp_path_factory.mktemp("helper"))

@@ -6,12 +6,16 @@ import io
 import json
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from migration.as_user import deeds, folder_tree_listing, landing_folder, place_results_without_overwrite
 from migration.as_user.folder_tree_listing import Entry
+
+REPO = Path(__file__).parents[3]
 
 
 def survey(folder: Path, capsys: pytest.CaptureFixture[str], **more: list[str]) -> dict[str, object]:
@@ -151,6 +155,88 @@ def test_no_result_is_setuid(tmp_path: Path) -> None:
     (stage / "shell").chmod(0o4755)
     place_results_without_overwrite.settle(str(tmp_path), "a.1", {})
     assert (tmp_path / "shell").stat().st_mode & 0o7777 == 0o755
+
+
+def test_no_result_is_more_open_than_what_it_replaces_and_folders_get_no_rights_of_a_group(tmp_path: Path) -> None:
+    stage = tmp_path / ".mg-stage-a.1"
+    put(stage / "private", "result", 9)
+    put(stage / "program", "result", 9)
+    put(stage / "new", "result", 9)
+    put(stage / "d/r", "result", 9)
+    put(tmp_path / "private", "in", 1)
+    put(tmp_path / "program", "in", 1)
+    for path, mode in {
+        "private": 0o600, "program": 0o644, ".mg-stage-a.1/private": 0o666, ".mg-stage-a.1/program": 0o4755,
+        ".mg-stage-a.1/new": 0o640, ".mg-stage-a.1/d": 0o7750,
+    }.items():  # fmt: skip
+        (tmp_path / path).chmod(mode)
+    uploaded = {name: Entry(name, "f", 2, 1) for name in ("private", "program")}
+    assert place_results_without_overwrite.settle(str(tmp_path), "a.1", uploaded) == []
+    modes = {name: (tmp_path / name).stat().st_mode & 0o7777 for name in ("private", "program", "new", "d")}
+    assert modes == {"private": 0o600, "program": 0o744, "new": 0o640, "d": 0o750}
+
+
+def test_nothing_that_arrives_is_setuid_at_any_moment(tmp_path: Path) -> None:
+    """The other end of rsync is started as a job's key allows it, and is not asked for more."""
+    sent, job = tmp_path / "sent", tmp_path / "job"
+    (sent / "d").mkdir(parents=True)
+    (sent / "shell").write_text("x")
+    (sent / "shell").chmod(0o6755)
+    (sent / "d").chmod(0o2775)
+    job.mkdir()
+    (tmp_path / "ssh").write_text(
+        f"#!{sys.executable}\nimport os, sys\nsys.path.insert(0, {str(REPO)!r})\n"
+        "from migration.as_user import deeds\nfrom migration.config.cluster_file import Here\n"
+        "from migration.transfer.allowed_rsync_commands import read_command\n"
+        "from policy.migration.job_record_and_copy_updates import Record\n"
+        f"deed = read_command(' '.join(sys.argv[2:]), Record(gid='a.1', dir={str(job)!r}), Here())\n"
+        "deeds.DEEDS[deed[0]](deed[1:])\n"
+    )
+    (tmp_path / "ssh").chmod(0o755)
+    argv = ["rsync", "-a", "--partial-dir=.mg-part", "-e", str(tmp_path / "ssh"), f"{sent}/", "x:stage/"]
+    subprocess.run(argv, check=True, timeout=60)
+    stage = job / f"{folder_tree_listing.STAGE}a.1"
+    assert [(stage / name).stat().st_mode & 0o7777 for name in ("shell", "d")] == [0o755, 0o775]
+
+
+@pytest.mark.parametrize("deed", ["state", "settle"])
+def test_a_line_without_end_and_input_without_end_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str
+) -> None:
+    class Endless:
+        """Standard input of a cluster that never stops; a read without a bound would take all memory."""
+
+        def __init__(self, end: str) -> None:
+            self.end = end
+
+        def readline(self, size: int) -> str:
+            return f'"{"x" * (size - 1)}' if not self.end else f'"x"{self.end}'
+
+    if deed == "settle":
+        monkeypatch.setattr(place_results_without_overwrite, "Entry", lambda *_: Entry("x", "f"))
+    words = [str(tmp_path), "a.1"] if deed == "settle" else [str(tmp_path)]
+    monkeypatch.setattr("sys.stdin", Endless(""))
+    with pytest.raises(ValueError, match="must be shorter than 65,536 characters"):
+        deeds.DEEDS[deed](words)
+    monkeypatch.setattr(folder_tree_listing, "_MOST_INPUT", 100)
+    monkeypatch.setattr("sys.stdin", Endless("\n"))
+    with pytest.raises(ValueError, match="standard input: must be at most"):
+        deeds.DEEDS[deed](words)
+
+
+def test_a_survey_of_very_many_links_has_an_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    (tmp_path / "mesh").write_text("x")
+    for number in range(5):
+        (folder / f"l{number}").symlink_to("../mesh")
+    monkeypatch.setattr(folder_tree_listing, "_MOST_SHARED", 4)
+    assert survey(folder, capsys)["problem"] == f"{folder}: has more than 4 links to shared input"
+    for number in range(12):
+        os.mkfifo(folder / f"a{number:02}")
+    assert len(survey(folder, capsys)["refused"]) == 10  # type: ignore[arg-type]
 
 
 def test_a_file_that_no_survey_names_is_not_served(tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def test_ages_and_amounts() -> None:
 
 
 def test_the_home_itself_is_no_jobs_folder(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = SimpleNamespace(pw_dir=str(site.folder.parent), pw_name="root", pw_uid=0, pw_gid=0)
+    entry = SimpleNamespace(pw_dir=str(site.folder.parent), pw_name="root", pw_uid=0, pw_gid=0, pw_shell="/bin/sh")
     monkeypatch.setattr("pwd.getpwuid", lambda _: entry)
     status, text = site.run(mgsub.main, "-n", "4", "-w", "1:00", str(site.folder.parent), "./p")
     assert status == 2

@@ -23,7 +23,7 @@ from policy.migration.transitions import FINAL, REQUESTED
 from tests.migration.passes.simulated import USER, Clock, Target
 from tests.migration.target_job.fake_target import FakeTarget
 
-ACCOUNT = "nobody"
+ACCOUNT = "guest"
 """The account at the target: jobs of the user who runs the tests may be refused there, since that may be root."""
 
 

@@ -12,8 +12,13 @@ import pytest
 from migration.config.cluster_file import Cluster
 from migration.passes.check_setup_with_other_clusters import check_pairs
 from migration.programs.run import Finished
+from migration.spool.queue_file import Queue
+from migration.target_job.unremoved_folder import Unremoved, write_unremoved
+from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.passes.simulated import Centre
 
+ANSWERS: dict[str, Finished] = {}
+"""Of deeds, by name."""
 KEY = "ssh-ed25519 " + "A" * 60
 
 
@@ -30,7 +35,7 @@ def run(
     """A host without a scheduler, on which ``bob`` cannot write into the landing folder."""
     if argv[0] in ("folder", "remove"):
         return Finished(0, b"", b"") if user == "alice" else Finished(1, b"", b"Permission denied")
-    return Finished(1, b"", b"cannot connect to server")
+    return ANSWERS.get(argv[0]) or Finished(1, b"", b"cannot connect to server")
 
 
 @pytest.fixture
@@ -53,6 +58,32 @@ def test_each_cluster_is_tried(centre: Centre) -> None:
     assert found["c", "key"] == (False, "cluster.toml has no key of it: it cannot send jobs here")
     assert found["b", "landing folder"] == (True, "alice can write there")
     assert ("c", "answers") not in found
+
+
+def test_it_says_whether_processes_of_users_are_in_a_namespace(centre: Centre, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "no PID namespace, which this kernel refuses" in check(centre)["a", "processes as users"][1]
+    monkeypatch.setitem(ANSWERS, "namespace", Finished(0, b"own\n", b""))
+    assert check(centre)["a", "processes as users"] == (
+        True, "a PID namespace of their own: nothing of them is left at their end"
+    )  # fmt: skip
+
+
+def test_folders_that_could_not_be_removed_are_named(centre: Centre) -> None:
+    source = centre.source()
+    with source.spool.change() as change:
+        for number in range(1, 13):
+            gid = f"b.{number}"
+            change.put(Queue.DONE, Record(gid=gid, src="b", dst="a", state="End", account="alice", user="alice"))
+            source.spool.job_folder(gid).mkdir(parents=True)
+            noted = Unremoved(2, int(source.clock()) + 60, "/x/j: 3 entries cannot be removed, such as 'k': No")
+            write_unremoved(source.spool.job_folder(gid), noted)
+    lines = [one for one in check_pairs(centre.source(), run, "alice") if "not removed" in one.what]
+    assert len(lines) == 11
+    assert lines[0] == (
+        "a", "folder not removed", False,
+        "b.1 of alice, tried 2 times, again in 60 s: /x/j: 3 entries cannot be removed, such as 'k': No",
+    )  # fmt: skip
+    assert lines[-1].text == "12 jobs that are over have folders that could not be removed"
 
 
 def test_the_other_clusters_landing_folder_is_tried_there(centre: Centre) -> None:

@@ -48,7 +48,7 @@ def test_a_job_goes_out_and_comes_back() -> None:
         centre.submit()
         centre.run_pass()
         assert (centre.record().state, centre.record().dst) == ("Waiting", "b")
-        assert centre.record().dstdir == f"/land/nobody/a{centre.record().dir}"
+        assert centre.record().dstdir == f"/land/guest/a{centre.record().dir}"
         for event in ("upload", "submit", "local", "start", "ended"):
             drive_target(centre, "b", event)
             centre.run_pass()

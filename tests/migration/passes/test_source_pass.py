@@ -418,7 +418,7 @@ def test_a_user_in_a_refused_group_is_told_so(centre: Centre, monkeypatch: pytes
     centre.submit()
     centre.run_pass()
     assert centre.record().state == "Aborted"
-    assert f"{USER} is in group adm: no job runs as its members" in centre.record().reason
+    assert f"user {USER!r} is in group adm: no job runs as its members" in centre.record().reason
 
 
 def test_a_hung_home_ends_no_job_and_refuses_no_request(centre: Centre, monkeypatch: pytest.MonkeyPatch) -> None:

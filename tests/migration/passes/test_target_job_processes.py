@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from migration.as_user.landing_folder import PARTLY
+from migration.passes.clean_up import find_unremoved
 from migration.passes.target_job_processes import run_target_pass
+from migration.programs.run import Finished
 from migration.schedulers.base import JobState
+from migration.spool.file_lock import path_lock
 from migration.spool.queue_file import Queue
 from migration.target_job.job_at_target import Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease
+from migration.target_job.retry_given_up_download import CannotResumeError, resume
+from migration.transfer.shared_input_cache import lock_of
 from tests.migration.target_job.fake_target import FakeTarget
 
 DAY_S = 86_400
@@ -80,6 +88,87 @@ def test_folders_and_shared_files_go_once_no_other_job_names_them(target: FakeTa
     target.now_s += 90 * DAY_S
     removed(target)
     assert target.site.spool.read(Queue.DONE) == []
+
+
+def failing(target: FakeTarget, words: tuple[str, ...], done: Finished) -> None:
+    """Have each removal whose path has one of the words end like this."""
+    real = target.users
+
+    def run(argv: Sequence[str], **more: Any) -> Finished:
+        answer = real(argv, **more)
+        return done if argv[0] == "remove" and any(word in argv[2] for word in words) else answer
+
+    object.__setattr__(target.site, "run", run)
+
+
+def test_folders_that_cannot_be_removed_keep_no_others_and_are_tried_at_growing_intervals(target: FakeTarget) -> None:
+    said = b"/land/alice/a/j: 1 entries cannot be removed, such as 'x\x1b': No\n"
+    failing(target, ("alice",), Finished(1, b"", said))
+    for number in range(1, 41):
+        finish(target, f"a.{number}", [], state="End", dstdir=f"/land/alice/a/j{number}")
+    finish(target, "a.50", [], state="End", user="bob", account="bob", dstdir="/land/bob/a/j")
+    target.now_s += 8 * DAY_S
+    tried = removed(target)
+    assert [one for one in tried if "bob" in one] == ["bob/a/j"]
+    assert len(tried) == 2, "a user costs a pass one try"
+    ((record, noted),) = find_unremoved(target.site.spool)
+    assert (record.gid, noted.tries, noted.next) == ("a.1", 1, int(target.now_s) + 3600)
+    assert noted.text == "/land/alice/a/j: 1 entries cannot be removed, such as 'x?': No"
+    tries = []
+    for _ in range(60 * 60 * 24 * 3 // 600):
+        target.now_s += 600
+        tries += [(one, target.now_s) for one in removed(target)]
+    first = [at for one, at in tries if one == "alice/a/j1"]
+    assert 4 <= len(first) <= 7
+    gaps = [after - before for before, after in zip(first, first[1:])]
+    assert gaps == sorted(gaps)
+    assert gaps[-1] > 3 * gaps[0]
+
+
+def test_what_takes_more_than_one_pass_goes_on_soon(target: FakeTarget) -> None:
+    failing(target, ("alice",), Finished(PARTLY, b"", b"has more than 200,000 entries\n"))
+    finish(target, "a.1", [], state="End", dstdir="/land/alice/a/j1")
+    target.now_s += 8 * DAY_S
+    for _ in range(5):
+        assert removed(target) == ["alice/a/j1"]
+        assert removed(target) == []
+        target.now_s += 301
+    target.users.deeds.clear()
+    object.__setattr__(target.site, "run", target.users)
+    assert removed(target) == ["alice/a/j1"]
+    assert list(find_unremoved(target.site.spool)) == []
+
+
+def test_a_folder_that_another_job_comes_to_use_meanwhile_stays(target: FakeTarget) -> None:
+    finish(target, "a.1", [], state="End", dstdir="/land/alice/a/j1")
+    finish(target, "a.2", ["/land/alice/a/mesh.mg-5"], state="End", dstdir="/land/alice/a/j2")
+    target.now_s += 8 * DAY_S
+    real = target.users
+
+    def run(argv: Sequence[str], **more: Any) -> Finished:
+        if argv[0] == "remove" and argv[2] == "alice/a/j1":
+            target.put(gid="a.3", state="Uploading", dstdir="/land/alice/a/j2")
+            with pytest.raises(CannotResumeError, match="another process"):
+                resume(target.site, "a.1")
+        return real(argv, **more)
+
+    object.__setattr__(target.site, "run", run)
+    with path_lock(target.site.home, lock_of("/land/alice/a/mesh"), 0):
+        assert removed(target) == ["alice/a/j1"]
+    assert list(find_unremoved(target.site.spool)) == []
+    assert removed(target) == ["alice/a/mesh.mg-5"]
+
+
+def test_of_many_transfers_few_have_a_process_in_all_and_of_a_user(target: FakeTarget) -> None:
+    """max_downloads is 4 and max_transfers_per_user 3: as many work as wait."""
+    for number in range(1, 31):
+        account = "alice" if number <= 20 else "bob"
+        target.put(gid=f"a.{number}", state="Downloading", account=account)
+    assert started(target) == ["a.1", "a.2", "a.3", "a.4", "a.5", "a.6", "a.21", "a.22"]
+    with hold_lease(target.site.spool.job_folder("a.1")), hold_lease(target.site.spool.job_folder("a.21")):
+        assert started(target) == ["a.2", "a.3", "a.4", "a.5", "a.6", "a.22"]
+    target.put(gid="a.31", state="Downloading", account="alice", stop="discard")
+    assert "a.31" in started(target)
 
 
 def test_what_an_unfinished_job_uses_stays(target: FakeTarget) -> None:

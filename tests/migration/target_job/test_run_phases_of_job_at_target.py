@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from migration.programs.run import TIMED_OUT, Finished
 from migration.schedulers.base import SubmitRefused
 from migration.target_job.job_at_target import Job
-from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, is_leased, take_slot
+from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, is_leased, take_share, take_slot
 from migration.target_job.local_job_script import write_script
 from migration.target_job.run_phases_of_job_at_target import _is_its_turn, process
 from policy.migration.job_record_and_copy_updates import Record
@@ -129,6 +130,17 @@ def test_the_script_runs_the_program_in_its_folder_and_leaves_its_status(tmp_pat
         done = subprocess.run(["sh", str(tmp_path / "job")], capture_output=True, text=True, timeout=10, check=False)
         assert (done.returncode, done.stdout) == (3, "a b|$x'|1 '2|")
         assert (tmp_path / ".mg.a.1.exit").read_text() == "3\n"
+
+
+def test_downloads_that_wait_are_few_of_a_user_and_the_rest_is_tried_again(target: FakeTarget) -> None:
+    target.put(state="Downloading", stop="stop")
+    with contextlib.ExitStack() as stack:
+        for _ in range(2 * target.site.file.limits.max_transfers_per_user):
+            assert stack.enter_context(take_share(target.site.home, "download-or-wait", 8, "alice", 6))
+        process(target.site, "a.1")
+    assert target.users.deeds == []
+    assert (target.read().state, target.read().tries) == ("Downloading", 0)
+    assert Job(target.site, "a.1").due_in_s == 60
 
 
 def test_uploads_of_one_user_leave_places_for_others(target: FakeTarget) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from migration.programs.run import Finished
-from migration.target_job.job_at_target import key_path
+from migration.spool.file_lock import LockHeldError, path_lock
+from migration.target_job.job_at_target import Job, key_path
 from migration.target_job.retry_given_up_download import CannotResumeError, resume
 from migration.target_job.run_phases_of_job_at_target import process
+from migration.target_job.unremoved_folder import Unremoved, write_unremoved
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.returns_and_retries import DOWNLOAD_FOR_S
 from tests.migration.target_job.fake_target import FakeTarget
@@ -76,6 +79,39 @@ def test_a_shared_file_that_is_there_is_not_copied_and_the_link_leads_to_it(targ
     assert ("shared", "/land", "alice/a/data/m", "5", "7") in target.users.deeds
     assert sum(deed[0] == "rsync" for deed in target.users.deeds) == 1
     assert ("links", record.dstdir) in target.users.deeds
+
+
+def test_an_upload_makes_no_folder_in_the_place_of_one_that_is_removed_meanwhile(target: FakeTarget) -> None:
+    real, folders = target.users, []
+
+    def run(argv: Sequence[str], **more: Any) -> Finished:
+        if argv[0] == "rsync":
+            assert "--chmod=ug-s,o-t" in argv
+            folders.append((more["cwd"], argv[-1]))
+            with pytest.raises(LockHeldError), path_lock(target.site.home, target.read().dstdir, 0):
+                pass
+        if argv[0] == "rsync" and "/data/m" in argv[-2]:
+            noted = target.site.spool.job_folder("a.1") / "shared.1"
+            assert json.loads(noted.read_text()) == ["/land/alice/a/data/m"], "noted before it is there"
+        return real(argv, **more)
+
+    object.__setattr__(target.site, "run", run)
+    file = {"link": "mesh", "path": "/data/m", "size": 5, "mtime_ns": 7}
+    record = upload(target, {**SURVEY, "shared": [file]}, shared=Finished(0, b'["/land/alice/a/data/m", false]', b""))
+    assert record.state == "Submitted"
+    assert folders == [(record.dstdir, "./"), ("/land/alice/a/data", "./m.mg-part")]
+
+
+def test_what_was_removed_is_not_resumed(target: FakeTarget) -> None:
+    target.put(state="Downloading", then="End")
+    job = Job(target.site, "a.1")
+    job.advance("gave-up", reason="x")
+    with pytest.raises(CannotResumeError, match="no aborted job of which results are kept"):
+        resume(target.site, "a.1")
+    job.folder.mkdir(parents=True, exist_ok=True)
+    write_unremoved(job.folder, Unremoved(1, 5, "half of it"))
+    with pytest.raises(CannotResumeError, match="no aborted job of which results are kept"):
+        resume(target.site, "a.1")
 
 
 def download(target: FakeTarget, **fields: Any) -> Record:

@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.migration.ordinary_account import find_account
+
+
+@pytest.fixture(autouse=True)
+def _account_of_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pwd.getpwnam", find_account)
