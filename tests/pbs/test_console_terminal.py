@@ -141,7 +141,7 @@ def test_a_quota_is_changed_after_its_preview_and_taken_back(pbs: PbsCluster, st
         terminal.press("u")
         apply(
             terminal,
-            "done, read back",
+            "done, verified",
             "in the next pass",
             f"for {short(waiting)}",
             f"{short(waiting)} bob 8c would start",
@@ -149,7 +149,7 @@ def test_a_quota_is_changed_after_its_preview_and_taken_back(pbs: PbsCluster, st
         )
         assert "[u:alice=16]" in pbs.qmgr("print queue workq")
         terminal.press("z")
-        terminal.wait_for("undo: ", "done, read back")
+        apply(terminal, "undone: ", "+= [u:alice=24]")
         assert "[u:alice=24]" in pbs.qmgr("print queue workq")
         terminal.press("8")
         terminal.wait_for("audit · 2", "16 → 24", "24 → 16")
@@ -167,11 +167,11 @@ def test_a_job_is_held_and_released_by_undo(pbs: PbsCluster, state: Path) -> Non
         terminal.press("5")
         terminal.wait_for(f"{short(job)} alice workq Q")
         terminal.command(f"hold {short(job)}")
-        apply(terminal, "done, read back", f"qhold -h o {job}")
+        apply(terminal, "done, verified", f"qhold -h o {job}")
         assert pbs.job(job)["Hold_Types"] == "o"
         terminal.wait_for(f"{short(job)} alice workq H")
         terminal.press("z")
-        terminal.wait_for(f"{short(job)} alice workq Q", "undo: ")
+        apply(terminal, f"{short(job)} alice workq Q", f"qrls -h o {job}")
         assert pbs.job(job)["Hold_Types"] == "n"
         terminal.command(f"hold {short(job)}")
         apply(terminal, f"{short(job)} alice workq H", f"qhold -h o {job}")
@@ -188,11 +188,11 @@ def test_a_vnode_is_drained_and_its_jobs_requeued_once_that_is_typed(pbs: PbsClu
     with console(pbs, state) as terminal:
         unlock(terminal)
         terminal.command(f"drain requeue {name}")
-        terminal.wait_for(f"drain vnode {name}", "requeue: 1 job now", f"{short(job)} alice 8c", "a apply")
+        terminal.wait_for(f"drain vnode {name}", "requeue: 1 job now", f"{short(job)} alice", "core-h", "a apply")
         terminal.press("a")
         terminal.wait_for("type 2 and")
         terminal.type("1")
-        terminal.wait_for("asked for is '2'")
+        terminal.wait_for("that is not 2")
         assert pbs.pbsnodes()[name]["state"] == "job-busy"
         terminal.type("2")
         terminal.wait_for("2 of 2 done")
