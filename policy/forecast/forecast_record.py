@@ -1,0 +1,139 @@
+"""A forecast's own record of hits and misses, and the factors by which it corrects the next forecasts.
+
+For each forecast that is noted the wait until the start is held against the wait that the draws had said. The factor of
+a moment (half, or nine of ten) is the ratio of these two that half, or nine tenths, of the noted forecasts stayed
+below. Jobs that still wait count as far as they have waited (Kaplan and Meier, 1958): to leave them out would count
+the short waits alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+KEPT = 1000
+"""How many noted forecasts the factors come from."""
+
+ENOUGH = 50
+"""With fewer noted forecasts nothing is corrected."""
+
+GRACE_S = 60.0
+"""Added to both waits, so that a minute's difference in a forecast of some seconds does not count as a large factor."""
+
+AGAIN_S = 3600.0
+"""A job's forecast is noted again after this time."""
+
+
+class RecordError(ValueError):
+    """Data that is no record; the message says what is wrong."""
+
+
+class Noted(NamedTuple):
+    """One forecast of one job: when it was made, and the waits that half and nine tenths of the draws stayed below."""
+
+    job: str
+    at_s: float
+    half_s: float
+    nine_tenths_s: float
+
+
+class ForecastRecord:
+    """The last noted forecasts, and when their jobs started. Mutable."""
+
+    def __init__(self) -> None:
+        self._noted: deque[Noted] = deque()
+        self._started: dict[str, float] = {}
+        self._last: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._noted)
+
+    def note(self, forecasts: Iterable[Noted]) -> None:
+        """Keep forecasts, unless the job's last one was kept less than an hour before."""
+        for noted in forecasts:
+            last_s = self._last.get(noted.job)
+            if last_s is None or noted.at_s - last_s >= AGAIN_S:
+                self._last[noted.job] = noted.at_s
+                self._noted.append(noted)
+        while len(self._noted) > KEPT:
+            old = self._noted.popleft()
+            if self._last.get(old.job) == old.at_s:
+                del self._last[old.job]
+                self._started.pop(old.job, None)
+
+    def started(self, job_id: str, at_s: float) -> None:
+        """The job has started."""
+        if job_id in self._last:
+            self._started.setdefault(job_id, at_s)
+
+    def deleted(self, job_id: str) -> None:
+        """The job will never start: its forecasts can be neither hits nor misses."""
+        if self._last.pop(job_id, None) is not None:
+            self._started.pop(job_id, None)
+            self._noted = deque(noted for noted in self._noted if noted.job != job_id)
+
+    def factors(self, now_s: float) -> tuple[float, float]:
+        """The factors of the waits, plus the grace, that half and nine tenths of the draws stay below."""
+        if len(self._noted) < ENOUGH:
+            return 1.0, 1.0
+        halves: list[tuple[float, bool]] = []
+        nine_tenths: list[tuple[float, bool]] = []
+        for noted in self._noted:
+            start_s = self._started.get(noted.job)
+            known = start_s is not None and start_s <= now_s
+            wait_s = max(0.0, (start_s if known and start_s is not None else now_s) - noted.at_s) + GRACE_S
+            halves.append((wait_s / (noted.half_s + GRACE_S), known))
+            nine_tenths.append((wait_s / (noted.nine_tenths_s + GRACE_S), known))
+        return _quantile(halves, 0.5), _quantile(nine_tenths, 0.9)
+
+    def hits(self) -> tuple[int, int, int]:
+        """How many noted forecasts have come true or not, and how many of their jobs started before the half's and the
+        nine tenths' moment of the draws."""
+        known = [(noted, self._started[noted.job] - noted.at_s) for noted in self._noted if noted.job in self._started]
+        return (
+            len(known),
+            sum(wait_s <= noted.half_s for noted, wait_s in known),
+            sum(wait_s <= noted.nine_tenths_s for noted, wait_s in known),
+        )
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"version": 1, "noted": [list(noted) for noted in self._noted], "started": dict(self._started)}
+
+    @classmethod
+    def from_data(cls, data: object) -> ForecastRecord:
+        """Read back what :meth:`to_data` gave. Raises :class:`RecordError`."""
+        if not isinstance(data, Mapping) or data.get("version") != 1:
+            raise RecordError("a record of forecasts is an object of version 1")
+        record = cls()
+        try:
+            for job, at_s, half_s, nine_tenths_s in data["noted"]:
+                noted = Noted(str(job), _seconds(at_s), _seconds(half_s), _seconds(nine_tenths_s))
+                record._noted.append(noted)
+                record._last[noted.job] = noted.at_s
+            record._started = {str(job): _seconds(at_s) for job, at_s in data["started"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RecordError(f"not a record of forecasts: {type(error).__name__}: {error}") from error
+        return record
+
+
+def _quantile(ratios: list[tuple[float, bool]], share: float) -> float:
+    """The smallest ratio that the share of all stays at or below; those not known yet are above what is written. The
+    largest known one where too many are not known; 1 without any known."""
+    ratios.sort(key=lambda ratio: (ratio[0], not ratio[1]))
+    left, above, last = len(ratios), 1.0, 1.0
+    for ratio, known in ratios:
+        if known:
+            above *= 1 - 1 / left
+            last = ratio
+            if 1 - above >= share - 1e-9:
+                return ratio
+        left -= 1
+    return last
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= 1e15:
+        raise ValueError(f"{value!r} is no number of seconds")
+    return float(value)

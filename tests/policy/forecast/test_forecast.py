@@ -1,0 +1,125 @@
+"""A forecast's moments, and what it says of itself, on clusters small enough to count by hand."""
+
+from __future__ import annotations
+
+from policy import Finished, Ledger, Settings
+from policy.forecast.forecast import Bounds, Forecast, Forecaster, forecast
+from policy.forecast.forecast_record import ForecastRecord
+from policy.forecast.run_time_history import RunTimeHistory
+from policy.forecast.usual_arrivals import DAY_S, UsualArrivals
+from policy.model.cluster import UNLIMITED_S
+from policy.state.cluster_snapshot import Snapshot
+from tests.policy.clusters import cluster, job, run, vnode
+
+NOTHING = RunTimeHistory()
+
+
+def said(
+    snapshot: Snapshot,
+    history: RunTimeHistory = NOTHING,
+    bounds: Bounds = Bounds(),  # noqa: B008 - a value
+    record: ForecastRecord | None = None,
+    ledger: Ledger = Ledger(),  # noqa: B008 - a value
+) -> Forecast:
+    return forecast(snapshot, ledger, Settings(), history, record=record, bounds=bounds)
+
+
+def one_behind_one() -> Snapshot:
+    return cluster([vnode("v1")], [job("2", select="4")], [run("1", "bob", "v1=4", estimate_s=100)])
+
+
+def past(user: str, *took_s: float) -> list[Finished]:
+    return [Finished("0", user, "", 4, 0, each_s, 100) for each_s in took_s]
+
+
+def test_without_a_past_every_moment_is_that_of_the_asked_times() -> None:
+    found = said(one_behind_one()).jobs["2"]
+    assert (found.half_s, found.nine_tenths_s, found.last_s) == (100, 100, 100)
+
+
+def test_half_and_nine_in_ten_come_from_the_users_past() -> None:
+    # Bob's runs take 20 or 80 s, those of 80 s a third of the times.
+    found = said(one_behind_one(), RunTimeHistory(past("bob", *[80, 20, 20] * 20))).jobs["2"]
+    assert (found.half_s, found.nine_tenths_s, found.last_s) == (20, 80, 100)
+
+
+def test_it_says_where_and_after_whose_end() -> None:
+    found = said(one_behind_one(), RunTimeHistory(past("bob", 20, 30))).jobs["2"]
+    assert found.allocation is not None
+    assert found.allocation.vnodes == ("v1",)
+    assert (found.after, found.after_draws) == ("1", 30)
+
+
+def test_a_promise_bounds_the_nine_in_ten() -> None:
+    assert said(one_behind_one(), ledger=Ledger(promises={"2": 60})).jobs["2"].nine_tenths_s == 60
+
+
+def test_the_record_corrects_the_waits() -> None:
+    record = ForecastRecord()
+    for number in range(100):
+        at_s = -10_000.0 - number
+        record.note(each._replace(job=str(1000 + number), at_s=at_s) for each in said(one_behind_one()).noted())
+        record.started(str(1000 + number), at_s + 240)
+    # The draws say 90 s, and 240 s it was: with the minute of grace twice as long.
+    found = said(one_behind_one(), record=record)
+    assert found.jobs["2"].half_s == 10 + 240
+    assert found.jobs["2"].last_s == 10 + 240
+    assert found.factors == (2, 2)
+
+
+def test_a_held_job_is_named_with_what_it_waits_for() -> None:
+    snapshot = cluster([vnode("v1")], [job("2", blocked="held"), job("3")])
+    found = said(snapshot)
+    assert (dict(found.unknown), set(found.jobs)) == ({"2": "held"}, {"3"})
+
+
+def test_a_job_that_never_fits_has_no_moment() -> None:
+    found = said(cluster([vnode("v1")], [job("2", select="9")])).jobs["2"]
+    assert (found.half_s, found.nine_tenths_s, found.last_s, found.allocation) == (None, None, None, None)
+
+
+def test_a_job_behind_a_run_without_walltime_and_past_has_no_moment() -> None:
+    endless = run("1", "bob", "v1=4", estimate_s=UNLIMITED_S)
+    found = said(cluster([vnode("v1")], [job("2", select="4")], [endless])).jobs["2"]
+    assert (found.half_s, found.last_s) == (None, None)
+
+
+def test_a_moment_beyond_the_horizon_is_none() -> None:
+    found = said(one_behind_one(), RunTimeHistory(past("bob", *[80, 20, 20] * 20)), Bounds(horizon_s=50))
+    assert (found.horizon_s, found.jobs["2"].half_s) == (60, 20)
+    assert (found.jobs["2"].nine_tenths_s, found.jobs["2"].last_s) == (None, None)
+
+
+def test_decisions_used_up_give_the_draws_made_until_then_and_say_so() -> None:
+    whole = said(one_behind_one(), bounds=Bounds(draws=5))
+    part = said(one_behind_one(), bounds=Bounds(draws=5, passes=whole.passes - 1))
+    assert (whole.is_whole, whole.draws) == (True, 5)
+    assert (part.is_whole, part.draws, part.draws_wanted) == (False, 4, 5)
+    assert part.jobs["2"].half_s == 100
+
+
+def test_no_decision_at_all_gives_no_moment() -> None:
+    part = said(one_behind_one(), bounds=Bounds(passes=0))
+    assert (part.draws, part.jobs["2"].half_s, part.jobs["2"].last_s) == (0, None, None)
+
+
+def test_each_step_is_one_draw() -> None:
+    forecaster = Forecaster(one_behind_one(), Ledger(), Settings(), NOTHING, bounds=Bounds(draws=2))
+    steps = [(forecaster.step(), forecaster.result().draws) for _ in range(4)]
+    assert steps == [(True, 0), (True, 1), (True, 2), (False, 2)]
+
+
+def test_nothing_waits_nothing_is_drawn() -> None:
+    found = said(cluster([vnode("v1")], [], [run("1", "bob", "v1=4")]))
+    assert (found.is_whole, found.passes, dict(found.jobs)) == (True, 0, {})
+
+
+def test_usual_arrivals_come_ahead_of_a_job_of_less_priority() -> None:
+    snapshot = Snapshot.build(
+        DAY_S, [vnode("v1")], cluster([]).queues.values(), [job("2", select="4", not_before_s=DAY_S + 50)]
+    )
+    usual = UsualArrivals([job("1", select="4", submit_s=40, estimate_s=300)], since_s=0)
+    found = forecast(snapshot, Ledger(), Settings(), NOTHING, arrivals=usual)
+    assert found.with_arrivals
+    assert found.jobs["2"].half_s == DAY_S + 340
+    assert (found.jobs["2"].last_s, found.jobs["2"].after) == (DAY_S + 340, "")
