@@ -108,7 +108,7 @@ class ForecastRecord:
                 wait_s = at_s - noted.at_s
                 said = (noted.said_half_s, noted.said_nine_tenths_s)
                 half, nine_tenths = (
-                    _moved(aim, is_hit=until_s is None or wait_s <= until_s, which=which)
+                    aim if until_s is None else _moved(aim, is_hit=wait_s <= until_s, which=which)
                     for which, (aim, until_s) in enumerate(zip(self._aims, said))
                 )
                 self._aims = half, nine_tenths
