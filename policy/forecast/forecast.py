@@ -7,7 +7,7 @@ long as they asked for, gives the last moment. See docs/forecast.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from policy.forecast.run_forward import Draw, DrawnStart, Forward
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.usual_arrivals import UsualArrivals
 from policy.model.allocation import Allocation
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Queue
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
@@ -100,7 +100,10 @@ class Forecast(NamedTuple):
 
 
 class Forecaster:
-    """A forecast in the making: each :meth:`step` is one draw, after which :meth:`result` is a little better."""
+    """A forecast in the making: each :meth:`step` is one draw, after which :meth:`result` is a little better.
+
+    With ``wanted`` only these jobs are forecast, and a draw ends once they have started.
+    """
 
     def __init__(
         self,
@@ -112,6 +115,7 @@ class Forecaster:
         record: ForecastRecord | None = None,
         bounds: Bounds = USUAL,
         arrivals: UsualArrivals | None = None,
+        wanted: Collection[str] | None = None,
     ) -> None:
         self._bounds = bounds
         self._arrivals = arrivals
@@ -119,10 +123,12 @@ class Forecaster:
         self._now_s = now_s = snapshot.time_s
         self._horizon_s = self._horizon_wanted_s = now_s + bounds.horizon_s
         cluster = snapshot.cluster()
-        self._jobs: dict[str, Job] = {job.id: job for job in cluster.jobs.values() if not job.blocked}
-        self._unknown = {job.id: job.blocked for job in cluster.jobs.values() if job.blocked}
-        self._run_ids = frozenset(cluster.runs) | frozenset(self._jobs)
-        grain = max(bounds.grain, min(_COARSEST, len(self._jobs) / _JOBS_PER_GRAIN))
+        why_never = {job.id: job.blocked or _queue_keeps(job, cluster.queues) for job in cluster.jobs.values()}
+        waiting = [job for job in cluster.jobs.values() if not why_never[job.id]]
+        self._jobs: dict[str, Job] = {job.id: job for job in waiting if wanted is None or job.id in wanted}
+        self._unknown = {job_id: why for job_id, why in why_never.items() if why}
+        self._run_ids = frozenset(cluster.runs).union(job.id for job in waiting)
+        grain = max(bounds.grain, min(_COARSEST, len(waiting) / _JOBS_PER_GRAIN))
         self._forward = Forward(snapshot, ledger, settings, self._jobs, grain)
         self._promises = ledger.promises
         self._factors = record.factors(now_s) if record is not None else (1.0, 1.0)
@@ -137,7 +143,7 @@ class Forecaster:
         # By what runs and jobs are called, so that the order in which a snapshot has them does not matter.
         self._strata = {
             each: DrawnNumbers(bounds.seed, place).strata(bounds.draws)
-            for place, each in enumerate(sorted({*self._begins, *self._jobs}))
+            for place, each in enumerate(sorted(self._run_ids))
         }
         self._full: Draw | None = None
         self._draws: list[Draw] = []
@@ -258,6 +264,14 @@ def forecast(
     while forecaster.step():
         pass
     return forecaster.result()
+
+
+def _queue_keeps(job: Job, queues: Mapping[str, Queue]) -> str:
+    """Why the job's queue, as it is now, will never start it; "" if it will."""
+    queue = queues.get(job.queue)
+    if queue is None or not queue.managed:
+        return f"queue {job.queue}, which pbsteer does not manage"
+    return "" if queue.started else f"queue {job.queue}, which is stopped"
 
 
 def _at(times: Sequence[float], number: float) -> float:
