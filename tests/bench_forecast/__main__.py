@@ -24,7 +24,7 @@ from sim.traces.read_trace import read_trace
 from sim.workload.workload import Cluster
 
 CORES = 32
-SIZES = ((1_000, 1_000),)
+SIZES = ((1_000, 1_000), (10_000, 10_000))
 POLICIES = ("easy", "checkpoint-sjbf")
 MOMENTS = {"KTH": 600, "CEA": 300}
 NOW_S = 100_000.0
