@@ -24,8 +24,8 @@ from policy.state.cluster_snapshot import Snapshot
 
 _COARSEST = 0.1
 _JOBS_PER_GRAIN = 500_000
-"""From ``grain`` times so many waiting jobs on, the grain grows with their number, up to the coarsest: a decision about
-many jobs takes longer, and there are more ends."""
+"""Where more than ``grain`` times so many jobs wait, the grain grows with their number, up to the coarsest: a decision
+about many jobs takes longer, and there are more ends."""
 
 
 class Bounds(NamedTuple):
@@ -38,7 +38,7 @@ class Bounds(NamedTuple):
     horizon_s: float = 30 * 86400.0
     passes: int = 200_000
     seed: int = 1
-    grain: float = 0.01
+    grain: float = 0.02
 
 
 USUAL = Bounds()
