@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.as_user import call_root_helper, landing_folder, remove_within_bounds
+from migration.as_user import call_root_helper, landing_folder, remove_folder_in_limited_steps
 from migration.as_user.call_root_helper import run_as as do
 from migration.as_user.landing_folder import PARTLY
 from tests.migration.as_user.helper_of_this_tree import build
@@ -74,7 +74,7 @@ def test_nothing_that_is_mounted_there_is_emptied(landing: Path, mounted: str) -
 
 
 def test_a_call_has_its_bounds_and_the_next_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remove_within_bounds, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(remove_folder_in_limited_steps, "MOST_ENTRIES", 10)
     for number in range(3):
         (tmp_path / f"u/j/{number}/x").mkdir(parents=True)
         for name in range(4):
@@ -85,7 +85,7 @@ def test_a_call_has_its_bounds_and_the_next_goes_on(tmp_path: Path, monkeypatch:
         left.append(sum(1 for _ in (tmp_path / "u/j").rglob("*")) if (tmp_path / "u/j").exists() else 0)
     assert calls == [PARTLY, PARTLY, 0]
     assert all(before - after <= 10 for before, after in zip(left, left[1:]))
-    monkeypatch.setattr(remove_within_bounds, "WITHIN_S", 0.0)
+    monkeypatch.setattr(remove_folder_in_limited_steps, "WITHIN_S", 0.0)
     (tmp_path / "u/j").mkdir()
     (tmp_path / "u/j/f").touch()
     assert landing_folder.remove([str(tmp_path), "u/j"]) == PARTLY

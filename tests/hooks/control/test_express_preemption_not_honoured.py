@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.control.express_queue_warning import find_express_queues
+from hooks.control.express_preemption_not_honoured import find_express_queues
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings
 from tests.hooks.run_bundled_hook import Hook
