@@ -17,6 +17,7 @@ from typing import Any, Callable, Union
 from container import testbed as testbeds
 from container.run_program import Finished
 from container.testbed import Testbed
+from tests.pbs.idle_machine_deadline import Deadline
 
 Command = Union[str, Sequence[str]]
 """A job's script, or the program and its arguments."""
@@ -140,10 +141,10 @@ class PbsCluster:
 
     def wait_until(self, predicate: Callable[[], object], timeout_s: float, what: str) -> None:
         """Return when ``predicate`` holds; an AssertionError that says ``what`` was awaited if it does not in time."""
-        deadline = time.monotonic() + timeout_s
+        deadline = Deadline(timeout_s)
         pause_s = 0.1
         while not predicate():
-            if time.monotonic() > deadline:
+            if deadline.has_passed():
                 raise AssertionError(f"waited {timeout_s:g} s in vain for: {what}")
             time.sleep(pause_s)
             # Each look is a program or two on the host: long waits look less often.
