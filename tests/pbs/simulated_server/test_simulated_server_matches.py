@@ -132,11 +132,8 @@ def run_in_pbs_python(pbs: PbsCluster, names: dict[str, Any]) -> list[Any]:
 
 
 def test_pbs_ifl_answers_alike(pbs: PbsCluster) -> None:
+    pbs.restart_clean_server()
     pbs.qmgr("set server scheduling = false")
-    # A server that starts counts anew what its jobs have: one that deleted a job by force may count it for ever.
-    pbs.stop_server()
-    pbs.start_server()
-    pbs.wait_until(lambda: _have_reported(pbs), 120.0, "all vnodes have reported")
     pbs.wait_until(lambda: _holds_nothing(pbs), 120.0, "the server has what the jobs of other tests held")
     real_jobs = {name: submit_real(pbs, attributes) for name, attributes in JOBS.items()}
     real_names = {**real_jobs, "vnodes": pbs.mom_names[:2]}
@@ -309,11 +306,6 @@ def test_hooks_see_alike(probe: PbsCluster, tmp_path: Path) -> None:
 def _lines(answer: object) -> list[str]:
     """An answer as lines, without ``state_count``, which PBS itself lets drift once jobs were deleted by force."""
     return [line for line in json.dumps(answer, indent=1).splitlines() if "state_count = " not in line]
-
-
-def _have_reported(pbs: PbsCluster) -> bool:
-    vnodes = pbs.pbsnodes().values()
-    return all(vnode["state"] == "free" and "arch" in vnode["resources_available"] for vnode in vnodes)
 
 
 def _holds_nothing(pbs: PbsCluster) -> bool:
