@@ -113,6 +113,21 @@ def test_results_take_their_places_and_what_the_user_changed_is_kept(tmp_path: P
     assert results(tmp_path) == after
 
 
+def test_a_file_of_the_same_size_and_time_with_another_content_is_kept(tmp_path: Path) -> None:
+    """Such as the result of another job of the same folder, which ended within the same tick of the clock."""
+    stage = tmp_path / f"{folder_tree_listing.STAGE}a.2"
+    put(tmp_path / "result", "one", 9)
+    for _ in range(2):
+        put(stage / "result", "two", 9)
+        kept = place_results_without_overwrite.settle(str(tmp_path), "a.2", {})
+        assert kept == [("result", "result.mg-a.2")]
+        assert results(tmp_path) == {"result": "one", "result.mg-a.2": "two"}
+    put(tmp_path / "result.mg-a.2", "own", 9)
+    put(stage / "result", "two", 9)
+    assert place_results_without_overwrite.settle(str(tmp_path), "a.2", {}) == [("result", "result.mg-a.2.2")]
+    assert results(tmp_path) == {"result": "one", "result.mg-a.2": "own", "result.mg-a.2.2": "two"}
+
+
 def test_a_folder_that_the_user_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     (tmp_path / "elsewhere").mkdir()
