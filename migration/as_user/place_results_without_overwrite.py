@@ -16,7 +16,9 @@ import stat
 import sys
 from typing import NamedTuple
 
+from migration.as_user.fit_file_name import fit_path
 from migration.as_user.folder_tree_listing import (
+    FRESH_LINK,
     PART,
     STAGE,
     Entry,
@@ -112,7 +114,7 @@ def _is_same(there: Entry, uploaded: Entry | None) -> bool:
 def _put_beside(fresh_path: str, folder: str, path: str, gid: str, fresh: Entry) -> Kept:
     number = 1
     while True:
-        beside = f"{path}.mg-{gid}" + ("" if number == 1 else f".{number}")
+        beside = fit_path(path, f".mg-{gid}" + ("" if number == 1 else f".{number}"))
         place = f"{folder}/{beside}"
         there = read_entry(place, path)
         if there is None or (fresh.kind != "d" and _is_already(fresh, fresh_path, there, place)):
@@ -141,7 +143,7 @@ def _close_as(place: str, fresh_path: str, fresh: Entry) -> None:
 
 def _move(fresh_path: str, place: str, fresh: Entry) -> None:
     if fresh.kind == "l":
-        made = f"{fresh_path}.mg-link"
+        made = f"{os.path.dirname(fresh_path)}/{FRESH_LINK}"
         if os.path.lexists(made):
             os.unlink(made)
         os.symlink(fresh.target, made)
