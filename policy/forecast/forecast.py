@@ -23,7 +23,7 @@ from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 
 _COARSEST = 0.1
-_JOBS_PER_GRAIN = 500_000
+_JOBS_PER_GRAIN = 250_000
 """Where more than ``grain`` times so many jobs wait, the grain grows with their number, up to the coarsest: a decision
 about many jobs takes longer, and there are more ends."""
 
