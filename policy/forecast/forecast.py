@@ -17,7 +17,7 @@ from policy.forecast.run_forward import Draw, DrawnStart, Forward
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.usual_arrivals import UsualArrivals
 from policy.model.allocation import Allocation
-from policy.model.cluster import UNLIMITED_S, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot

@@ -12,7 +12,7 @@ from typing import Callable, NamedTuple
 
 from policy.cycle.engine import decide
 from policy.model.allocation import Allocation
-from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Preempt, Start
 from policy.settings.site_settings import Settings

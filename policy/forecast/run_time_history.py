@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from policy.model.cluster import UNLIMITED_S, Finished, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished, Job
 
 KEPT = 100
 """How many of the last runs are kept of each kind."""

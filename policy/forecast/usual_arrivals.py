@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from policy.forecast.drawn_numbers import DrawnNumbers
-from policy.model.cluster import Job
+from policy.model.jobs_runs_vnodes_queues import Job
 
 DAY_S = 86400.0
 MOST_DAYS = 28

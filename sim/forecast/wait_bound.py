@@ -11,7 +11,7 @@ from bisect import insort
 from collections import deque
 from math import log, sqrt
 
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 
 SHARE = 0.9
 FEWEST = 29

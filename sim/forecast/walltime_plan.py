@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from policy.model.cluster import UNLIMITED_S, Job, Run
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 
 
 def planned_starts(now_s: float, cores: int, runs: Iterable[Run], waiting: Iterable[Job]) -> dict[str, float]:

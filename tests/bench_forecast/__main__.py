@@ -16,7 +16,7 @@ from policy import Finished, Job, Ledger, Request, Run, Settings, Snapshot, Vnod
 from policy.forecast.forecast import Bounds, Forecaster
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.allocation import Allocation, Spot
-from policy.model.cluster import Queue
+from policy.model.jobs_runs_vnodes_queues import Queue
 from sim.forecast.evaluate_forecasts import evaluate
 from sim.forecast.report import to_json
 from sim.replay.named_policies import find

@@ -17,12 +17,8 @@ from typing import Any, NamedTuple
 
 from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
 from policy.eligibility.classes_by_priority_quota import BASE
-<<<<<<< HEAD
-=======
 from policy.forecast.forecast import forecast
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.model.cluster import UNLIMITED_S, HardLimits, Server, Window
->>>>>>> forecast
 from policy.model.job_preferences import Layout, Needs, RankWish
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, Server, Window
 from policy.model.ledger_between_passes import Backfilled, Earmark, History, Tally

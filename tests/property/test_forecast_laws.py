@@ -9,7 +9,7 @@ from policy import Finished, Ledger, Settings
 from policy.forecast.forecast import Bounds, Forecast, forecast
 from policy.forecast.forecast_record import ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from tests.property.cluster_strategies import NOW_S, USERS, Parts, clusters, contended_clusters
 from tests.property.settings_strategies import all_settings
 

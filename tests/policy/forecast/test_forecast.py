@@ -7,7 +7,7 @@ from policy.forecast.forecast import Bounds, Forecast, Forecaster, forecast
 from policy.forecast.forecast_record import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.usual_arrivals import DAY_S, UsualArrivals
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.state.cluster_snapshot import Snapshot
 from tests.policy.clusters import cluster, job, run, vnode
 

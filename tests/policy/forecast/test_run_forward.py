@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policy import Ledger, Settings
 from policy.forecast.run_forward import Draw, Forward
-from policy.model.cluster import Job, Window
+from policy.model.jobs_runs_vnodes_queues import Job, Window
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from policy.state.cluster_snapshot import Snapshot
 from tests.policy.clusters import cluster, job, queue, quota_settings, run, show_cores, vnode

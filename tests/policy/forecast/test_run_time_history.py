@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policy import Finished
 from policy.forecast.run_time_history import KEPT, RunTimeHistory
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from tests.policy.clusters import job
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policy.model.cluster import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from sim.forecast.walltime_plan import planned_starts
 from tests.policy.clusters import job, run
 
