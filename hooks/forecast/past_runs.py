@@ -61,7 +61,12 @@ class PastRuns(NamedTuple):
             return cls()
         rows, day, offset = data.get("runs"), data.get("day"), data.get("offset")
         runs = tuple(_kept(filter(None, map(_run_of, rows if isinstance(rows, list) else ()))))
-        if not isinstance(day, str) or not _DAY.fullmatch(day) or isinstance(offset, bool) or not isinstance(offset, int):
+        if (
+            not isinstance(day, str)
+            or not _DAY.fullmatch(day)
+            or isinstance(offset, bool)
+            or not isinstance(offset, int)
+        ):
             return cls(runs)
         return cls(runs, day, max(0, offset))
 
@@ -73,7 +78,8 @@ class PastRuns(NamedTuple):
         """
         days = sorted(path.name for path in accounting.iterdir() if _DAY.fullmatch(path.name) and path.is_file())
         pieces = list(self._pieces(accounting, days))
-        runs, started, day, offset = list(self.runs), {}, self.day, self.offset
+        runs, day, offset = list(self.runs), self.day, self.offset
+        started: dict[str, float] = {}
         for day, begin, data in pieces:  # noqa: B007 - the last ones are kept
             whole = data[: data.rfind(b"\n") + 1]
             offset = begin + len(whole)
@@ -174,5 +180,11 @@ def _run_of(row: object) -> Finished | None:
     if not all(isinstance(n, (int, float)) and not isinstance(n, bool) and 0 <= n < 1e15 for n in numbers):
         return None
     return Finished(
-        "", user, application, int(cores), float(start_s), float(end_s), UNLIMITED_S if asked_s is None else float(asked_s)
+        "",
+        user,
+        application,
+        int(cores),
+        float(start_s),
+        float(end_s),
+        UNLIMITED_S if asked_s is None else float(asked_s),
     )

@@ -13,35 +13,29 @@ import json
 import os
 import resource
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from hooks.forecast.forecast_within_time import Within, forecast_within
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import publishable
 from hooks.store.detached_process import start_detached
 from hooks.store.folder_lock import locked
+from hooks.store.forecast_lock import MAKING, WRITING, make_lock_files, open_lock_file, writing
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, State
-from policy.forecast.forecast_record import ForecastRecord, RecordError
+from policy.forecast.forecast_record import ForecastRecord, Noted, RecordError
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.ledger_between_passes import Ledger
 from policy.model.printable_text import printable
-from policy.settings.site_settings import ForecastSettings, Settings
+from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 
-_LOCK = "forecast.lock"
 _NICE = 19
 _HARD_CPU_FACTOR = 4
 _LONGEST_PROBLEM = 300
-
-
-def is_due(state: State, settings: ForecastSettings, now_s: float) -> bool:
-    """Whether the next forecast is due: an interval after the last one was begun, however that one ended."""
-    if not settings.interval_s:
-        return False
-    begun_s = state.read_published(FORECAST_BEGUN).get("time_s")
-    return not isinstance(begun_s, (int, float)) or not 0 <= now_s - begun_s < settings.interval_s
+_NOTED = 10
+"""At most so many jobs of one forecast are noted to be held against their starts."""
 
 
 def start_forecast(
@@ -57,6 +51,7 @@ def start_forecast(
     failed = state.read_published(FORECAST_BEGUN).get("failed")
     notes = [f"the last forecast failed: {printable(str(failed)[:_LONGEST_PROBLEM])}"] if failed else []
     try:
+        make_lock_files(state.path)
         state.publish(FORECAST_BEGUN, {"time_s": snapshot.time_s}, shared=False)
         start(lambda: _in_background(state, snapshot, ledger, settings))
     except OSError as error:
@@ -72,41 +67,62 @@ def _in_background(state: State, snapshot: Snapshot, ledger: Ledger, settings: S
     hard_s = int(_HARD_CPU_FACTOR * settings.forecast.cpu_s) + 10
     resource.setrlimit(resource.RLIMIT_CPU, (hard_s, hard_s))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    descriptor = os.open(state.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    files = Files(state)
     try:
-        with locked(descriptor):
-            publish_forecast(state, snapshot, ledger, settings)
-    except BlockingIOError:
+        with locked(open_lock_file(state.path, MAKING)):
+            publish_forecast(files, snapshot, ledger, settings)
+    except (BlockingIOError, FileNotFoundError):
+        # Another one is still being made, or the hooks were removed.
         return
     except Exception as error:  # noqa: BLE001 - the next pass tells it
         with contextlib.suppress(OSError):
             failed = f"{type(error).__name__}: {error}"[:_LONGEST_PROBLEM]
-            state.publish(FORECAST_BEGUN, {"time_s": snapshot.time_s, "failed": failed}, shared=False)
+            files.replace(FORECAST_BEGUN, {"time_s": snapshot.time_s, "failed": failed}, shared=False)
 
 
-def publish_forecast(state: State, snapshot: Snapshot, ledger: Ledger, settings: Settings) -> None:
+class Files:
+    """The passes' folder, as far as a forecast writes to it; nothing is written while the folder is removed, or
+    after."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._descriptor = open_lock_file(state.path, WRITING)
+
+    def replace(self, name: str, data: Mapping[str, Any], *, shared: bool) -> None:
+        """Replace a file. Raises OSError, FileNotFoundError if the folder was removed."""
+        text = json.dumps(data)
+        with writing(self._descriptor):
+            self.state.replace(name, text, shared=shared)
+
+
+def publish_forecast(files: Files, snapshot: Snapshot, ledger: Ledger, settings: Settings) -> None:
     """Bring the history up to date, then publish the forecast: first ones after some draws, and the whole one.
 
     Raises OSError if the disk does not take it; the files are then as they were. An accounting log that cannot be read
     adds nothing to the history.
     """
-    begun_s = time.process_time()
+    state, begun_s = files.state, time.process_time()
     past, record = read_history(state.read_published(FORECAST_HISTORY))
-    known = past
     with contextlib.suppress(OSError):
         past = past.read_on(accounting_folder(state))
     history = RunTimeHistory(past.runs)
     _note_starts(record, past.started, snapshot)
-    _publish_history(state, past, record)
+    _publish_history(files, past, record)
     within = Within(cpu_s=settings.forecast.cpu_s, draws=settings.forecast.draws)
     result = None
     for result in forecast_within(snapshot, ledger, settings, history, record, within):
         published = publishable(result, len(past.runs), time.process_time() - begun_s)
-        state.publish(FORECAST, published.to_data(), shared=True)
+        files.replace(FORECAST, published.to_data(), shared=True)
     if result is not None and result.is_whole:
-        record.note(result.noted())
-        _publish_history(state, past, record)
-    del known
+        record.note(_some(list(result.noted()), int(snapshot.time_s)))
+        _publish_history(files, past, record)
+
+
+def _some(noted: Sequence[Noted], place: int) -> Sequence[Noted]:
+    """A few of the forecasts, other ones each time: the record has room for a number of jobs, and it must reach back
+    until these have started."""
+    every = max(1, -(-len(noted) // _NOTED))
+    return noted[place % every :: every]
 
 
 def accounting_folder(state: State) -> Path:
@@ -123,9 +139,8 @@ def read_history(data: Mapping[str, Any]) -> tuple[PastRuns, ForecastRecord]:
     return PastRuns.from_data(data), record
 
 
-def _publish_history(state: State, past: PastRuns, record: ForecastRecord) -> None:
-    text = json.dumps({**past.to_data(), "record": record.to_data()})
-    state.replace(FORECAST_HISTORY, text, shared=True)
+def _publish_history(files: Files, past: PastRuns, record: ForecastRecord) -> None:
+    files.replace(FORECAST_HISTORY, {**past.to_data(), "record": record.to_data()}, shared=True)
 
 
 def _note_starts(record: ForecastRecord, started: Mapping[str, float], snapshot: Snapshot) -> None:
