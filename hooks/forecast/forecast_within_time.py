@@ -8,7 +8,7 @@ many passes each time.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Callable, NamedTuple
 
 from policy.forecast.forecast import Bounds, Forecast, Forecaster
@@ -44,15 +44,17 @@ def forecast_within(
     record: ForecastRecord | None,
     within: Within,
     clock: Callable[[], float] = time.process_time,
+    wanted: Collection[str] | None = None,
 ) -> Iterator[Forecast]:
-    """The forecast after its first draw, after twice as many, and so on, and the last one; at least one."""
+    """The forecast after its first draw, after twice as many, and so on, and the last one; at least one. It is of all
+    waiting jobs, or of the ``wanted`` ones alone."""
     begun_s = clock()
-    horizon_s, draw_s = _find_horizon_s(snapshot, ledger, settings, within, clock)
+    horizon_s, draw_s = _find_horizon_s(snapshot, ledger, settings, within, clock, wanted)
     left_s = within.cpu_s - (clock() - begun_s)
     # One more than the draws is made, in which all jobs run their full time.
     draws = within.draws if draw_s <= 0 else max(_LEAST_DRAWS, min(within.draws, int(left_s / draw_s) - 1))
     bounds = Bounds(draws=draws, horizon_s=horizon_s, seed=within.seed)
-    forecaster = Forecaster(snapshot, ledger, settings, history, record=record, bounds=bounds)
+    forecaster = Forecaster(snapshot, ledger, settings, history, record=record, bounds=bounds, wanted=wanted)
     shown, made = 2, 0
     while forecaster.step():
         made += 1
@@ -65,15 +67,20 @@ def forecast_within(
 
 
 def _find_horizon_s(
-    snapshot: Snapshot, ledger: Ledger, settings: Settings, within: Within, clock: Callable[[], float]
+    snapshot: Snapshot,
+    ledger: Ledger,
+    settings: Settings,
+    within: Within,
+    clock: Callable[[], float],
+    wanted: Collection[str] | None,
 ) -> tuple[float, float]:
     """How far ahead the time suffices to look, and about what a draw costs, both in seconds."""
     now_s, cluster = snapshot.time_s, snapshot.cluster()
-    wanted = [job.id for job in cluster.jobs.values() if not job.blocked]
-    if not wanted:
+    waiting = [job.id for job in cluster.jobs.values() if not job.blocked and (wanted is None or job.id in wanted)]
+    if not waiting:
         return within.horizon_s, 0.0
     ends_s = {run.id: now_s if run.exiting else max(now_s, run.end_s) for run in cluster.runs.values()}
-    forward, passes = Forward(snapshot, ledger, settings, wanted), _FIRST_PASSES
+    forward, passes = Forward(snapshot, ledger, settings, waiting), _FIRST_PASSES
     while True:
         begun_s = clock()
         draw = forward.draw(ends_s, lambda job: job.estimate_s, now_s + within.horizon_s, passes)

@@ -7,7 +7,7 @@ long as they asked for, gives the last moment. See docs/forecast.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -91,7 +91,10 @@ class Forecast(NamedTuple):
 
 
 class Forecaster:
-    """A forecast in the making: each :meth:`step` is one draw, after which :meth:`result` is a little better."""
+    """A forecast in the making: each :meth:`step` is one draw, after which :meth:`result` is a little better.
+
+    With ``wanted`` only these jobs are forecast, and a draw ends once they have started.
+    """
 
     def __init__(
         self,
@@ -103,6 +106,7 @@ class Forecaster:
         record: ForecastRecord | None = None,
         bounds: Bounds = USUAL,
         arrivals: UsualArrivals | None = None,
+        wanted: Collection[str] | None = None,
     ) -> None:
         self._bounds = bounds
         self._arrivals = arrivals
@@ -110,9 +114,10 @@ class Forecaster:
         self._now_s = now_s = snapshot.time_s
         self._horizon_s = now_s + bounds.horizon_s
         cluster = snapshot.cluster()
-        self._jobs: dict[str, Job] = {job.id: job for job in cluster.jobs.values() if not job.blocked}
+        waiting = [job for job in cluster.jobs.values() if not job.blocked]
+        self._jobs: dict[str, Job] = {job.id: job for job in waiting if wanted is None or job.id in wanted}
         self._unknown = {job.id: job.blocked for job in cluster.jobs.values() if job.blocked}
-        self._run_ids = frozenset(cluster.runs) | frozenset(self._jobs)
+        self._run_ids = frozenset(cluster.runs).union(job.id for job in waiting)
         self._forward = Forward(snapshot, ledger, settings, self._jobs)
         self._promises = ledger.promises
         self._factors = record.factors(now_s) if record is not None else (1.0, 1.0)
@@ -127,7 +132,7 @@ class Forecaster:
         # By what runs and jobs are called, so that the order in which a snapshot has them does not matter.
         self._strata = {
             each: DrawnNumbers(bounds.seed, place).strata(bounds.draws)
-            for place, each in enumerate(sorted({*self._begins, *self._jobs}))
+            for place, each in enumerate(sorted(self._run_ids))
         }
         self._full: Draw | None = None
         self._draws: list[Draw] = []

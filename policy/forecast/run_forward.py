@@ -38,13 +38,18 @@ class Draw(NamedTuple):
     """The first starts by job. ``until_s``: how far the draw went; ``passes``: how many decisions it took.
 
     ``complete``: it ended since no job was left to wait for, nothing more would happen, or the horizon was reached; not
-    since the passes allowed were used up.
+    since the passes allowed were used up. ``preemptions``: how many runs were preempted until then, and
+    ``repeated_core_s`` the core-seconds that they have to run again, saving and restarting included. ``used_core_s``:
+    the core-seconds that runs held from the begin until the horizon.
     """
 
     starts: Mapping[str, DrawnStart]
     until_s: float
     passes: int
     complete: bool
+    preemptions: int = 0
+    repeated_core_s: float = 0.0
+    used_core_s: float = 0.0
 
 
 class Forward:
@@ -89,6 +94,10 @@ class _Forward:
         self._pending = set(base.wanted)
         self._starts: dict[str, DrawnStart] = {}
         self._passes = 0
+        now_s, runs = base.snapshot.time_s, base.snapshot.cluster().runs
+        self._holds = {run.id: (run.job.cores, now_s) for run in runs.values()}
+        self._used_core_s = self._repeated_core_s = 0.0
+        self._preemptions = 0
 
     def until(self, horizon_s: float, passes: int) -> Draw:
         ends, arriving = self._ends, next(self._arrivals, None)
@@ -109,13 +118,24 @@ class _Forward:
                 end_s, run_id = heappop(ends)
                 if self._end_s.get(run_id) == end_s:
                     del self._end_s[run_id]
+                    self._give_back(run_id, now_s)
                     gone.append(run_id)
             queued: list[Job] = []
             while arriving is not None and arriving.submit_s <= now_s:
                 queued.append(arriving)
                 arriving = next(self._arrivals, None)
             wake_s = self._pass(Changes(now_s, queued, (), gone), passes)
-        return Draw(self._starts, now_s, self._passes, not self._pending or self._passes < passes)
+        for run_id in list(self._holds):
+            self._give_back(run_id, min(horizon_s, self._end_s.get(run_id, horizon_s)))
+        return Draw(
+            self._starts, now_s, self._passes, not self._pending or self._passes < passes, self._preemptions,
+            self._repeated_core_s, self._used_core_s,
+        )  # fmt: skip
+
+    def _give_back(self, run_id: str, at_s: float) -> None:
+        """A run's cores are free from then on."""
+        cores, since_s = self._holds.pop(run_id)
+        self._used_core_s += cores * (at_s - since_s)
 
     def _pass(self, changes: Changes, most: int) -> float:
         """Decide and carry out; again while preemptions free cores. Returns when time alone asks for the next pass."""
@@ -148,6 +168,7 @@ class _Forward:
         end_s = now_s + max(0.0, whole_s - job.saved_s)
         self._started_s[start.id] = now_s
         self._end_s[start.id] = end_s
+        self._holds[start.id] = (job.cores, now_s)
         if end_s != UNLIMITED_S:
             heappush(self._ends, (end_s, start.id))
         if job.id in self._pending:
@@ -162,6 +183,9 @@ class _Forward:
             self._end_s.pop(run.id, None)
             saved_s = self._saved_s(run, now_s)
             job = run.job
+            self._give_back(run.id, now_s)
+            self._preemptions += 1
+            self._repeated_core_s += job.cores * (now_s - self._started_s.get(run.id, run.start_s) - saved_s)
             if run.subjob is None:
                 waiting[job.id] = job._replace(saved_s=job.saved_s + saved_s)
                 continue
