@@ -181,6 +181,8 @@ def test_a_job_that_is_not_there(backend: ScriptedBackend) -> None:
 
 
 def test_a_job_not_submitted_and_what_would_start_sooner(backend: ScriptedBackend) -> None:
+    alone = {job: texts for job, texts in backend.server_status.jobs.items() if job != "16[].hpc1"}
+    backend.server_status = changed(backend.server_status, jobs=alone)
     found = data("-l", "select=2:ncpus=4", "-l", "walltime=01:00:00", "-q", "workq", "-u", "bob")
     assert found["starts_half_s"] == ENDS_S + 7200, "behind bob's other job"
     names = [each["name"] for each in found["alternatives"]]
