@@ -61,6 +61,16 @@ def when_it_starts(
     return _made(cluster.server_status, cluster, job_id, learned, cpu_s)
 
 
+def when_known(cluster: ClusterView, job_id: str) -> When | None:
+    """When a waiting job starts by the newest forecast that there is already; None if that does not know the job."""
+    known = cluster.forecast
+    estimate = known.of(job_id) if known is not None else None
+    if known is None or estimate is None:
+        return None
+    by = "the passes" if known is cluster.passes.forecast else "this console"
+    return When(_shown(estimate, cluster), "", known, by)
+
+
 def when_submitted(
     cluster: ClusterView, wish: Wish, asked: Mapping[str, str], learned: Learned, cpu_s: float
 ) -> Imagined:

@@ -10,15 +10,16 @@ from typing import Any
 from policy.model.pbs_units import show_count, show_job
 from policy.model.printable_text import printable
 from tui.forecast.imagined_job import Wish
-from tui.forecast.when_it_starts import HIDDEN, Imagined, When
+from tui.forecast.when_it_starts import HIDDEN, Imagined, When, when_known
 from tui.model.typed_attributes import RUNNING_STATES, moment, user_of
 from tui.pages.job_explanation import labelled
-from tui.state.cluster_view import ClusterView
+from tui.state.cluster_view import QUARTER_S, ClusterView
 from tui.state.wording_by_queue_mode import starts_in
 from tui.tables.job_start_and_end import expected_end
 from tui.text.name_ranges import folded_names
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time, short_span, show_hms
+
 
 def when_lines(cluster: ClusterView, job_id: str, when: When, cells: int) -> list[Line]:
     """The answer for a job that is on the server."""
@@ -124,6 +125,33 @@ def source_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
         hidden = "this server may show you your own jobs only: a forecast made from these is too early"
         lines += labelled("but", hidden, cells)
     return lines
+
+
+def forecast_lines(cluster: ClusterView, job_id: str, cells: int) -> list[Line]:
+    """The newest forecast of a waiting job, its place in line, and which cores come free meanwhile; empty without."""
+    lines: list[Line] = []
+    known = when_known(cluster, job_id)
+    if known is not None:
+        lines += [*start_lines(cluster, known, cells), *source_lines(cluster, known, cells)]
+    ahead = place_in_line(cluster, job_id)
+    if ahead is not None:
+        lines += labelled("place in line", describe_place(ahead), cells)
+        lines += labelled("cores coming free", _coming_free(cluster), cells)
+    return lines
+
+
+_SHOWN_HOURS = (1, 4, 12)
+
+
+def _coming_free(cluster: ClusterView) -> str:
+    """``12 idle, 40 in 1 h, 96 in 4 h``: the idle cores of all vnodes, and as many more as runs give back by then."""
+    decision = cluster.decision
+    if decision is None:
+        return ""
+    idle = max(0, cluster.counts.vnodes.total - cluster.counts.vnodes.used)
+    quarters = [int(hours * 3600 / QUARTER_S) - 1 for hours in _SHOWN_HOURS]
+    sums = [f"{idle + decision.coming_free[at]:,} in {hours} h" for hours, at in zip(_SHOWN_HOURS, quarters)]
+    return f"{idle:,} idle now, {', '.join(sums)}, by the asked walltimes, before any job takes them"
 
 
 def place_in_line(cluster: ClusterView, job_id: str) -> int | None:
