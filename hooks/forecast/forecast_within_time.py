@@ -49,7 +49,7 @@ def forecast_within(
     """The forecast after its first draw, after twice as many, and so on, and the last one; at least one. It is of all
     waiting jobs, or of the ``wanted`` ones alone."""
     begun_s = clock()
-    horizon_s, draw_s = _find_horizon_s(snapshot, ledger, settings, within, clock, wanted)
+    horizon_s, draw_s = find_horizon_s(snapshot, ledger, settings, within, clock, wanted)
     left_s = within.cpu_s - (clock() - begun_s)
     # One more than the draws is made, in which all jobs run their full time.
     draws = within.draws if draw_s <= 0 else max(_LEAST_DRAWS, min(within.draws, int(left_s / draw_s) - 1))
@@ -66,13 +66,13 @@ def forecast_within(
     yield forecaster.result()
 
 
-def _find_horizon_s(
+def find_horizon_s(
     snapshot: Snapshot,
     ledger: Ledger,
     settings: Settings,
     within: Within,
     clock: Callable[[], float],
-    wanted: Collection[str] | None,
+    wanted: Collection[str] | None = None,
 ) -> tuple[float, float]:
     """How far ahead the time suffices to look, and about what a draw costs, both in seconds."""
     now_s, cluster = snapshot.time_s, snapshot.cluster()

@@ -109,7 +109,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._clock, self._elapsed = clock, elapsed
         self.poller = Poller(backend, self._tell, interval_s, elapsed, forecasts)
         audit = AuditLog(audit_path, actor, backend.name, alert=site_alert_of(backend))
-        self.runner = OperationRunner(self, audit, site, clock)
+        self.runner = OperationRunner(self, audit, site, clock, forecasts)
         self.lookups = Lookups(self, backend, audit_path)
         self.spool = MigrationSpool(backend, clock)
         self.keeping = Keeping(files, self._complain)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, Union
 
 from hooks.forecast.published_forecast import PublishedForecast
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import Known
+from policy.forecast.what_if import Comparison
 from tui.backends.backend_protocol import Backend, BackendError
 from tui.backends.thread_and_gc_tuning import COLLECTOR
 from tui.state.cluster_view import ClusterView, see
@@ -48,6 +50,10 @@ class Forecasts(Protocol):
 
     def __call__(self, cluster: ClusterView) -> PublishedForecast | None:
         """The newest forecast."""
+
+    def compare(self, cluster: ClusterView, after: ServerStatus) -> Iterator[tuple[Comparison, int]]:
+        """What it would do over the next day if the server showed ``after``, and by how many past runs; for a thread
+        that may wait. Raises OSError."""
 
     def stop(self) -> None:
         """End what is under way."""
