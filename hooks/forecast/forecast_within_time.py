@@ -1,8 +1,7 @@
 """Forecasts within so many seconds of processor time, better and better ones, for a cluster of any size.
 
-On a large cluster the time does not suffice to look far ahead. Then the forecast looks less far ahead rather than at
-fewer jobs: a case that is cut off has found the early starts alone. How far it can look is tried first, with twice as
-many passes each time.
+What a decision costs is measured first, and the forecast gets as many as the time suffices for. Where these are too
+few, it looks less far ahead rather than at fewer jobs: a case that is cut off has found the early starts alone.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import time
 from collections.abc import Collection, Iterator
 from typing import Callable, NamedTuple
 
-from policy.forecast.forecast import Bounds, Forecast, Forecaster
+from policy.forecast.forecast import USUAL, Bounds, Forecast, Forecaster
 from policy.forecast.forecast_record import ForecastRecord
 from policy.forecast.run_forward import Forward
 from policy.forecast.run_time_history import RunTimeHistory
@@ -20,9 +19,10 @@ from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 
 _TRIED_PART = 10
-"""Trying how far to look ends once one try has taken a tenth of the time."""
+"""Trying ends once one try has taken a tenth of the time; each try has twice as many decisions as the one before."""
 _FIRST_PASSES = 4
-_LEAST_DRAWS = 5
+_OVER = 1.5
+"""Decisions late in a case may cost more than those that were tried: no draw begins after this part of the time."""
 _LEAST_HORIZON_S = 60.0
 
 
@@ -49,11 +49,15 @@ def forecast_within(
     """The forecast after its first draw, after twice as many, and so on, and the last one; at least one. It is of all
     waiting jobs, or of the ``wanted`` ones alone."""
     begun_s = clock()
-    horizon_s, draw_s = find_horizon_s(snapshot, ledger, settings, within, clock, wanted)
-    left_s = within.cpu_s - (clock() - begun_s)
-    # One more than the draws is made, in which all jobs run their full time.
-    draws = within.draws if draw_s <= 0 else max(_LEAST_DRAWS, min(within.draws, int(left_s / draw_s) - 1))
-    bounds = Bounds(draws=draws, horizon_s=horizon_s, seed=within.seed)
+    tried = _try(snapshot, ledger, settings, within, clock, wanted)
+    passes = USUAL.passes
+    if tried is not None and tried.passes:
+        # In one more than the draws all jobs run their full time; each gets the same part of the decisions.
+        left_s = within.cpu_s - (clock() - begun_s)
+        passes = min(
+            passes, max(within.draws + 1, int(left_s / (tried.cost_s / tried.passes)) if tried.cost_s else passes)
+        )
+    bounds = Bounds(draws=within.draws, horizon_s=within.horizon_s, passes=passes, seed=within.seed)
     forecaster = Forecaster(snapshot, ledger, settings, history, record=record, bounds=bounds, wanted=wanted)
     shown, made = 2, 0
     while forecaster.step():
@@ -61,7 +65,7 @@ def forecast_within(
         if made == shown:
             shown *= 2
             yield forecaster.result()
-        if clock() - begun_s >= within.cpu_s and made > 1:
+        if clock() - begun_s >= _OVER * within.cpu_s and made > 1:
             break
     yield forecaster.result()
 
@@ -71,22 +75,44 @@ def find_horizon_s(
     ledger: Ledger,
     settings: Settings,
     within: Within,
+    clock: Callable[[], float] = time.process_time,
+) -> float:
+    """How far ahead the time suffices to look with about ten draws, in seconds."""
+    tried = _try(snapshot, ledger, settings, within, clock, None)
+    if tried is None or tried.complete:
+        return within.horizon_s
+    return max(_LEAST_HORIZON_S, min(within.horizon_s, tried.until_s - snapshot.time_s))
+
+
+class _Tried(NamedTuple):
+    """The last try: how many decisions it took and what they cost, until which moment it came, and whether that is as
+    far as one looks."""
+
+    passes: int
+    cost_s: float
+    until_s: float
+    complete: bool
+
+
+def _try(
+    snapshot: Snapshot,
+    ledger: Ledger,
+    settings: Settings,
+    within: Within,
     clock: Callable[[], float],
-    wanted: Collection[str] | None = None,
-) -> tuple[float, float]:
-    """How far ahead the time suffices to look, and about what a draw costs, both in seconds."""
+    wanted: Collection[str] | None,
+) -> _Tried | None:
+    """Run forward with more and more decisions, all jobs running their full time; None if nothing waits."""
     now_s, cluster = snapshot.time_s, snapshot.cluster()
     waiting = [job.id for job in cluster.jobs.values() if not job.blocked and (wanted is None or job.id in wanted)]
     if not waiting:
-        return within.horizon_s, 0.0
+        return None
     ends_s = {run.id: now_s if run.exiting else max(now_s, run.end_s) for run in cluster.runs.values()}
-    forward, passes = Forward(snapshot, ledger, settings, waiting), _FIRST_PASSES
+    forward, passes = Forward(snapshot, ledger, settings, waiting, USUAL.grain), _FIRST_PASSES
     while True:
         begun_s = clock()
         draw = forward.draw(ends_s, lambda job: job.estimate_s, now_s + within.horizon_s, passes)
         cost_s = clock() - begun_s
-        if draw.complete:
-            return within.horizon_s, cost_s
-        if cost_s >= within.cpu_s / _TRIED_PART:
-            return max(_LEAST_HORIZON_S, min(within.horizon_s, draw.until_s - now_s)), cost_s
+        if draw.complete or cost_s >= within.cpu_s / _TRIED_PART:
+            return _Tried(draw.passes, cost_s, draw.until_s, draw.complete)
         passes *= 2

@@ -130,14 +130,18 @@ def wait_behind(
     shrinks = context.shrinks
     exact = idle_cores_decide(context, region)
     passing: list[Job] = []
-    spare = -1
+    lacking: list[Job] = []
+    spare = idle = -1
     for job in jobs:
         request = job.request
         cores = request.cores
         if not request.only_cores:
             attempt_behind_head(job, region)
         elif cores > region.idle:
-            builder.waiting_for(Reason("too-few-idle", (("idle", region.idle),))).append(job)
+            if idle != region.idle:
+                idle = region.idle
+                lacking = builder.waiting_for(Reason("too-few-idle", (("idle", idle),)))
+            lacking.append(job)
         elif (
             exact
             and cores > reservation.spare_cores

@@ -5,9 +5,6 @@ The policy has no random source, so equal seeds give equal forecasts on every ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import log
-
 _MASK = (1 << 64) - 1
 _STEP = 0x9E3779B97F4A7C15
 
@@ -39,15 +36,6 @@ class DrawnNumbers:
             other = self.below(last + 1)
             order[last], order[other] = order[other], order[last]
         return [(part + self.next()) / count for part in order]
-
-
-def one_recent(values: Sequence[float], number: float, kept: float) -> float:
-    """The value that a number from 0 until before 1 stands for. The values stand newest first; each is ``kept`` times
-    as likely as the one before it."""
-    count = len(values)
-    if count == 1:
-        return values[0]
-    return values[min(count - 1, int(log(1 - number * (1 - kept**count)) / log(kept)))]
 
 
 def _mixed(number: int) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from policy.forecast.drawn_numbers import DrawnNumbers, one_recent
+from policy.forecast.drawn_numbers import DrawnNumbers
 from policy.forecast.forecast_record import GRACE_S, ForecastRecord, Noted
 from policy.forecast.run_forward import Draw, DrawnStart, Forward
 from policy.forecast.run_time_history import RunTimeHistory
@@ -22,17 +22,23 @@ from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 
-_OF_RECENT = 0.95
-"""How likely a run time is drawn, against the next newer one."""
+_COARSEST = 0.1
+_JOBS_PER_GRAIN = 500_000
+"""From ``grain`` times so many waiting jobs on, the grain grows with their number, up to the coarsest: a decision about
+many jobs takes longer, and there are more ends."""
 
 
 class Bounds(NamedTuple):
-    """What a forecast does at most: so many draws, so far ahead, and so many decisions in all; and the seed."""
+    """What a forecast does at most: so many draws, so far ahead, and so many decisions in all; and the seed.
+
+    ``grain``: ends of runs that differ by less than this part of the time ahead are one event (see :class:`Forward`).
+    """
 
     draws: int = 30
     horizon_s: float = 30 * 86400.0
     passes: int = 200_000
     seed: int = 1
+    grain: float = 0.01
 
 
 USUAL = Bounds()
@@ -61,7 +67,8 @@ class JobForecast(NamedTuple):
 
 class Forecast(NamedTuple):
     """What is known so far: of ``draws_wanted`` draws ``draws`` were made. ``horizon_s`` is the moment until which it
-    looks, ``passes`` the decisions that it took.
+    looks, ``horizon_wanted_s`` the one asked for: where the decisions allowed do not take every draw that far, all end
+    with the shortest. ``passes``: the decisions that it took.
 
     ``jobs`` has each job that may start by itself, ``unknown`` each other one with what it waits for.
     ``with_arrivals``: jobs to come were drawn too; else the forecast leaves them out. ``factors`` are those of the
@@ -77,17 +84,19 @@ class Forecast(NamedTuple):
     passes: int
     with_arrivals: bool
     factors: tuple[float, float]
+    horizon_wanted_s: float
 
     @property
     def is_whole(self) -> bool:
-        """Whether all draws were made; else the decisions allowed were used up before."""
-        return self.draws == self.draws_wanted
+        """Whether all draws were made and went as far as asked for; else the decisions allowed were too few."""
+        return self.draws == self.draws_wanted and self.horizon_s == self.horizon_wanted_s
 
     def noted(self) -> Iterator[Noted]:
         """What a record keeps of it."""
         for job in self.jobs.values():
             if job.drawn_half_s is not None and job.drawn_nine_tenths_s is not None:
-                yield Noted(job.id, self.at_s, job.drawn_half_s, job.drawn_nine_tenths_s)
+                said = (None if at_s is None else at_s - self.at_s for at_s in (job.half_s, job.nine_tenths_s))
+                yield Noted(job.id, self.at_s, job.drawn_half_s, job.drawn_nine_tenths_s, *said)
 
 
 class Forecaster:
@@ -112,13 +121,14 @@ class Forecaster:
         self._arrivals = arrivals
         self._history = history
         self._now_s = now_s = snapshot.time_s
-        self._horizon_s = now_s + bounds.horizon_s
+        self._horizon_s = self._horizon_wanted_s = now_s + bounds.horizon_s
         cluster = snapshot.cluster()
         waiting = [job for job in cluster.jobs.values() if not job.blocked]
         self._jobs: dict[str, Job] = {job.id: job for job in waiting if wanted is None or job.id in wanted}
         self._unknown = {job.id: job.blocked for job in cluster.jobs.values() if job.blocked}
         self._run_ids = frozenset(cluster.runs).union(job.id for job in waiting)
-        self._forward = Forward(snapshot, ledger, settings, self._jobs)
+        grain = max(bounds.grain, min(_COARSEST, len(waiting) / _JOBS_PER_GRAIN))
+        self._forward = Forward(snapshot, ledger, settings, self._jobs, grain)
         self._promises = ledger.promises
         self._factors = record.factors(now_s) if record is not None else (1.0, 1.0)
         self._full_ends_s: dict[str, float] = {}
@@ -143,16 +153,19 @@ class Forecaster:
         """Make one more draw, the first of which has all jobs run their full time. False once there is none to make."""
         if self._is_over or len(self._draws) == self._bounds.draws:
             return False
-        left = self._bounds.passes - self._passes
-        if self._full is None:
-            draw = self._forward.draw(self._full_ends_s, lambda job: job.estimate_s, self._horizon_s, left)
-        else:
-            draw = self._drawn(len(self._draws), left)
-        self._passes += draw.passes
-        if not draw.complete:
-            # What it has found are the early starts alone: to count it would favour them.
+        to_make = self._bounds.draws - len(self._draws) + (self._full is None)
+        passes = (self._bounds.passes - self._passes) // to_make
+        if passes == 0:
             self._is_over = True
             return False
+        if self._full is None:
+            draw = self._forward.draw(self._full_ends_s, lambda job: job.estimate_s, self._horizon_s, passes)
+        else:
+            draw = self._drawn(len(self._draws), passes)
+        self._passes += draw.passes
+        if not draw.complete:
+            # Beyond where a draw has ended its starts are unknown, not late. So no draw is looked at beyond it.
+            self._horizon_s = draw.until_s
         if self._full is None:
             self._full = draw
         else:
@@ -175,19 +188,20 @@ class Forecaster:
             self._passes,
             self._arrivals is not None,
             self._factors,
+            self._horizon_wanted_s,
         )
 
     def _drawn(self, draw: int, passes: int) -> Draw:
         now_s, strata = self._now_s, self._strata
         others, coming = DrawnNumbers(self._bounds.seed, -1 - 2 * draw), DrawnNumbers(self._bounds.seed, -2 - 2 * draw)
         ends_s = {
-            run_id: max(now_s, begin_s + one_recent(times, strata[run_id][draw], _OF_RECENT))
+            run_id: max(now_s, begin_s + _at(times, strata[run_id][draw]))
             for run_id, (begin_s, times) in self._begins.items()
         }
 
         def run_time(job: Job) -> float:
             known = strata.get(job.id)
-            return one_recent(self._times_of(job), others.next() if known is None else known[draw], _OF_RECENT)
+            return _at(self._times_of(job), others.next() if known is None else known[draw])
 
         arrivals = self._arrivals.from_now(now_s, coming) if self._arrivals is not None else ()
         return self._forward.draw(ends_s, run_time, self._horizon_s, passes, arrivals)
@@ -201,12 +215,12 @@ class Forecaster:
 
     def _forecast_of(self, job_id: str) -> JobForecast:
         now_s, count = self._now_s, len(self._draws)
-        starts = [draw.starts[job_id] for draw in self._draws if job_id in draw.starts]
-        starts.sort(key=lambda start: start.at_s)
+        found = [draw.starts[job_id] for draw in self._draws if job_id in draw.starts]
+        starts = sorted((start for start in found if start.at_s <= self._horizon_s), key=lambda start: start.at_s)
         drawn_half_s, drawn_nine_tenths_s = _wait_s(starts, count, 0.5, now_s), _wait_s(starts, count, 0.9, now_s)
         half_s, nine_tenths_s = self._corrected(drawn_half_s, 0), self._corrected(drawn_nine_tenths_s, 1)
         full = self._full.starts.get(job_id) if self._full is not None else None
-        last_s = full.at_s if full is not None else None
+        last_s = full.at_s if full is not None and full.at_s <= self._horizon_s else None
         promised_s = self._promises.get(job_id)
         if promised_s is not None and nine_tenths_s is not None and promised_s > now_s:
             nine_tenths_s = min(nine_tenths_s, promised_s)
@@ -253,6 +267,11 @@ def forecast(
     while forecaster.step():
         pass
     return forecaster.result()
+
+
+def _at(times: Sequence[float], number: float) -> float:
+    """The one of these that a number from 0 until before 1 stands for."""
+    return times[int(number * len(times))]
 
 
 def _wait_s(starts: Sequence[DrawnStart], draws: int, share: float, now_s: float) -> float | None:

@@ -4,6 +4,10 @@ For each forecast that is noted the wait until the start is held against the wai
 a moment (half, or nine of ten) is the ratio of these two that half, or nine tenths, of the noted forecasts stayed
 below. Jobs that still wait count as far as they have waited (Kaplan and Meier, 1958): to leave them out would count
 the short waits alone.
+
+The share that is aimed at moves with each hit and miss of the moments as they were said: a miss raises it, a hit lowers
+it (Gibbs and Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021). So the shares come out
+right in the long run even where the past is not like the future.
 """
 
 from __future__ import annotations
@@ -24,18 +28,36 @@ GRACE_S = 60.0
 AGAIN_S = 3600.0
 """A job's forecast is noted again after this time."""
 
+MOST_AN_HOUR = 20
+"""So many forecasts are noted within AGAIN_S at most: those of one time are right or wrong together, and a thousand
+jobs submitted at once would fill the record."""
+
+RATE = 0.005
+"""A hit lowers the share aimed at by RATE times the share of misses wanted, a miss raises it by RATE times the share of
+hits wanted: the two cancel out where the shares come out right."""
+
+_WANTED = (0.5, 0.9)
+_LOWEST, _HIGHEST = (0.3, 0.8), (0.7, 0.98)
+"""The bounds of the share aimed at, so that a long series of misses does not take it to an extreme."""
+
 
 class RecordError(ValueError):
     """Data that is no record; the message says what is wrong."""
 
 
 class Noted(NamedTuple):
-    """One forecast of one job: when it was made, and the waits that half and nine tenths of the draws stayed below."""
+    """One forecast of one job: when it was made, and the waits that half and nine tenths of the draws stayed below.
+
+    ``said_half_s`` and ``said_nine_tenths_s`` are the waits as they were said, after the correction; None beyond the
+    horizon.
+    """
 
     job: str
     at_s: float
     half_s: float
     nine_tenths_s: float
+    said_half_s: float | None = None
+    said_nine_tenths_s: float | None = None
 
 
 class ForecastRecord:
@@ -45,27 +67,51 @@ class ForecastRecord:
         self._noted: deque[Noted] = deque()
         self._started: dict[str, float] = {}
         self._last: dict[str, float] = {}
+        self._aims = _WANTED
 
     def __len__(self) -> int:
         return len(self._noted)
 
+    @property
+    def aims(self) -> tuple[float, float]:
+        """The shares of the past that the two factors are to cover now."""
+        return self._aims
+
     def note(self, forecasts: Iterable[Noted]) -> None:
-        """Keep forecasts, unless the job's last one was kept less than an hour before."""
-        for noted in forecasts:
-            last_s = self._last.get(noted.job)
-            if last_s is None or noted.at_s - last_s >= AGAIN_S:
-                self._last[noted.job] = noted.at_s
-                self._noted.append(noted)
+        """Keep forecasts of one moment: of the jobs that none was kept of within the last hour, as many as the hour has
+        room for, spread evenly over the short and the long waits."""
+        last = self._last
+        new = [noted for noted in forecasts if noted.job not in last or noted.at_s - last[noted.job] >= AGAIN_S]
+        if not new:
+            return
+        since_s = max(noted.at_s for noted in new) - AGAIN_S
+        room = max(0, MOST_AN_HOUR - sum(noted.at_s > since_s for noted in self._noted))
+        if len(new) > room:
+            new.sort(key=lambda noted: (noted.half_s, noted.job))
+            new = [new[(2 * part + 1) * len(new) // (2 * room)] for part in range(room)]
+        for noted in new:
+            last[noted.job] = noted.at_s
+            self._noted.append(noted)
         while len(self._noted) > KEPT:
             old = self._noted.popleft()
-            if self._last.get(old.job) == old.at_s:
-                del self._last[old.job]
+            if last.get(old.job) == old.at_s:
+                del last[old.job]
                 self._started.pop(old.job, None)
 
     def started(self, job_id: str, at_s: float) -> None:
         """The job has started."""
-        if job_id in self._last:
-            self._started.setdefault(job_id, at_s)
+        if job_id not in self._last or job_id in self._started:
+            return
+        self._started[job_id] = at_s
+        for noted in self._noted:
+            if noted.job == job_id:
+                wait_s = at_s - noted.at_s
+                said = (noted.said_half_s, noted.said_nine_tenths_s)
+                half, nine_tenths = (
+                    aim if until_s is None else _moved(aim, is_hit=wait_s <= until_s, which=which)
+                    for which, (aim, until_s) in enumerate(zip(self._aims, said))
+                )
+                self._aims = half, nine_tenths
 
     def deleted(self, job_id: str) -> None:
         """The job will never start: its forecasts can be neither hits nor misses."""
@@ -85,7 +131,7 @@ class ForecastRecord:
             wait_s = max(0.0, (start_s if known and start_s is not None else now_s) - noted.at_s) + GRACE_S
             halves.append((wait_s / (noted.half_s + GRACE_S), known))
             nine_tenths.append((wait_s / (noted.nine_tenths_s + GRACE_S), known))
-        return _quantile(halves, 0.5), _quantile(nine_tenths, 0.9)
+        return _quantile(halves, self._aims[0]), _quantile(nine_tenths, self._aims[1])
 
     def waiting(self) -> list[str]:
         """The jobs of noted forecasts that have not started as far as is known."""
@@ -103,7 +149,12 @@ class ForecastRecord:
 
     def to_data(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {"version": 1, "noted": [list(noted) for noted in self._noted], "started": dict(self._started)}
+        return {
+            "version": 1,
+            "noted": [list(noted) for noted in self._noted],
+            "started": dict(self._started),
+            "aims": list(self._aims),
+        }
 
     @classmethod
     def from_data(cls, data: object) -> ForecastRecord:
@@ -112,11 +163,16 @@ class ForecastRecord:
             raise RecordError("a record of forecasts is an object of version 1")
         record = cls()
         try:
-            for job, at_s, half_s, nine_tenths_s in data["noted"]:
-                noted = Noted(str(job), _seconds(at_s), _seconds(half_s), _seconds(nine_tenths_s))
+            for job, at_s, half_s, nine_tenths_s, *said in data["noted"]:
+                said_s = (None if each is None else _seconds(each) for each in said)
+                noted = Noted(str(job), _seconds(at_s), _seconds(half_s), _seconds(nine_tenths_s), *said_s)
                 record._noted.append(noted)
                 record._last[noted.job] = noted.at_s
             record._started = {str(job): _seconds(at_s) for job, at_s in data["started"].items()}
+            half, nine_tenths = (
+                min(high, max(low, _seconds(aim))) for aim, low, high in zip(data["aims"], _LOWEST, _HIGHEST)
+            )
+            record._aims = half, nine_tenths
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RecordError(f"not a record of forecasts: {type(error).__name__}: {error}") from error
         return record
@@ -135,6 +191,11 @@ def _quantile(ratios: list[tuple[float, bool]], share: float) -> float:
                 return ratio
         left -= 1
     return last
+
+
+def _moved(aim: float, *, is_hit: bool, which: int) -> float:
+    """The share aimed at after one more hit or miss."""
+    return min(_HIGHEST[which], max(_LOWEST[which], aim + RATE * (_WANTED[which] - is_hit)))
 
 
 def _seconds(value: object) -> float:

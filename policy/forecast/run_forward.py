@@ -1,7 +1,8 @@
 """One draw: the cluster run forward event by event, with run times that are given, until all waiting jobs have started.
 
 Each moment at which runs end, jobs arrive or time alone changes the decision is one pass of :func:`decide`. Its starts
-and preemptions are taken as done at once; the scheduler sees the asked times only, never the drawn ones.
+and preemptions are taken as done at once; the scheduler sees the asked times only, never the drawn ones. Ends close
+together are one event: what is drawn for tomorrow is not known to the second.
 """
 
 from __future__ import annotations
@@ -55,7 +56,12 @@ class Draw(NamedTuple):
 class Forward:
     """The cluster at a moment, and what every draw from there has in common."""
 
-    def __init__(self, snapshot: Snapshot, ledger: Ledger, settings: Settings, wanted: Collection[str]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, ledger: Ledger, settings: Settings, wanted: Collection[str], grain: float = 0.0
+    ) -> None:
+        """``wanted``: the jobs whose starts are looked for. ``grain``: ends of runs that differ by less than this part
+        of the time until the first of them are taken to be at one moment, their mean."""
+        self.grain = grain
         self.snapshot = snapshot
         self.ledger = ledger
         self.settings = settings
@@ -84,6 +90,7 @@ class _Forward:
         self._snapshot = base.snapshot
         self._ledger = base.ledger
         self._settings = base.settings
+        self._grain = base.grain
         self._run_time = run_time
         self._arrivals = iter(arrivals)
         self._whole_s: dict[str, float] = {}
@@ -101,8 +108,7 @@ class _Forward:
 
     def until(self, horizon_s: float, passes: int) -> Draw:
         ends, arriving = self._ends, next(self._arrivals, None)
-        now_s = self._snapshot.time_s
-        wake_s = now_s
+        from_s = now_s = wake_s = self._snapshot.time_s
         while self._pending and self._passes < passes:
             while ends and self._end_s.get(ends[0][1]) != ends[0][0]:
                 heappop(ends)
@@ -113,13 +119,10 @@ class _Forward:
                 now_s = min(horizon_s, next_s)
                 break
             now_s = max(now_s, next_s)
-            gone: list[str] = []
-            while ends and ends[0][0] <= now_s:
-                end_s, run_id = heappop(ends)
-                if self._end_s.get(run_id) == end_s:
-                    del self._end_s[run_id]
-                    self._give_back(run_id, now_s)
-                    gone.append(run_id)
+            gone, mean_s = self._ended(now_s, min(horizon_s, now_s + self._grain * (now_s - from_s)))
+            now_s = max(now_s, mean_s)
+            for run_id in gone:
+                self._give_back(run_id, now_s)
             queued: list[Job] = []
             while arriving is not None and arriving.submit_s <= now_s:
                 queued.append(arriving)
@@ -136,6 +139,17 @@ class _Forward:
         """A run's cores are free from then on."""
         cores, since_s = self._holds.pop(run_id)
         self._used_core_s += cores * (at_s - since_s)
+
+    def _ended(self, now_s: float, until_s: float) -> tuple[list[str], float]:
+        """Take the runs that end until then, and the mean of their ends (``now_s`` if none does)."""
+        ends, gone, sum_s = self._ends, [], 0.0
+        while ends and ends[0][0] <= until_s:
+            end_s, run_id = heappop(ends)
+            if self._end_s.get(run_id) == end_s:
+                del self._end_s[run_id]
+                gone.append(run_id)
+                sum_s += max(now_s, end_s) - now_s
+        return gone, now_s + sum_s / len(gone) if gone else now_s
 
     def _pass(self, changes: Changes, most: int) -> float:
         """Decide and carry out; again while preemptions free cores. Returns when time alone asks for the next pass."""

@@ -63,7 +63,7 @@ def look_ahead(
         sides.append((_with(snapshot, vnodes, observed), settings))
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws, horizon_s=span_s)
     longest = [
-        find_horizon_s(snapshot, cluster.ledger, settings, within._replace(cpu_s=cpu_s / 2), time.process_time)[0]
+        find_horizon_s(snapshot, cluster.ledger, settings, within._replace(cpu_s=cpu_s / 2))
         for snapshot, settings in sides
     ]
     bounds = Bounds(draws=within.draws, horizon_s=max(_LEAST_SPAN_S, min(longest)), seed=within.seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.forecast.drawn_numbers import DrawnNumbers, one_recent
+from policy.forecast.drawn_numbers import DrawnNumbers
 
 
 def many(numbers: DrawnNumbers, count: int = 4000) -> list[float]:
@@ -35,12 +35,3 @@ def test_strata_have_one_number_in_each_part_in_a_drawn_order() -> None:
     drawn = DrawnNumbers(1).strata(10)
     assert sorted(int(number * 10) for number in drawn) == list(range(10))
     assert drawn != sorted(drawn)
-
-
-def test_a_newer_value_stands_for_more_numbers_by_the_factor() -> None:
-    drawn = [one_recent((1.0, 2.0), number / 3000, 0.5) for number in range(3000)]
-    assert (drawn.count(1.0), drawn.count(2.0)) == (2000, 1000)
-
-
-def test_one_value_stands_for_all_numbers() -> None:
-    assert {one_recent((7.0,), number / 10, 0.95) for number in range(10)} == {7.0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policy import Finished, Ledger, Settings
 from policy.forecast.forecast import Bounds, Forecast, Forecaster, forecast
-from policy.forecast.forecast_record import ForecastRecord
+from policy.forecast.forecast_record import AGAIN_S, ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.usual_arrivals import DAY_S, UsualArrivals
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
@@ -57,8 +57,9 @@ def test_a_promise_bounds_the_nine_in_ten() -> None:
 def test_the_record_corrects_the_waits() -> None:
     record = ForecastRecord()
     for number in range(100):
-        at_s = -10_000.0 - number
-        record.note(each._replace(job=str(1000 + number), at_s=at_s) for each in said(one_behind_one()).noted())
+        at_s = AGAIN_S * (number - 200)
+        made = Noted(str(1000 + number), at_s, *next(said(one_behind_one()).noted())[2:4])
+        record.note([made])
         record.started(str(1000 + number), at_s + 240)
     # The draws say 90 s, and 240 s it was: with the minute of grace twice as long.
     found = said(one_behind_one(), record=record)
@@ -90,12 +91,24 @@ def test_a_moment_beyond_the_horizon_is_none() -> None:
     assert (found.jobs["2"].nine_tenths_s, found.jobs["2"].last_s) == (None, None)
 
 
-def test_decisions_used_up_give_the_draws_made_until_then_and_say_so() -> None:
-    whole = said(one_behind_one(), bounds=Bounds(draws=5))
-    part = said(one_behind_one(), bounds=Bounds(draws=5, passes=whole.passes - 1))
-    assert (whole.is_whole, whole.draws) == (True, 5)
-    assert (part.is_whole, part.draws, part.draws_wanted) == (False, 4, 5)
-    assert part.jobs["2"].half_s == 100
+def test_decisions_used_up_end_all_draws_with_the_shortest_and_it_says_so() -> None:
+    # One job after the other, 100 s each: a decision for each.
+    row = cluster([vnode("v1")], [job(str(number), select="4") for number in range(2, 7)], [run("1", "bob", "v1=4")])
+    whole = said(row, bounds=Bounds(draws=5))
+    part = said(row, bounds=Bounds(draws=5, passes=whole.passes // 2))
+    assert whole.is_whole
+    assert whole.jobs["6"].half_s is not None
+    assert (part.is_whole, part.draws, part.passes <= whole.passes // 2) == (False, 5, True)
+    assert part.horizon_s < part.horizon_wanted_s
+    early = {job_id for job_id, each in part.jobs.items() if each.half_s is not None}
+    assert {"2"} <= early < {"2", "3", "4", "5", "6"}
+    assert all(part.jobs[job_id].half_s == whole.jobs[job_id].half_s for job_id in early)
+    assert all(each.half_s is None or each.half_s <= part.horizon_s for each in part.jobs.values())
+
+
+def test_more_decisions_than_draws_are_needed_for_any_of_them() -> None:
+    part = said(one_behind_one(), bounds=Bounds(draws=5, passes=5))
+    assert (part.draws, part.is_whole, part.jobs["2"].half_s) == (0, False, None)
 
 
 def test_no_decision_at_all_gives_no_moment() -> None:
