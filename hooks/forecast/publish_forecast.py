@@ -110,8 +110,8 @@ def publish_forecast(files: Files, snapshot: Snapshot, ledger: Ledger, settings:
     _publish_history(files, past, record)
     within = Within(cpu_s=settings.forecast.cpu_s, draws=settings.forecast.draws)
     result = None
-    for result in forecast_within(snapshot, ledger, settings, history, record, within):
-        published = publishable(result, len(past.runs), time.process_time() - begun_s)
+    for result, left_out in forecast_within(snapshot, ledger, settings, history, record, within):
+        published = publishable(result, len(past.runs), time.process_time() - begun_s, left_out)
         files.replace(FORECAST, published.to_data(), shared=True)
     if result is not None and result.is_whole:
         record.note(_some(list(result.noted()), int(snapshot.time_s)))

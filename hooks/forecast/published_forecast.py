@@ -7,7 +7,7 @@ that they start later, or what they wait for.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from policy.forecast.forecast import Forecast, JobForecast
@@ -45,7 +45,8 @@ class PublishedForecast(NamedTuple):
     """The forecast of all waiting jobs at ``time_s``, as far as ``horizon_s`` (both in seconds since 1970).
 
     ``draws`` of ``draws_wanted`` cases were run; ``runs`` is how many past runs the run times come from. ``unknown``
-    has the jobs that do not start by themselves, with what they wait for; ``cpu_s`` is what it cost.
+    has the jobs that do not start by themselves, with what they wait for; ``cpu_s`` is what it cost. ``left_out`` jobs
+    further back in line were not run forward: their estimate is :data:`LATER`.
     """
 
     time_s: float
@@ -56,6 +57,7 @@ class PublishedForecast(NamedTuple):
     cpu_s: float
     jobs: Mapping[str, Estimate]
     unknown: Mapping[str, str] = {}
+    left_out: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -80,6 +82,7 @@ class PublishedForecast(NamedTuple):
             "draws_wanted": self.draws_wanted,
             "runs": self.runs,
             "cpu_s": round(self.cpu_s, 2),
+            "left_out": self.left_out,
             "jobs": {job_id: _row(each) for job_id, each in self.jobs.items() if each != LATER},
             "later": [job_id for job_id, each in self.jobs.items() if each == LATER],
             "unknown": {job_id: text[:_LONGEST_TEXT] for job_id, text in self.unknown.items()},
@@ -95,11 +98,11 @@ class PublishedForecast(NamedTuple):
         if not isinstance(data, Mapping) or data.get("version") != _VERSION:
             return None
         time_s, horizon_s = _moment(data.get("time_s")), _moment(data.get("horizon_s"))
-        counts = [_count(data.get(name)) for name in ("draws", "draws_wanted", "runs")]
+        counts = [_count(data.get(name)) for name in ("draws", "draws_wanted", "runs", "left_out")]
         cpu_s = _moment(data.get("cpu_s"))
         if time_s is None or horizon_s is None or cpu_s is None or None in counts:
             return None
-        draws, wanted, runs = (count or 0 for count in counts)
+        draws, wanted, runs, left_out = (count or 0 for count in counts)
         rows, later, unknown = data.get("jobs"), data.get("later"), data.get("unknown")
         jobs: dict[str, Estimate] = {}
         for job_id, row in rows.items() if isinstance(rows, Mapping) else ():
@@ -113,12 +116,12 @@ class PublishedForecast(NamedTuple):
             for job_id, text in (unknown.items() if isinstance(unknown, Mapping) else ())
             if isinstance(text, str)
         }
-        return cls(time_s, horizon_s, draws, wanted, runs, cpu_s, jobs, texts)
+        return cls(time_s, horizon_s, draws, wanted, runs, cpu_s, jobs, texts, left_out)
 
 
-def publishable(forecast: Forecast, runs: int, cpu_s: float) -> PublishedForecast:
+def publishable(forecast: Forecast, runs: int, cpu_s: float, left_out: Sequence[str] = ()) -> PublishedForecast:
     """A forecast in the published form; ``runs`` past runs were known, and it took ``cpu_s`` seconds of processor
-    time."""
+    time. ``left_out``: jobs further back in line."""
     return PublishedForecast(
         forecast.at_s,
         forecast.horizon_s,
@@ -126,8 +129,12 @@ def publishable(forecast: Forecast, runs: int, cpu_s: float) -> PublishedForecas
         forecast.draws_wanted,
         runs,
         cpu_s,
-        {job_id: _publishable(each, forecast.draws) for job_id, each in forecast.jobs.items()},
+        {
+            **{job_id: _publishable(each, forecast.draws) for job_id, each in forecast.jobs.items()},
+            **dict.fromkeys(left_out, LATER),
+        },
         {job_id: printable(text) for job_id, text in forecast.unknown.items()},
+        len(left_out),
     )
 
 

@@ -136,5 +136,7 @@ def forecasts_of(cluster: ClusterView, learned: Learned, cpu_s: float) -> Iterat
     begun_s = time.process_time()
     snapshot = translate(cluster.server_status, cluster.settings).snapshot
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws)
-    for made in forecast_within(snapshot, cluster.ledger, cluster.settings, learned.history, learned.record, within):
-        yield publishable(made, learned.runs, time.process_time() - begun_s)
+    for made, left_out in forecast_within(
+        snapshot, cluster.ledger, cluster.settings, learned.history, learned.record, within
+    ):
+        yield publishable(made, learned.runs, time.process_time() - begun_s, left_out)

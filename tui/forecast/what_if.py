@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from hooks.forecast.forecast_within_time import Within, find_horizon_s
+from hooks.forecast.forecast_within_time import Within, find_horizon_s, find_left_out
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import modes_of, translate
 from policy.forecast.forecast import Bounds, Forecaster
@@ -61,6 +61,8 @@ def look_ahead(
         observed = [queue for queue in changed if modes[number].get(queue) == "observe"]
         vnodes = supposed.vnodes(snapshot) if number else ()
         sides.append((_with(snapshot, vnodes, observed), settings))
+    left_out = find_left_out(sides[0][0], cluster.ledger)
+    sides = [(_without(snapshot, left_out), settings) for snapshot, settings in sides]
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws, horizon_s=span_s)
     longest = [
         find_horizon_s(snapshot, cluster.ledger, settings, within._replace(cpu_s=cpu_s / 2))
@@ -119,6 +121,10 @@ def _with(snapshot: Snapshot, vnodes: Sequence[Vnode], observed: Sequence[str]) 
         if name in observed
     ]
     return snapshot.apply(Changes(snapshot.time_s, vnodes=vnodes, queues=queues)) if vnodes or queues else snapshot
+
+
+def _without(snapshot: Snapshot, jobs: Sequence[str]) -> Snapshot:
+    return snapshot.apply(Changes(snapshot.time_s, gone=jobs)) if jobs else snapshot
 
 
 def _state(snapshot: Snapshot) -> State:

@@ -88,10 +88,10 @@ def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Lear
     begun_s = time.process_time()
     snapshot = translate(status, cluster.settings).snapshot
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws)
-    *_, result = forecast_within(
+    *_, made = forecast_within(
         snapshot, cluster.ledger, cluster.settings, learned.history, learned.record, within, wanted=frozenset([job_id])
     )
-    published = publishable(result, learned.runs, time.process_time() - begun_s)
+    published = publishable(made.forecast, learned.runs, time.process_time() - begun_s, made.left_out)
     estimate, waits_for = published.of(job_id), published.unknown.get(job_id, "")
     if estimate is None and not waits_for:
         waits_for = "something that pbsteer does not decide about: its queue is not one that it serves"

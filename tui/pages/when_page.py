@@ -120,6 +120,9 @@ def source_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
     text = (
         f"made {age} by {when.by}: {whole}, {runs}; it looks {ahead} ahead, and leaves out jobs that are still to come"
     )
+    if forecast.left_out:
+        jobs = len(forecast.jobs)
+        text += f", with the first {jobs - forecast.left_out:,} of {show_count(jobs, 'job')} in line"
     lines = labelled("forecast", text, cells)
     if cluster.server_status.server.get("query_other_jobs") == "False":
         hidden = "this server may show you your own jobs only: a forecast made from these is too early"
@@ -224,6 +227,7 @@ def answer_data(cluster: ClusterView, when: When) -> dict[str, Any]:
             "draws": forecast.draws,
             "draws_wanted": forecast.draws_wanted,
             "past_runs": forecast.runs,
+            "jobs_left_out": forecast.left_out,
         },
     }
 

@@ -188,7 +188,7 @@ def many(count: int) -> Snapshot:
 def test_with_too_little_time_it_looks_less_far_ahead_rather_than_at_fewer_jobs() -> None:
     # Each reading of this clock is a second: a try of how far to look takes one, and the time is over after twelve.
     ticks = iter(range(10_000))
-    *_, last = forecast_within(
+    *_, (last, _) = forecast_within(
         many(2000), Ledger(), SETTINGS, RunTimeHistory(), None, Within(cpu_s=10.0), clock=lambda: next(ticks)
     )
     assert last.draws >= 1
@@ -200,5 +200,16 @@ def test_with_too_little_time_it_looks_less_far_ahead_rather_than_at_fewer_jobs(
 
 
 def test_first_forecasts_come_after_few_draws() -> None:
-    draws = [each.draws for each in forecast_within(many(3), Ledger(), SETTINGS, RunTimeHistory(), None, Within())]
+    draws = [each.draws for each, _ in forecast_within(many(3), Ledger(), SETTINGS, RunTimeHistory(), None, Within())]
     assert draws == [1, 3, 7, 15, 30]
+
+
+def test_of_very_many_jobs_the_first_in_line_are_run_forward_and_the_others_are_later(
+    state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hooks.forecast.forecast_within_time.MOST_JOBS", 3)
+    publish_forecast(Files(state), many(10), Ledger(promises={"9": 5000.0}), SETTINGS)
+    found = published(state)
+    assert found.left_out == 7
+    assert sorted(job for job, each in found.jobs.items() if each.half_s is not None) == ["0", "1", "9"]
+    assert len(found.jobs) == 10

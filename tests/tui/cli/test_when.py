@@ -92,7 +92,7 @@ def test_a_published_forecast_is_used_and_its_age_said(backend: ScriptedBackend)
     assert (found["starts_half_s"], found["starts_nine_tenths_s"]) == (NOON_S + 600, NOON_S + 1200)
     assert found["forecast"] == {
         "by": "the passes", "made_s": NOON_S - 120, "age_s": 120.0, "horizon_s": NOON_S + 86400, "draws": 30,
-        "draws_wanted": 30, "past_runs": 412,
+        "draws_wanted": 30, "past_runs": 412, "jobs_left_out": 0,
     }  # fmt: skip
     text = when("13")
     assert "made 2 min ago by the passes" in text
