@@ -55,12 +55,14 @@ class State(NamedTuple):
 def compare_ahead(
     before: State, after: State, pairs: Sequence[tuple[Draw, Draw]], begin_s: float, end_s: float
 ) -> Comparison:
-    """What some pairs of draws, at least one, come to for the jobs that wait on either side and are there on both."""
+    """What some pairs of draws, at least one, come to for the jobs that wait on either side and are there on both,
+    but those that may start on neither side whatever is free."""
     both = {**after.waiting, **before.waiting}
     jobs = [
         job
         for job in both.values()
         if all(job.id in side.waiting or job.id in side.running for side in (before, after))
+        and not all(job.id in side.waiting and side.waiting[job.id].blocked for side in (before, after))
     ]
     first, second = zip(*pairs)
     sides = (_side(jobs, before, first, begin_s, end_s), _side(jobs, after, second, begin_s, end_s))

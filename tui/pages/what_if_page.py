@@ -24,7 +24,7 @@ def what_if_lines(found: Comparison, learned_runs: int, most_rows: int = _MOST_R
     before, after = found.before, found.after
     lines: list[Line] = [
         ((f"over the next {span}", "title"), (f", {show_count(found.draws, 'case')} of drawn run times", "dim")),
-        _row("", "jobs", "wait now", "then", "difference", "start, now → then", role="dim"),
+        _row("", "jobs", "wait now", "then", "difference", "start now → then", role="dim"),
         _fares("all that wait", before.all, after.all),
     ]
     for title, sides in (("queue", (before.by_queue, after.by_queue)), ("user", (before.by_user, after.by_user))):

@@ -91,7 +91,11 @@ def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
         (" ", estimate.nine_tenths_s, "in nine of ten"),
         (" ", estimate.last_s, "if all jobs run as long as they asked for"),
     ):
-        text = f"{cases}: {beyond}" if at_s is None else f"{cases} by {_moment(at_s, now_s)}"
+        text = (
+            f"{cases}: {beyond}"
+            if at_s is None
+            else f"{cases} {'now' if at_s <= now_s else f'by {_moment(at_s, now_s)}'}"
+        )
         lines += labelled(label, text, cells, "title")
     if estimate.vnode_count:
         more = estimate.vnode_count - len(estimate.vnodes)
