@@ -17,15 +17,15 @@ from policy.forecast.run_forward import Draw, DrawnStart, Forward
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.usual_arrivals import UsualArrivals
 from policy.model.allocation import Allocation
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Queue
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 
 _COARSEST = 0.1
 _JOBS_PER_GRAIN = 500_000
-"""From ``grain`` times so many waiting jobs on, the grain grows with their number, up to the coarsest: a decision about
-many jobs takes longer, and there are more ends."""
+"""Where more than ``grain`` times so many jobs wait, the grain grows with their number, up to the coarsest: a decision
+about many jobs takes longer, and there are more ends."""
 
 
 class Bounds(NamedTuple):
@@ -38,7 +38,7 @@ class Bounds(NamedTuple):
     horizon_s: float = 30 * 86400.0
     passes: int = 200_000
     seed: int = 1
-    grain: float = 0.01
+    grain: float = 0.02
 
 
 USUAL = Bounds()
@@ -123,9 +123,10 @@ class Forecaster:
         self._now_s = now_s = snapshot.time_s
         self._horizon_s = self._horizon_wanted_s = now_s + bounds.horizon_s
         cluster = snapshot.cluster()
-        waiting = [job for job in cluster.jobs.values() if not job.blocked]
+        why_never = {job.id: job.blocked or _queue_keeps(job, cluster.queues) for job in cluster.jobs.values()}
+        waiting = [job for job in cluster.jobs.values() if not why_never[job.id]]
         self._jobs: dict[str, Job] = {job.id: job for job in waiting if wanted is None or job.id in wanted}
-        self._unknown = {job.id: job.blocked for job in cluster.jobs.values() if job.blocked}
+        self._unknown = {job_id: why for job_id, why in why_never.items() if why}
         self._run_ids = frozenset(cluster.runs).union(job.id for job in waiting)
         grain = max(bounds.grain, min(_COARSEST, len(waiting) / _JOBS_PER_GRAIN))
         self._forward = Forward(snapshot, ledger, settings, self._jobs, grain)
@@ -267,6 +268,14 @@ def forecast(
     while forecaster.step():
         pass
     return forecaster.result()
+
+
+def _queue_keeps(job: Job, queues: Mapping[str, Queue]) -> str:
+    """Why the job's queue, as it is now, will never start it; "" if it will."""
+    queue = queues.get(job.queue)
+    if queue is None or not queue.managed:
+        return f"queue {job.queue}, which pbsteer does not manage"
+    return "" if queue.started else f"queue {job.queue}, which is stopped"
 
 
 def _at(times: Sequence[float], number: float) -> float:

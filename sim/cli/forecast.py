@@ -10,6 +10,7 @@ from sim.cli.replay_options import (
     Source,
     find_policies,
     policy_option,
+    progress,
     say_left_out,
     source_options,
 )
@@ -37,7 +38,9 @@ DEFAULT_POLICIES = ("easy", "checkpoint-sjbf")
     show_default=True,
     help="Decisions that a forecast takes at most.",
 )
-@click.option("--arrivals", is_flag=True, help="Draw jobs to come as well, from those of the days before.")
+@click.option(
+    "--arrivals", is_flag=True, help="Draw jobs to come as well, from those of the days before: several times as slow."
+)
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each policy instead of the text.")
 def forecast(
     *,
@@ -66,5 +69,7 @@ def forecast(
     say_left_out(workload)
     bounds = USUAL._replace(draws=draws, seed=draw_seed, passes=passes)
     for build in found:
-        judged = evaluate(workload, cluster, build(workload, cluster), moments, bounds, with_arrivals=arrivals)
+        policy = build(workload, cluster)
+        with progress(policy.name, len(workload.jobs)) as show:
+            judged = evaluate(workload, cluster, policy, moments, bounds, with_arrivals=arrivals, progress=show)
         click.echo(to_json(judged) if as_json else to_text(judged))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 from statistics import median
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from policy import Changes, Finished, Job, Ledger, Snapshot
 from policy.forecast.forecast import Bounds, forecast
@@ -70,10 +70,12 @@ def evaluate(
     bounds: Bounds,
     *,
     with_arrivals: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> Judgement:
-    """Replay the workload, and forecast at so many of its submissions, evenly spread."""
-    observer = _Judge(workload, cluster, policy.settings, moments, bounds, with_arrivals=with_arrivals)
-    replay(workload, cluster, policy, observer=observer)
+    """Replay the workload, and forecast at so many of its submissions, evenly spread. ``progress`` is called now and
+    then with the number of ended jobs."""
+    observer = Judge(workload, cluster, policy.settings, moments, bounds, with_arrivals=with_arrivals)
+    replay(workload, cluster, policy, progress, observer=observer)
     return Judgement(policy.name, observer.held, observer.moments, observer.partial)
 
 
@@ -121,7 +123,7 @@ class _Waiting(NamedTuple):
     history_s: float | None
 
 
-class _Judge:
+class Judge:
     """The observer of the replay: it learns what has ended, forecasts at its moments, and holds against starts."""
 
     def __init__(
@@ -148,12 +150,14 @@ class _Judge:
         self.next_s = self._moments_s[0]
 
     def look(self, until_s: float, snapshot: Snapshot, ledger: Ledger) -> None:
+        """Forecast at each moment that has come, from the state then."""
         while self.next_s < until_s:
             self._forecast(snapshot.apply(Changes(self.next_s)), ledger)
             self.moments += 1
             self.next_s = self._moments_s[self.moments]
 
     def happened(self, now_s: float, submitted: Sequence[Job], ended: Sequence[Finished]) -> None:
+        """Learn from the runs that ended, and know of the jobs."""
         for job in submitted:
             self._submitted[job.id] = job
             if self._with_arrivals:
@@ -161,6 +165,7 @@ class _Judge:
         self._history.remember(ended)
 
     def started(self, job_id: str, now_s: float) -> None:
+        """Hold the job's forecasts against its start."""
         job = self._submitted.pop(job_id)
         self._record.started(job_id, now_s)
         self._waits.add(kind_of(job.cores, job.estimate_s), now_s - job.submit_s)

@@ -24,9 +24,9 @@ from sim.traces.read_trace import read_trace
 from sim.workload.workload import Cluster
 
 CORES = 32
-SIZES = ((1_000, 1_000),)
+SIZES = ((1_000, 1_000), (10_000, 10_000))
 POLICIES = ("easy", "checkpoint-sjbf")
-MOMENTS = {"KTH": 600, "CEA": 300}
+MOMENTS = 600
 NOW_S = 100_000.0
 
 
@@ -78,10 +78,9 @@ def judge(trace: str) -> None:
     workload = read_trace(Path(path), given)
     cluster = given or workload.cluster
     assert cluster is not None, f"{path}: say the cluster, as {path}=NODESxCORES"
-    moments = next((count for name, count in MOMENTS.items() if name in Path(path).name), 300)
     for name in POLICIES:
         began_s = process_time()
-        judged = evaluate(workload, cluster, find(name)(workload, cluster), moments, Bounds())
+        judged = evaluate(workload, cluster, find(name)(workload, cluster), MOMENTS, Bounds())
         line = to_json(judged)
         values = json.loads(line)
         part = values["median_abs_error_s"] / values["walltime_median_abs_error_s"]

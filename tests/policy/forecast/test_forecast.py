@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from policy import Finished, Ledger, Settings
+import pytest
+
+from policy import Finished, Ledger, Queue, Settings
 from policy.forecast.forecast import Bounds, Forecast, Forecaster, forecast
 from policy.forecast.forecast_record import AGAIN_S, ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
@@ -72,6 +74,28 @@ def test_a_held_job_is_named_with_what_it_waits_for() -> None:
     snapshot = cluster([vnode("v1")], [job("2", blocked="held"), job("3")])
     found = said(snapshot)
     assert (dict(found.unknown), set(found.jobs)) == ({"2": "held"}, {"3"})
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"started": False}, "queue workq, which is stopped"),
+        ({"managed": False}, "queue workq, which pbsteer does not manage"),
+    ],
+)
+def test_a_job_whose_queue_starts_none_is_named_with_that(changed: dict[str, bool], why: str) -> None:
+    found = said(Snapshot.build(10, [vnode("v1")], [Queue("workq", **changed)], [job("2")]))
+    assert (dict(found.unknown), dict(found.jobs), found.passes) == ({"2": why}, {}, 0)
+
+
+def test_some_jobs_alone_are_forecast_among_all() -> None:
+    snapshot = cluster(
+        [vnode("v1")], [job("2", select="4", estimate_s=70), job("3", select="4")], [run("1", "bob", "v1=4")]
+    )
+    wanted = Forecaster(snapshot, Ledger(), Settings(), NOTHING, wanted=["3"])
+    while wanted.step():
+        pass
+    assert {job_id: each.half_s for job_id, each in wanted.result().jobs.items()} == {"3": 170}
 
 
 def test_a_job_that_never_fits_has_no_moment() -> None:

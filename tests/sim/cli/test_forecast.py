@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 from sim.cli.forecast import forecast
+from tests.sim.accounting_builders import NOON_S, ended, write_log
 from tests.sim.builders import swf_record, swf_text
 from tests.sim.call_command import Invoked
 
@@ -44,6 +46,27 @@ def test_the_table_has_a_line_for_each_class_of_wait(tmp_path: Path) -> None:
     assert [line.split("  ")[0] for line in lines[2:-1]] == [
         "wait", "below 1 h", "below 4 h", "below 24 h", "longer", "all",
     ]  # fmt: skip
+
+
+def test_an_accounting_log_is_a_trace() -> None:
+    log = Path(__file__).parents[1] / "accounting_log"
+    result = run(log, "--cluster", "1x8", "--evaluate", "--json", "--policy", "easy", "--moments", "10")
+    assert json.loads(result.stdout)["policy"] == "easy"
+
+
+def test_jobs_without_walltime_are_judged_too(tmp_path: Path) -> None:
+    lines: list[str] = []
+    for job in range(1, 9):
+        lines += ended(job, NOON_S + 600 * job, NOON_S + 600 * (job + 1), created=NOON_S + job, walltime=None)
+    write_log(tmp_path / "20251231", *lines)
+    result = run(tmp_path, "--cluster", "1x4", "--evaluate", "--json", "--policy", "easy")
+    assert json.loads(result.stdout)["forecasts"] > 0
+
+
+def test_a_file_cut_off_is_refused_and_says_where(tmp_path: Path) -> None:
+    path = tmp_path / "cut.swf.gz"
+    path.write_bytes(gzip.compress(STORY.encode())[:-20])
+    assert "cut.swf.gz: line" in refused(path, "--evaluate")
 
 
 def test_without_evaluate_it_says_what_to_say(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from policy.forecast.forecast import Bounds
-from sim.forecast.evaluate_forecasts import Held, Judgement, by_class, evaluate, figures_of
+from sim.forecast.evaluate_forecasts import Held, Judge, Judgement, by_class, evaluate, figures_of
 from sim.forecast.report import to_json, to_text
 from sim.replay.named_policies import resolve
 from sim.replay.replay import replay
@@ -77,9 +77,7 @@ def test_watching_changes_nothing_of_the_replay(policy: str) -> None:
             starts[job_id] = now_s
             judge.started(job_id, now_s)
 
-    from sim.forecast.evaluate_forecasts import _Judge
-
-    judge = _Judge(of, cluster, resolved.settings, 50, Bounds(draws=2), with_arrivals=True)
+    judge = Judge(of, cluster, resolved.settings, 50, Bounds(draws=2), with_arrivals=True)
     watched = replay(of, cluster, resolved, observer=Watching())
     alone = replay(of, cluster, resolved)
     assert judge.held
