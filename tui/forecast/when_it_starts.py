@@ -17,6 +17,7 @@ from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import translate
 from tui.forecast.imagined_job import NEW_JOB, Wish, alternatives, find_refusals, with_job
 from tui.forecast.learned_runs import Learned
+from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView
 
 OLD_S = 900.0
@@ -53,10 +54,12 @@ def when_it_starts(
     """When a waiting job starts. ``learn`` returns the past runs, asked for only where they are needed; ``fresh``: not
     by what was published."""
     published = cluster.passes.forecast
-    if published is not None and not fresh and published.age_s(cluster.now_s) <= OLD_S:
+    # What it knows of a job that was held or released since is no longer true.
+    may_start = (cluster.job(job_id) or {}).get("job_state", "") in MAY_START_STATES
+    if published is not None and may_start and not fresh and published.age_s(cluster.now_s) <= OLD_S:
         estimate = published.of(job_id)
-        if estimate is not None or job_id in published.unknown:
-            return When(_shown(estimate, cluster), published.unknown.get(job_id, ""), published, "the passes")
+        if estimate is not None:
+            return When(_shown(estimate, cluster), "", published, "the passes")
     learned = learn()
     return _made(cluster.server_status, cluster, job_id, learned, cpu_s)
 

@@ -9,7 +9,16 @@ from typing import NamedTuple
 from policy.model.pbs_units import show_count, show_job
 from tui.backends.job_output_tail import Tail
 from tui.model.job_state_codes import state_words, substate_words
-from tui.model.typed_attributes import WAITING_STATES, Attributes, amount, group_of, moment, seconds, user_of, vnodes_of
+from tui.model.typed_attributes import (
+    MAY_START_STATES,
+    Attributes,
+    amount,
+    group_of,
+    moment,
+    seconds,
+    user_of,
+    vnodes_of,
+)
 from tui.pages.array_subjobs import subjobs_in, subjobs_lines
 from tui.pages.job_explanation import explain_lines, labelled
 from tui.pages.job_history import Chapter, story_lines
@@ -91,7 +100,7 @@ def job_lines(cluster: ClusterView, job_id: str, cells: int, detail: JobDetail |
 
 
 def _waits(attributes: Attributes) -> bool:
-    return attributes.get("job_state", "") in WAITING_STATES | {"B"}
+    return attributes.get("job_state", "") in MAY_START_STATES
 
 
 def _is_planned(cluster: ClusterView, job_id: str) -> bool:

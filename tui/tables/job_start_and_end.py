@@ -8,7 +8,7 @@ the job.
 
 from __future__ import annotations
 
-from tui.model.typed_attributes import RUNNING_STATES, WAITING_STATES, Attributes, moment, seconds
+from tui.model.typed_attributes import MAY_START_STATES, RUNNING_STATES, Attributes, moment, seconds
 from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 
@@ -42,7 +42,7 @@ def likely_start(cluster: ClusterView, job_id: str, *, nine_tenths: bool = False
     if due_s is not None and due_s <= cluster.now_s:
         return due_s
     estimate = cluster.forecast.of(job_id) if cluster.forecast is not None else None
-    if estimate is None or (cluster.job(job_id) or {}).get("job_state", "") not in WAITING_STATES | {"B"}:
+    if estimate is None or (cluster.job(job_id) or {}).get("job_state", "") not in MAY_START_STATES:
         return due_s
     at_s = estimate.nine_tenths_s if nine_tenths else estimate.half_s
     # The forecast may be older than what is shown: a moment that has passed says that the start may come any time.

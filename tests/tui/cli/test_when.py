@@ -148,6 +148,16 @@ def test_a_job_that_does_not_start_by_itself(backend: ScriptedBackend) -> None:
     assert "not by itself: it is held by its owner" in when("15")
 
 
+def test_a_job_that_was_held_or_released_since_the_forecast(backend: ScriptedBackend) -> None:
+    publish(backend, 60, j15=Estimate(NOON_S + 600, NOON_S + 1200, ENDS_S))
+    assert data("15")["starts_half_s"] is None, "held now"
+    released = a_job("carol", 2)
+    backend.server_status = with_job(backend.server_status, "15.hpc1", released)
+    written = json.loads((backend.folder / FORECAST).read_text())
+    (backend.folder / FORECAST).write_text(json.dumps({**written, "jobs": {}, "unknown": {"15.hpc1": "held"}}))
+    assert data("15")["starts_half_s"] == NOON_S
+
+
 def test_a_job_larger_than_what_is_up_is_later_than_the_forecast_looks(backend: ScriptedBackend) -> None:
     found = data("14")
     assert (found["starts_half_s"], found["starts_last_s"]) == (None, None)
