@@ -19,9 +19,9 @@ from tui.model.typed_attributes import (
     user_of,
     vnodes_of,
 )
-from tui.pages.array_subjobs import subjobs_in, subjobs_lines
 from tui.pages.job_explanation import explain_lines, labelled
-from tui.pages.job_history import Chapter, story_lines
+from tui.pages.job_story_from_passes import Chapter, story_lines
+from tui.pages.subjob_counts_line import subjobs_in, subjobs_lines
 from tui.pages.when_page import forecast_lines
 from tui.state.cluster_view import ClusterView
 from tui.tables.job_columns import elapsed_of

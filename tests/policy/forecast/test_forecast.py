@@ -77,14 +77,14 @@ def test_a_held_job_is_named_with_what_it_waits_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "why"),
+    ("queue", "why"),
     [
-        ({"started": False}, "queue workq, which is stopped"),
-        ({"managed": False}, "queue workq, which pbsteer does not manage"),
+        (Queue("workq", started=False), "queue workq, which is stopped"),
+        (Queue("workq", managed=False), "queue workq, which pbsteer does not manage"),
     ],
 )
-def test_a_job_whose_queue_starts_none_is_named_with_that(changed: dict[str, bool], why: str) -> None:
-    found = said(Snapshot.build(10, [vnode("v1")], [Queue("workq", **changed)], [job("2")]))
+def test_a_job_whose_queue_starts_none_is_named_with_that(queue: Queue, why: str) -> None:
+    found = said(Snapshot.build(10, [vnode("v1")], [queue], [job("2")]))
     assert (dict(found.unknown), dict(found.jobs), found.passes) == ({"2": why}, {}, 0)
 
 

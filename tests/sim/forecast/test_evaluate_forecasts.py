@@ -102,7 +102,7 @@ HELD = [
 def test_the_figures_count_hits_and_take_medians() -> None:
     figures = figures_of(HELD)
     assert figures.forecasts == 3
-    assert (figures.within_p50, figures.within_p90) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert (figures.within_p50, figures.within_p90) == pytest.approx((2 / 3, 2 / 3))
     assert (figures.median_abs_error_s, figures.walltime_median_abs_error_s) == (100, 150)
     assert figures.history_within_p90 == 0.5
 
