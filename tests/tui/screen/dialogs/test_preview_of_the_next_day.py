@@ -24,7 +24,6 @@ class Failing:
 
     def compare(self, cluster: ClusterView, after: ServerStatus) -> Iterator[tuple[Comparison, int]]:
         raise BlockingIOError(11, "Resource temporarily unavailable")
-        yield
 
     def stop(self) -> None:
         return
