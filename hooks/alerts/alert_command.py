@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Callable
 
+from hooks.store.detached_process import close_from, reset_signals, start_detached
+
 TIME_LIMIT_S = 10.0
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C"}
 _MOST_LINKS = 40
 _LOOKS_PER_S = 20
-_HEARD = ("SIGALRM", "SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGCHLD", "SIGUSR1", "SIGUSR2")
 _NOT_RUN = 127
 
 
@@ -76,18 +77,7 @@ def start_program(command: Sequence[str], text: str, report_outcome: Callable[[s
 
     Raises OSError if no process can be made.
     """
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-        return
-    try:
-        # This process need not wait for a child of its child: no dead process is left, however long this one lives.
-        os.setsid()
-        if not os.fork():
-            _close_inherited_files()
-            report_outcome(run_program(command, text))
-    finally:
-        os._exit(0)
+    start_detached(lambda: report_outcome(run_program(command, text)))
 
 
 def run_program(command: Sequence[str], text: str, limit_s: float = TIME_LIMIT_S) -> str:
@@ -111,8 +101,8 @@ def run_program(command: Sequence[str], text: str, limit_s: float = TIME_LIMIT_S
             nothing = os.open(os.devnull, os.O_RDWR)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
-            _close_from(3)
-            _hear_signals()
+            close_from(3)
+            reset_signals()
             os.execve(command[0], list(command), ENVIRONMENT)  # noqa: S606 - no shell, and root's own file
         finally:
             os._exit(_NOT_RUN)
@@ -138,29 +128,3 @@ def _wait(child: int, limit_s: float) -> str:
         return f"ended by signal {os.WTERMSIG(status)}"
     code = os.WEXITSTATUS(status)
     return f"ended with {code}" if code else ""
-
-
-def _close_inherited_files() -> None:
-    """Keep nothing of the process that this one was copied from: the server's sockets, its files, its alarm."""
-    _close_from(0)
-    for _ in range(3):
-        os.open(os.devnull, os.O_RDWR)
-    os.chdir("/")
-    _hear_signals()
-
-
-def _hear_signals() -> None:
-    for name in _HEARD:
-        signal.signal(getattr(signal, name), signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-
-
-def _close_from(first: int) -> None:
-    try:
-        numbers = [int(name) for name in os.listdir("/proc/self/fd")]  # noqa: PTH208 - names of numbers, not paths
-    except OSError:
-        numbers = list(range(os.sysconf("SC_OPEN_MAX")))
-    for number in numbers:
-        if number >= first:
-            with contextlib.suppress(OSError):
-                os.close(number)

@@ -51,6 +51,7 @@ from hooks.deploy.undo_job_changes import (
     release_victim,
 )
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE, RESOURCES
+from hooks.store.forecast_lock import no_forecast_written
 from hooks.store.hook_settings import show_config
 from hooks.store.original_priorities import read_priorities
 from hooks.store.state_files import SCHEDULERS, SecondWriterError, State, StateError
@@ -338,6 +339,7 @@ class Deployment:
     def _try_to_hold(self, held: contextlib.ExitStack) -> bool:
         try:
             held.enter_context(State(self._folder).locked())
+            held.enter_context(no_forecast_written(self._folder))
         except SecondWriterError:
             return False
         except StateError as error:

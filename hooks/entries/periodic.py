@@ -32,6 +32,7 @@ from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_answer_time import Watched
+from hooks.forecast.forecast_due import is_forecast_due
 from hooks.pbs.job_ids_and_states import is_array
 from hooks.pbs.pause_in_server_attributes import name_pause
 from hooks.pbs.pbs_ifl_client import Connection
@@ -115,6 +116,8 @@ def run_pass(
     may_be_followed = (is_unsettled or bool(decision.permissions.start)) and not decision.plan.preempts
     tried = [*outcome.started, *outcome.refused]
     passed = Passed(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled)
+    if ahead is None and hasattr(pbs_ifl, "_pbs_ifl"):
+        warnings += _forecast(decision, settings, state)
     return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
 
 
@@ -135,8 +138,8 @@ class ServerRead(NamedTuple):
 class Decision(NamedTuple):
     """What a pass is going to do, what it was decided from, and what has to be on disk before.
 
-    ``ledger_name``: the ledger read and to be replaced; ``unusable``: why its file could not be read; ``runs``: what
-    runs now, None if nothing is learned from runs.
+    ``ledger``: what was decided from; ``ledger_name``: its file, to be replaced; ``unusable``: why that could not be
+    read; ``runs``: what runs now, None if nothing is learned from runs.
     """
 
     translation: Translation
@@ -148,6 +151,7 @@ class Decision(NamedTuple):
     notes: list[str]
     slowest: list[Slow]
     summary: Summary
+    ledger: Ledger
     ledger_name: str
     unusable: str
     runs: Mapping[str, Any] | None
@@ -199,8 +203,9 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     notes += [f"queue {queue}: {what}" for queue, what in sorted(express.items())]
     notes += assignment.notes
     return Decision(
-        translation, plan, assignment, permissions, advice, hints, notes, slowest, summary, ledger_name, unusable, runs
-    )
+        translation, plan, assignment, permissions, advice, hints, notes, slowest, summary, ledger, ledger_name,
+        unusable, runs,
+    )  # fmt: skip
 
 
 def _commit(decision: Decision, found: ServerRead, state: State) -> list[str]:
@@ -256,6 +261,16 @@ def _act(
     return outcome._replace(
         failures=[*failures, *pending_work.failures, *outcome.failures], put_off=outcome.put_off + pending_work.put_off
     )
+
+
+def _forecast(decision: Decision, settings: Settings, state: State) -> list[str]:
+    """Begin a forecast beside the passes if one is due; a simulated server's hooks never do, as they run within its
+    process. Returns sentences for the server's log."""
+    if not is_forecast_due(state, settings.forecast, decision.plan.time_s):
+        return []
+    from hooks.forecast.publish_forecast import start_forecast
+
+    return start_forecast(state, decision.translation.snapshot, decision.ledger, settings)
 
 
 def _record(

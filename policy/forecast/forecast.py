@@ -143,7 +143,7 @@ class Forecaster:
         # By what runs and jobs are called, so that the order in which a snapshot has them does not matter.
         self._strata = {
             each: DrawnNumbers(bounds.seed, place).strata(bounds.draws)
-            for place, each in enumerate(sorted(self._run_ids))
+            for place, each in enumerate(sorted({*cluster.runs, *cluster.jobs}))
         }
         self._full: Draw | None = None
         self._draws: list[Draw] = []
@@ -172,6 +172,10 @@ class Forecaster:
         else:
             self._draws.append(draw)
         return True
+
+    def draw(self, number: int) -> Draw:
+        """One draw by itself, of those from 0 on: equal seeds give equal run times for jobs of the same name."""
+        return self._drawn(number, self._bounds.passes)
 
     def result(self) -> Forecast:
         """The forecast as far as it is made."""

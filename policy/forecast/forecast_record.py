@@ -133,6 +133,10 @@ class ForecastRecord:
             nine_tenths.append((wait_s / (noted.nine_tenths_s + GRACE_S), known))
         return _quantile(halves, self._aims[0]), _quantile(nine_tenths, self._aims[1])
 
+    def waiting(self) -> list[str]:
+        """The jobs of noted forecasts that have not started as far as is known."""
+        return [job for job in self._last if job not in self._started]
+
     def hits(self) -> tuple[int, int, int]:
         """How many noted forecasts have come true or not, and how many of their jobs started before the half's and the
         nine tenths' moment of the draws."""

@@ -274,6 +274,16 @@ class PassSettings:
 
 
 @dataclass(frozen=True)
+class ForecastSettings:
+    """The forecast of starts that passes publish: how often (0: never), with how many draws at most, and how many
+    seconds of processor time one may take, in a process beside the pass."""
+
+    interval_s: float = _number(300, 0, unit="seconds")
+    draws: int = _whole(30, 1, 1000)
+    cpu_s: float = _number(20, 1, 3600, unit="seconds")
+
+
+@dataclass(frozen=True)
 class SubmissionSettings:
     """What submissions and alterations are refused for.
 
@@ -332,6 +342,7 @@ class Settings:
     ranking: RankingSettings = field(default_factory=RankingSettings)
     stripe: StripeSettings = field(default_factory=StripeSettings)
     schedule: PassSettings = field(default_factory=PassSettings)
+    forecast: ForecastSettings = field(default_factory=ForecastSettings)
     submission: SubmissionSettings = field(default_factory=SubmissionSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     alerts: AlertSettings = field(default_factory=AlertSettings)
@@ -388,6 +399,7 @@ _TABLES: tuple[tuple[str, type[Any]], ...] = (
     ("ranking", RankingSettings),
     ("stripe", StripeSettings),
     ("schedule", PassSettings),
+    ("forecast", ForecastSettings),
     ("submission", SubmissionSettings),
     ("server", ServerSettings),
     ("alerts", AlertSettings),

@@ -13,8 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, Literal, NamedTuple
 
+from hooks.forecast.past_runs import PastRuns
+from hooks.forecast.publish_forecast import read_history
+from hooks.forecast.published_forecast import PublishedForecast
 from hooks.record.day_of_activity import Day
-from hooks.store.state_files import CHANGES, DAY, LAST_PASS, REASONS, State
+from hooks.store.state_files import CHANGES, DAY, FORECAST, FORECAST_HISTORY, LAST_PASS, REASONS, State
+from policy.forecast.forecast_record import ForecastRecord
 from tui.backends.idle_core_history import HOUR_S, HOURS, Sample, spans
 
 KEPT = 240
@@ -113,13 +117,14 @@ NO_REASONS = PassReasons()
 class Passes(NamedTuple):
     """The last passes, oldest first; ``problem`` says why there are none. ``idle`` has by clock hour, over a day, the
     seconds covered and their mean of idle cores. ``reasons`` are those of the last pass, ``day`` is the last day's
-    activity."""
+    activity, ``forecast`` the last one that was published."""
 
     entries: tuple[Pass, ...] = ()
     problem: str = ""
     idle: Mapping[int, tuple[float, float]] = {}
     reasons: PassReasons = NO_REASONS
     day: Day = Day()
+    forecast: PublishedForecast | None = None
 
     @property
     def last(self) -> Pass | None:
@@ -145,6 +150,8 @@ class JournalReader:
         self._reasons_file = folder / REASONS
         self._reasons, self._reasons_version = NO_REASONS, (0, 0)
         self._day, self._day_version = Day(), (0, 0)
+        self._forecast: PublishedForecast | None = None
+        self._forecast_version = (0, 0)
         self._state = State(folder)
         self._at: tuple[Path, int] | None = None
         self._entries: list[Pass] = []
@@ -163,7 +170,25 @@ class JournalReader:
             return Passes(tuple(self._entries), f"the journal in {self._folder}: {error.strerror}")
         problem = "" if self._entries else f"no pass is in {self._folder} yet"
         means = {hour: (seconds, idle / seconds) for hour, (seconds, idle) in self._idle.items()}
-        return Passes(tuple(self._entries), problem, means, self._read_reasons(), self._read_day())
+        return Passes(
+            tuple(self._entries), problem, means, self._read_reasons(), self._read_day(), self._read_forecast()
+        )
+
+    def _read_forecast(self) -> PublishedForecast | None:
+        """The last published forecast; the same object as long as its file is the same."""
+        try:
+            status = (self._folder / FORECAST).stat()
+        except OSError:
+            return None
+        version = status.st_mtime_ns, status.st_ino
+        if version != self._forecast_version:
+            data = self._state.read_published(FORECAST)
+            self._forecast, self._forecast_version = PublishedForecast.from_data(data), version
+        return self._forecast
+
+    def read_history(self) -> tuple[PastRuns, ForecastRecord]:
+        """The past runs, and the record of earlier forecasts, that passes keep; empty if they may not be read."""
+        return read_history({} if self._find_problem() else self._state.read_published(FORECAST_HISTORY))
 
     def _read_day(self) -> Day:
         """The last day's activity; the same object as long as its file is the same."""

@@ -17,6 +17,7 @@ from tui.backends.thread_and_gc_tuning import take_short_turns
 from tui.cli.open_backend import NoServerError, open_any, open_demo
 from tui.cli.shared_options import complain
 from tui.config.production_servers import SiteError, console_files, read_site
+from tui.forecast.forecast_in_background import BackgroundForecasts
 from tui.screen.app import Console
 from tui.screen.terminal.end_on_hangup import end_with_terminal
 from tui.screen.workers.user_files import kept_files
@@ -65,6 +66,7 @@ def run_console(
         theme=theme,
         site=site,
         files=kept_files(os.environ),
+        forecasts=BackgroundForecasts(backend),
     )
     console.run(mouse=mouse)
     if console.return_code:

@@ -28,6 +28,8 @@ RUNNING_STATES = frozenset("RESU")
 SUSPENDED_STATES = frozenset("SU")
 """Suspended jobs have released their cores; a pass counts them as waiting (hooks/translate/jobs.py)."""
 WAITING_STATES = frozenset("QHWT")
+MAY_START_STATES = frozenset("QWB")
+"""Waiting jobs, and arrays with subjobs that wait, which start by themselves."""
 
 
 def amount(attributes: Attributes, name: str) -> int:

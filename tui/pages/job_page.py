@@ -9,10 +9,20 @@ from typing import NamedTuple
 from policy.model.pbs_units import show_count, show_job
 from tui.backends.job_output_tail import Tail
 from tui.model.job_state_codes import state_words, substate_words
-from tui.model.typed_attributes import Attributes, amount, group_of, moment, seconds, user_of, vnodes_of
+from tui.model.typed_attributes import (
+    MAY_START_STATES,
+    Attributes,
+    amount,
+    group_of,
+    moment,
+    seconds,
+    user_of,
+    vnodes_of,
+)
 from tui.pages.job_explanation import explain_lines, labelled
 from tui.pages.job_story_from_passes import Chapter, story_lines
 from tui.pages.subjob_counts_line import subjobs_in, subjobs_lines
+from tui.pages.when_page import forecast_lines
 from tui.state.cluster_view import ClusterView
 from tui.tables.job_columns import elapsed_of
 from tui.tables.job_start_and_end import due_at, expected_end
@@ -61,6 +71,7 @@ def job_lines(cluster: ClusterView, job_id: str, cells: int, detail: JobDetail |
         *subjobs_lines(cluster, job_id, cells),
         (),
         *(explain_lines(cluster, job_id, cells) if _is_planned(cluster, job_id) else []),
+        *(forecast_lines(cluster, job_id, cells) if _waits(attributes) else []),
     ]
     if attributes.get("exec_vnode"):
         vnodes = vnodes_of(attributes["exec_vnode"])
@@ -86,6 +97,10 @@ def job_lines(cluster: ClusterView, job_id: str, cells: int, detail: JobDetail |
                 f"used {name.partition('.')[2]}", (detail.attributes or {})[name] if detail else "", cells
             )
     return [*lines, (), *_looked_up(detail, cluster.now_s)]
+
+
+def _waits(attributes: Attributes) -> bool:
+    return attributes.get("job_state", "") in MAY_START_STATES
 
 
 def _is_planned(cluster: ClusterView, job_id: str) -> bool:

@@ -22,6 +22,7 @@ from tui.screen.terminal.invalid_utf8_keys import take_any_bytes
 from tui.screen.terminal.repaint_changed_cells import narrowed
 from tui.screen.terminal.themes import DEFAULT, THEMES, VARIABLES, Look
 from tui.screen.workers.user_files import KeptFiles
+from tui.state.server_poller import Forecasts
 
 NO_SITE = Site()
 NOT_KEPT = KeptFiles()
@@ -52,6 +53,7 @@ class Console(App[None]):
         files: KeptFiles = NOT_KEPT,
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
+        forecasts: Forecasts | None = None,
     ) -> None:
         self._look = Look(self, without_colour="NO_COLOR" in os.environ)
         take_any_bytes()
@@ -72,6 +74,7 @@ class Console(App[None]):
             files=files,
             clock=clock,
             elapsed=elapsed,
+            forecasts=forecasts,
         )
         liked = self.main.keeping.preferences
         self._look.choose(theme or (liked.theme if liked.theme in THEMES else DEFAULT))

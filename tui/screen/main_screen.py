@@ -59,7 +59,7 @@ from tui.screen.workers.worker_messages import (
     TrailRead,
 )
 from tui.state.cluster_view import ClusterView
-from tui.state.server_poller import News, Polled, Poller, PollFailed
+from tui.state.server_poller import Forecasts, News, Polled, Poller, PollFailed
 from tui.tables.filter_line import FilterError
 from tui.text.screen_line import safe
 
@@ -102,13 +102,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
         look: Look,
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
+        forecasts: Forecasts | None = None,
     ) -> None:
         super().__init__()
         self.backend, self.simulation, self.look = backend, simulation, look
         self._clock, self._elapsed = clock, elapsed
-        self.poller = Poller(backend, self._tell, interval_s, elapsed)
+        self.poller = Poller(backend, self._tell, interval_s, elapsed, forecasts)
         audit = AuditLog(audit_path, actor, backend.name, alert=site_alert_of(backend))
-        self.runner = OperationRunner(self, audit, site, clock)
+        self.runner = OperationRunner(self, audit, site, clock, forecasts)
         self.lookups = Lookups(self, backend, audit_path)
         self.spool = MigrationSpool(backend, clock)
         self.keeping = Keeping(files, self._complain)

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
+from hooks.forecast.published_forecast import PublishedForecast
 from hooks.pbs.raw_server_status import NAME, Attributes, ServerStatus
 from hooks.translate.snapshot import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Run, Settings, Snapshot, Start, decide
@@ -103,7 +104,7 @@ class ClusterView:
 
     ``watched`` has the changes since the console's start, ``passes`` the journal. ``finished`` has jobs that have
     ended, newest first, or None if they are not requested. ``hook_faults`` has sentences on hooks that the server does
-    not run, if the hooks were looked up.
+    not run, if the hooks were looked up. ``forecast`` is the newest there is, of a pass or of this console.
     """
 
     server_status: ServerStatus
@@ -117,6 +118,7 @@ class ClusterView:
     finished: Finished | None = None
     decision: Decision | None = None
     hook_faults: tuple[str, ...] = ()
+    forecast: PublishedForecast | None = None
 
     @cached_property
     def job_ids(self) -> list[str]:
@@ -224,6 +226,7 @@ def see(
         watched,
         passes,
         finished,
+        forecast=passes.forecast,
     )
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Union
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol, Union
 
+from hooks.forecast.published_forecast import PublishedForecast
+from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import Known
+from policy.forecast.what_if import Comparison
 from tui.backends.backend_protocol import Backend, BackendError
 from tui.backends.thread_and_gc_tuning import COLLECTOR
 from tui.state.cluster_view import ClusterView, see
@@ -42,17 +45,37 @@ class PollFailed:
 News = Union[Polled, PollFailed]
 
 
+class Forecasts(Protocol):
+    """Makes forecasts in the background; called with each new cluster view, and never waits."""
+
+    def __call__(self, cluster: ClusterView) -> PublishedForecast | None:
+        """The newest forecast."""
+
+    def compare(self, cluster: ClusterView, after: ServerStatus) -> Iterator[tuple[Comparison, int]]:
+        """What it would do over the next day if the server showed ``after``, and by how many past runs; for a thread
+        that may wait. Raises OSError."""
+
+    def stop(self) -> None:
+        """End what is under way."""
+
+
 class Poller(threading.Thread):
     """Polls until it is stopped and passes each result to ``publish``, in its own thread."""
 
     def __init__(
-        self, backend: Backend, publish: Callable[[News], None], interval_s: float, stopwatch: Callable[[], float]
+        self,
+        backend: Backend,
+        publish: Callable[[News], None],
+        interval_s: float,
+        stopwatch: Callable[[], float],
+        forecasts: Forecasts | None = None,
     ) -> None:
         super().__init__(name="poller", daemon=True)
         self._backend = backend
         self._publish = publish
         self._interval_s = interval_s
         self._stopwatch = stopwatch
+        self._forecasts = forecasts
         self._wanted = threading.Event()
         self._stopped = threading.Event()
         self._cluster: ClusterView | None = None
@@ -70,6 +93,13 @@ class Poller(threading.Thread):
 
     def run(self) -> None:
         """Poll until stopped."""
+        try:
+            self._poll()
+        finally:
+            if self._forecasts is not None:
+                self._forecasts.stop()
+
+    def _poll(self) -> None:
         failures = 0
         while not self._stopped.is_set():
             self._wanted.clear()
@@ -108,6 +138,8 @@ class Poller(threading.Thread):
             finished=self.history.now(),
             before=self._cluster,
         )
+        if self._forecasts is not None:
+            cluster = replace(cluster, forecast=self._forecasts(cluster))
         self._cluster = cluster.decided(self._stopwatch, self._known, self._cluster)
         self._hand_on(Polled(self._cluster))
         return answered_s

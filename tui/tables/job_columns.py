@@ -23,7 +23,7 @@ from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 from tui.tables.columns import SPARE, Column
 from tui.tables.filter_line import Value
-from tui.tables.job_start_and_end import due_at, expected_end, real_end, started_at
+from tui.tables.job_start_and_end import expected_end, likely_start, real_end, started_at
 from tui.tables.planned_job_outcome import outcome_of
 from tui.text.screen_line import Line, plain, safe
 from tui.text.times_and_durations import day_and_time, short_span, show_hms
@@ -102,7 +102,10 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
         return moment(jobs[job_id], "qtime", "ctime")
 
     def starts_s(job_id: str) -> float | None:
-        return started_at(jobs[job_id]) or due_at(cluster, job_id)
+        return started_at(jobs[job_id]) or likely_start(cluster, job_id)
+
+    def starts_by_s(job_id: str) -> float | None:
+        return started_at(jobs[job_id]) or likely_start(cluster, job_id, nine_tenths=True)
 
     def until(of: Callable[[str], float | None]) -> Callable[[str], float | None]:
         """The time until then, in seconds."""
@@ -145,7 +148,8 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
         Column("project", "project", 10, project, show_project, rank=SPARE + 1, most=40, names=True),
         Column("wait", "waited", 9, waited_s, lambda job_id: ((show_hms(waited_s(job_id)), ""),), ">", SPARE + 2),
         time_column("submitted", submitted_s, ago(submitted_s), 5),
-        time_column("starts", starts_s, until(lambda job_id: due_at(cluster, job_id)), 4),
+        time_column("starts", starts_s, until(lambda job_id: likely_start(cluster, job_id)), 4),
+        time_column("starts-by", starts_by_s, until(lambda job_id: likely_start(cluster, job_id, nine_tenths=True)), 7),
         time_column("ends", lambda job_id: expected_end(cluster, job_id), until(lambda j: expected_end(cluster, j)), 3),
         time_column("ended", lambda job_id: real_end(cluster, job_id), ago(lambda j: real_end(cluster, j)), 6),
         Column("why", "where, or why it waits", 0, lambda job_id: plain(why(job_id)), why),

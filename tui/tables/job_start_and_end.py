@@ -1,13 +1,14 @@
 """When a job starts, is expected to end, and ended: seconds since 1970, None if unknown.
 
-The expected start is that of the console's plan, else PBS's estimate (``estimated.start_time``, which PBS's scheduler
-writes if configured to). The expected end is the start plus the estimate that the policy uses: ``soft_walltime``, else
-``walltime``, which PBS may have shrunk within the limits set by the job.
+The likely start is the forecast's. The expected start is that of the console's plan, else PBS's estimate
+(``estimated.start_time``, which PBS's scheduler writes if configured to). The expected end is the start plus the
+estimate that the policy uses: ``soft_walltime``, else ``walltime``, which PBS may have shrunk within the limits set by
+the job.
 """
 
 from __future__ import annotations
 
-from tui.model.typed_attributes import RUNNING_STATES, Attributes, moment, seconds
+from tui.model.typed_attributes import MAY_START_STATES, RUNNING_STATES, Attributes, moment, seconds
 from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 
@@ -32,6 +33,20 @@ def due_at(cluster: ClusterView, job_id: str) -> float | None:
         if job_id in cluster.decision.estimates:
             return cluster.decision.estimates[job_id]
     return moment(attributes, _PLANNED_BY_PBS)
+
+
+def likely_start(cluster: ClusterView, job_id: str, *, nine_tenths: bool = False) -> float | None:
+    """When a waiting job starts, by the forecast: before it in half of the cases, or in nine of ten. Now for one that
+    the plan starts; without a forecast of it, its expected start."""
+    due_s = due_at(cluster, job_id)
+    if due_s is not None and due_s <= cluster.now_s:
+        return due_s
+    estimate = cluster.forecast.of(job_id) if cluster.forecast is not None else None
+    if estimate is None or (cluster.job(job_id) or {}).get("job_state", "") not in MAY_START_STATES:
+        return due_s
+    at_s = estimate.nine_tenths_s if nine_tenths else estimate.half_s
+    # The forecast may be older than what is shown: a moment that has passed says that the start may come any time.
+    return None if at_s is None else max(at_s, cluster.now_s)
 
 
 def expected_end(cluster: ClusterView, job_id: str) -> float | None:

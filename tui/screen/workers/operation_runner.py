@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tui.audit.audit_file import AuditLog
@@ -23,8 +23,10 @@ from tui.operations.effect_preview_lines import effect_lines
 from tui.operations.operation_changes import Operation, foresee
 from tui.operations.typed_confirmation import asked_for
 from tui.operations.undo import Kept, keep_before, undo_of
+from tui.pages.what_if_page import what_if_lines
 from tui.screen.workers.worker_messages import Foreseen, Made, Making
 from tui.state.cluster_view import ClusterView
+from tui.state.server_poller import Forecasts
 from tui.text.screen_line import Line
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 50
 _OFTEN_S = 0.5
+_AHEAD_ROWS = 5
 
 Make = Callable[[ClusterView, Commands, str], Operation]
 """Makes an operation from what the server shows, its commands and the typed text, or raises ``ChangeError``."""
@@ -78,11 +81,14 @@ class Done(NamedTuple):
 
 class OperationRunner:
     """The operations of one screen. ``done`` has those that were made, the last one last; ``busy`` is the operation
-    under way. ``clock`` is the wall clock.
+    under way. ``clock`` is the wall clock; with ``forecasts`` the preview of an operation has the next day too.
     """
 
-    def __init__(self, host: Host, audit: AuditLog, site: Site, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, host: Host, audit: AuditLog, site: Site, clock: Callable[[], float], forecasts: Forecasts | None = None
+    ) -> None:
         self._host, self._audit, self._site, self._clock = host, audit, site, clock
+        self._forecasts = forecasts
         self._halted = threading.Event()
         self.done: list[Done] = []
         self.busy: Operation | None = None
@@ -124,7 +130,8 @@ class OperationRunner:
         return operation_lines(operation, self._host.known_cluster())
 
     def foresee(self, operation: Operation, dialog: MessagePump) -> None:
-        """Compute the effects of the operation; the dialog gets :class:`Foreseen`."""
+        """Compute the effects of the operation; the dialog gets :class:`Foreseen`, again and again as what comes of it
+        over the next day becomes known."""
         cluster = self._host.known_cluster()
 
         def work() -> None:
@@ -135,9 +142,26 @@ class OperationRunner:
                 lines = [((f"no preview: {error}", "warn"),)]
             except Exception as error:  # noqa: BLE001 - a preview that fails is a line on the screen, not the console's end
                 lines = [((f"no preview: {type(error).__name__}: {error}", "bad"),)]
-            dialog.post_message(Foreseen(operation, [*lines, *further_lines(operation, cluster)]))
+            further = further_lines(operation, cluster)
+            for ahead in self._look_ahead(cluster, operation):
+                dialog.post_message(Foreseen(operation, [*lines, *ahead, *further]))
 
         self._host.run_worker(work, thread=True, name="preview")
+
+    def _look_ahead(self, cluster: ClusterView, operation: Operation) -> Iterator[list[Line]]:
+        """The lines on the next day as they become better; first the one that they are being computed."""
+        if self._forecasts is None or operation.changes[0].target.kind == MIGRATING_JOB:
+            yield []
+            return
+        yield [(("over the next 24 hours: being computed", "dim"),)]
+        lines: list[Line] = [(("over the next 24 hours: not known", "dim"),)]
+        try:
+            for found, runs in self._forecasts.compare(cluster, operation.edit(cluster.server_status)):
+                lines = what_if_lines(found, runs, _AHEAD_ROWS)
+                yield lines
+        except Exception as error:  # noqa: BLE001 - a preview that fails is a line on the screen, not the console's end
+            lines = [((f"over the next 24 hours: {type(error).__name__}: {error}", "bad"),)]
+        yield lines
 
     def why_not(self) -> str:
         """Why no operation is possible now; empty where one is."""

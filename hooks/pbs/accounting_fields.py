@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hooks.pbs.custom_resources import APPLICATION
 from policy.model.allocation import parse_exec_vnode
 from policy.model.job_request import RequestError, parse_request
 from policy.model.pbs_units import UnitError, parse_duration_s
@@ -21,11 +22,12 @@ _QUOTED = rb"\"(.*?)\"" + _NEXT + rb"|'(.*?)'" + _NEXT
 _FIELD = re.compile(
     rb"(?:(?<=\s)|\A)(?:" + _JOB_NAME + rb"|([A-Za-z_][\w.-]*)=(?:" + _QUOTED + rb"|([^ ]*)))", re.DOTALL
 )
+_APPLICATION = f"Resource_List.{APPLICATION}".encode("ascii")
 _READ = frozenset(
     {
         b"user", b"group", b"ctime", b"qtime", b"etime", b"start", b"end", b"Exit_status", b"exec_vnode",
         b"Resource_List.ncpus", b"Resource_List.select", b"Resource_List.walltime",
-        b"resource_assigned.ncpus", b"resources_used.ncpus",
+        b"resource_assigned.ncpus", b"resources_used.ncpus", b"run_count", _APPLICATION,
     }
 )  # fmt: skip
 _VNODE = re.compile(rb"[(+]([^():+]+)")
@@ -47,6 +49,7 @@ class Fields:
     """A job as in one record. Times are seconds since 1970; None means that the record has no such field.
 
     `cores` are those that the job took: the requested ones, or all cores of its vnodes if it had them to itself.
+    `application` is what the job named for striping; `run_count` how often PBS has tried to run it.
     """
 
     user: str
@@ -60,13 +63,15 @@ class Fields:
     walltime_s: int | None
     exit_status: int | None
     vnodes: tuple[str, ...]
+    application: str = ""
+    run_count: int | None = None
 
 
 def read_fields(text: bytes) -> Fields:
     """The fields of a Q, S, E or R record. Raises SenselessError."""
     fields = _split(text)
     walltime = fields.get(b"Resource_List.walltime")
-    status = fields.get(b"Exit_status", b"")
+    status, runs = fields.get(b"Exit_status", b""), fields.get(b"run_count", b"")
     return Fields(
         user=_text(fields.get(b"user", b"")),
         group=_text(fields.get(b"group", b"")),
@@ -79,6 +84,8 @@ def read_fields(text: bytes) -> Fields:
         walltime_s=None if walltime is None else _duration_s(walltime),
         exit_status=int(status) if _SIGNED.fullmatch(status) else None,
         vnodes=tuple(map(_text, _VNODE.findall(fields.get(b"exec_vnode", b"")))),
+        application=_text(fields.get(_APPLICATION, b"")),
+        run_count=int(runs) if _WHOLE.fullmatch(runs) else None,
     )
 
 

@@ -1,0 +1,145 @@
+"""Forecasts within so many seconds of processor time, better and better ones, for a cluster of any size.
+
+What a decision costs is measured first, and the forecast gets as many as the time suffices for. Where these are too
+few, it makes fewer draws and looks less far ahead: a draw that is cut off has found the early starts alone. Of very
+many waiting jobs only the first ones in line are run forward, since each decision is about all of them; the others
+start later than these.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from typing import Callable, NamedTuple
+
+from policy.eligibility.order_by_qsub_priority import queue_order
+from policy.forecast.forecast import USUAL, Bounds, Forecast, Forecaster
+from policy.forecast.forecast_record import ForecastRecord
+from policy.forecast.run_forward import Forward
+from policy.forecast.run_time_history import RunTimeHistory
+from policy.model.ledger_between_passes import Ledger
+from policy.settings.site_settings import Settings
+from policy.state.cluster_snapshot import Changes, Snapshot
+
+_TRIED_PART = 10
+"""Trying ends once one try has taken a tenth of the time; each try has twice as many decisions as the one before."""
+_FIRST_PASSES = 4
+_OVER = 1.5
+"""Decisions late in a case may cost more than those that were tried: no draw begins after this part of the time."""
+_LEAST_HORIZON_S = 60.0
+MOST_JOBS = 5000
+"""So many waiting jobs are run forward, the first ones in line."""
+_LEAST_PASSES, _LEAST_DRAWS = 400, 10
+"""A draw gets so many decisions, if need be with fewer draws; below so many draws, nine of ten means little."""
+
+
+class Within(NamedTuple):
+    """What a forecast may cost: seconds of processor time, how many draws it makes at most, how far it looks at most,
+    and the seed."""
+
+    cpu_s: float = 20.0
+    draws: int = 30
+    horizon_s: float = 30 * 86400.0
+    seed: int = 1
+
+
+class Made(NamedTuple):
+    """A forecast, and the jobs further back in line that it leaves out."""
+
+    forecast: Forecast
+    left_out: Sequence[str]
+
+
+def forecast_within(
+    snapshot: Snapshot,
+    ledger: Ledger,
+    settings: Settings,
+    history: RunTimeHistory,
+    record: ForecastRecord | None,
+    within: Within,
+    clock: Callable[[], float] = time.process_time,
+    wanted: Collection[str] | None = None,
+) -> Iterator[Made]:
+    """The forecast after its first draw, after twice as many, and so on, and the last one; at least one. It is of all
+    waiting jobs, or of the ``wanted`` ones alone."""
+    begun_s = clock()
+    left_out = find_left_out(snapshot, ledger)
+    snapshot = snapshot.apply(Changes(snapshot.time_s, gone=left_out)) if left_out else snapshot
+    tried = _try(snapshot, ledger, settings, within, clock, wanted)
+    passes, draws = USUAL.passes, within.draws
+    if tried is not None and tried.passes:
+        # In one more than the draws all jobs run their full time; each gets the same part of the decisions.
+        left_s = within.cpu_s - (clock() - begun_s)
+        affordable = left_s / max(tried.cost_s, 1e-6) * tried.passes
+        draws = max(min(_LEAST_DRAWS, draws), min(draws, int(affordable / _LEAST_PASSES) - 1))
+        passes = int(min(passes, max(draws + 1, affordable)))
+    bounds = Bounds(draws=draws, horizon_s=within.horizon_s, passes=passes, seed=within.seed)
+    forecaster = Forecaster(snapshot, ledger, settings, history, record=record, bounds=bounds, wanted=wanted)
+    shown, made = 2, 0
+    while forecaster.step():
+        made += 1
+        if made == shown:
+            shown *= 2
+            yield Made(forecaster.result(), left_out)
+        if clock() - begun_s >= _OVER * within.cpu_s and made > 1:
+            break
+    yield Made(forecaster.result(), left_out)
+
+
+def find_left_out(snapshot: Snapshot, ledger: Ledger) -> list[str]:
+    """The jobs behind the first :data:`MOST_JOBS` in line: those with a promise come first, the others in the order of
+    the queue."""
+    cluster, promises = snapshot.cluster(), ledger.promises
+    if len(cluster.jobs) <= MOST_JOBS:
+        return []
+    line = [entry[3] for entry in queue_order(cluster, snapshot.time_s)]
+    line.sort(key=lambda job_id: job_id not in promises)
+    return line[MOST_JOBS:]
+
+
+def find_horizon_s(
+    snapshot: Snapshot,
+    ledger: Ledger,
+    settings: Settings,
+    within: Within,
+    clock: Callable[[], float] = time.process_time,
+) -> float:
+    """How far ahead the time suffices to look with about ten draws, in seconds."""
+    tried = _try(snapshot, ledger, settings, within, clock, None)
+    if tried is None or tried.complete:
+        return within.horizon_s
+    return max(_LEAST_HORIZON_S, min(within.horizon_s, tried.until_s - snapshot.time_s))
+
+
+class _Tried(NamedTuple):
+    """The last try: how many decisions it took and what they cost, until which moment it came, and whether that is as
+    far as one looks."""
+
+    passes: int
+    cost_s: float
+    until_s: float
+    complete: bool
+
+
+def _try(
+    snapshot: Snapshot,
+    ledger: Ledger,
+    settings: Settings,
+    within: Within,
+    clock: Callable[[], float],
+    wanted: Collection[str] | None,
+) -> _Tried | None:
+    """Run forward with more and more decisions, all jobs running their full time; None if nothing waits."""
+    now_s, cluster = snapshot.time_s, snapshot.cluster()
+    waiting = [job.id for job in cluster.jobs.values() if not job.blocked and (wanted is None or job.id in wanted)]
+    if not waiting:
+        return None
+    ends_s = {run.id: now_s if run.exiting else max(now_s, run.end_s) for run in cluster.runs.values()}
+    forward, passes = Forward(snapshot, ledger, settings, waiting, USUAL.grain), _FIRST_PASSES
+    while True:
+        begun_s = clock()
+        draw = forward.draw(ends_s, lambda job: job.estimate_s, now_s + within.horizon_s, passes)
+        cost_s = clock() - begun_s
+        if draw.complete or cost_s >= within.cpu_s / _TRIED_PART:
+            return _Tried(draw.passes, cost_s, draw.until_s, draw.complete)
+        passes *= 2

@@ -1,0 +1,102 @@
+"""What a change does over the hours ahead: both sides run forward with the same drawn run times, and what they come to.
+
+A wait is counted until the start or, for a job that does not start before the end of the span, until that end: so no
+side looks better since its longest waits are not known. Jobs still to come are left out on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from policy.forecast.run_forward import Draw
+from policy.model.jobs_runs_vnodes_queues import Job
+
+
+class Fares(NamedTuple):
+    """How some jobs fare on one side: how many they are, their mean wait from now on within the span in seconds, and
+    how many start within it (a mean over the draws)."""
+
+    jobs: int
+    wait_s: float
+    started: float
+
+
+class Side(NamedTuple):
+    """One side, as means over the draws. ``idle_cores`` is the mean over the span; ``repeated_core_s`` are the
+    core-seconds that preempted runs have to run again."""
+
+    idle_cores: float
+    preemptions: float
+    repeated_core_s: float
+    all: Fares
+    by_user: Mapping[str, Fares]
+    by_queue: Mapping[str, Fares]
+
+
+class Comparison(NamedTuple):
+    """Both sides over a span from ``begin_s`` until ``end_s``, by ``draws`` pairs of draws."""
+
+    begin_s: float
+    end_s: float
+    draws: int
+    before: Side
+    after: Side
+
+
+class State(NamedTuple):
+    """One side at the begin: the jobs that wait, those that run, and the cores of the vnodes in use."""
+
+    waiting: Mapping[str, Job]
+    running: frozenset[str]
+    cores: int
+
+
+def compare_ahead(
+    before: State, after: State, pairs: Sequence[tuple[Draw, Draw]], begin_s: float, end_s: float
+) -> Comparison:
+    """What some pairs of draws, at least one, come to for the jobs that wait on either side and are there on both,
+    but those that may start on neither side whatever is free."""
+    both = {**after.waiting, **before.waiting}
+    jobs = [
+        job
+        for job in both.values()
+        if all(job.id in side.waiting or job.id in side.running for side in (before, after))
+        and not all(job.id in side.waiting and side.waiting[job.id].blocked for side in (before, after))
+    ]
+    first, second = zip(*pairs)
+    sides = (_side(jobs, before, first, begin_s, end_s), _side(jobs, after, second, begin_s, end_s))
+    return Comparison(begin_s, end_s, len(pairs), *sides)
+
+
+def _side(jobs: Sequence[Job], state: State, draws: Sequence[Draw], begin_s: float, end_s: float) -> Side:
+    waits = {job.id: [_start_s(job, state, draw, begin_s, end_s) - begin_s for draw in draws] for job in jobs}
+    span_s, count = end_s - begin_s, len(draws)
+    started = {job_id: sum(wait_s < span_s for wait_s in each) / count for job_id, each in waits.items()}
+    mean = {job_id: sum(each) / count for job_id, each in waits.items()}
+
+    def fares(ids: Sequence[str]) -> Fares:
+        total_s = sum(mean[job_id] for job_id in ids)
+        return Fares(len(ids), total_s / len(ids) if ids else 0.0, sum(started[job_id] for job_id in ids))
+
+    by_user: dict[str, list[str]] = {}
+    by_queue: dict[str, list[str]] = {}
+    for job in jobs:
+        by_user.setdefault(job.user, []).append(job.id)
+        by_queue.setdefault(job.queue, []).append(job.id)
+    return Side(
+        max(0.0, state.cores - sum(draw.used_core_s for draw in draws) / count / span_s),
+        sum(draw.preemptions for draw in draws) / count,
+        sum(draw.repeated_core_s for draw in draws) / count,
+        fares(list(waits)),
+        {user: fares(ids) for user, ids in sorted(by_user.items())},
+        {queue: fares(ids) for queue, ids in sorted(by_queue.items())},
+    )
+
+
+def _start_s(job: Job, state: State, draw: Draw, begin_s: float, end_s: float) -> float:
+    """When the job starts in a draw: at the begin if it runs on this side already, at the end if not before."""
+    if job.id not in state.waiting:
+        return begin_s
+    start = draw.starts.get(job.id)
+    return end_s if start is None else min(end_s, start.at_s)

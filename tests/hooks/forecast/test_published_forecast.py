@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from hooks.forecast.published_forecast import LATER, Estimate, PublishedForecast, publishable
+from policy.forecast.forecast import forecast
+from policy.forecast.run_time_history import RunTimeHistory
+from policy.model.ledger_between_passes import Ledger
+from policy.settings.site_settings import Settings
+from tests.policy.clusters import cluster, job, run, vnode
+
+SOON = Estimate(1100.0, 1200.0, 3600.0, "1.server", 0.5, ("n1",), 1)
+PUBLISHED = PublishedForecast(1000.0, 9000.0, 30, 30, 12, 1.5, {"2.server": SOON, "3.server": LATER}, {"4.server": "x"})
+
+
+def read_back(data: Any) -> PublishedForecast | None:
+    return PublishedForecast.from_data(json.loads(json.dumps(data)))
+
+
+def test_it_is_read_back_as_it_was_published() -> None:
+    assert read_back(PUBLISHED.to_data()) == PUBLISHED
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {"version": 2}, {"version": 1}, {"version": 1, "time_s": True}])
+def test_other_data_is_no_forecast(data: Any) -> None:
+    assert read_back(data) is None
+
+
+def test_rows_that_make_no_sense_are_left_out_and_texts_are_made_printable() -> None:
+    data = PUBLISHED.to_data()
+    data["jobs"] = {
+        "5\x1b[2J": [1, 2, 3, "x\x1b]0;title\x07", 0.5, ["n\n1"] * 9, 9],
+        "6": [1, 2],
+        "7": ["soon", 2, 3, "", 0, [], 0],
+        "8": [1, 2, 1e300, "", 0, [], 0],
+        "9": [1, 2, 3, "", 0, "n1", 1],
+    }
+    data["later"], data["unknown"] = 7, {"10": "\x1b[31m" + "x" * 9999, "11": 5}
+    read = read_back(data)
+    assert read is not None
+    assert list(read.jobs) == ["5\\x1b[2J"]
+    estimate = read.jobs["5\\x1b[2J"]
+    assert estimate.after == "x\\x1b]0;title\\x07"
+    assert estimate.vnodes == ("n\\n1",) * 4
+    assert list(read.unknown) == ["10"]
+    assert read.unknown["10"].startswith("\\x1b[31mxxx")
+    assert len(read.unknown["10"]) < 400
+
+
+def test_a_forecast_is_published_with_where_and_after_what_its_jobs_start() -> None:
+    snapshot = cluster(
+        [vnode("n1"), vnode("n2")],
+        [job("2", select="2:ncpus=4"), job("3", blocked="held\x1b")],
+        [run("1", "bob", "n1=4 n2=4", estimate_s=500)],
+    )
+    made = forecast(snapshot, Ledger(), Settings(), RunTimeHistory())
+    published = publishable(made, 0, 0.5)
+    estimate = published.jobs["2"]
+    assert (estimate.half_s, estimate.nine_tenths_s, estimate.last_s) == (500.0, 500.0, 500.0)
+    assert (estimate.after, estimate.after_share, estimate.vnodes, estimate.vnode_count) == ("1", 1.0, ("n1", "n2"), 2)
+    assert published.unknown == {"3": "held\\x1b"}
+    assert published.age_s(60.0) == 50.0
+    assert published.age_s(-100.0) == 0.0

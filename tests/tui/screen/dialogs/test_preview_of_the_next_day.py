@@ -1,0 +1,62 @@
+"""The later part of a preview: what a change does over the next day, computed beside the console while keys work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hooks.forecast.published_forecast import PublishedForecast
+from hooks.pbs.raw_server_status import ServerStatus
+from policy.forecast.what_if import Comparison
+from tests.tui.console_under_test import open_console
+from tests.tui.scripted_server import NOON_S, ScriptedBackend
+from tui.forecast.forecast_in_background import BackgroundForecasts
+from tui.state.cluster_view import ClusterView
+
+QUOTA = "quota workq alice 100"
+
+
+class Failing:
+    """Forecasts for which no process can be made."""
+
+    def __call__(self, cluster: ClusterView) -> PublishedForecast | None:
+        return None
+
+    def compare(self, cluster: ClusterView, after: ServerStatus) -> Iterator[tuple[Comparison, int]]:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    def stop(self) -> None:
+        return
+
+
+async def test_the_dialog_is_filled_in_with_the_next_day(backend: ScriptedBackend, audit: Path) -> None:
+    forecasts = BackgroundForecasts(backend)
+    async with open_console(backend, audit, size=(120, 50), forecasts=forecasts) as steered:
+        await steered.press("u")
+        await steered.command(QUOTA)
+        await steered.until_shown("in the next pass", "over the next 24 h 00, 30 cases of drawn run times")
+        assert "jobs preempted" in steered.text
+        assert backend.lines == [], "nothing is sent before it is confirmed"
+    assert not forecasts.is_busy, "no process is left"
+
+
+async def test_what_cannot_be_computed_is_a_line_and_the_change_can_be_made(
+    backend: ScriptedBackend, audit: Path
+) -> None:
+    async with open_console(backend, audit, size=(120, 50), forecasts=Failing()) as steered:
+        await steered.press("u")
+        await steered.command(QUOTA)
+        await steered.until_shown("over the next 24 hours: BlockingIOError")
+        await steered.press("a")
+        await steered.until(lambda: backend.lines, "the change")
+
+
+async def test_the_jobs_page_shows_the_own_forecast_once_it_is_made(backend: ScriptedBackend, audit: Path) -> None:
+    forecasts = BackgroundForecasts(backend)
+    async with open_console(backend, audit, size=(120, 50), forecasts=forecasts) as steered:
+        main = steered.main
+        while main.cluster is None or main.cluster.forecast is None or not main.cluster.forecast.is_whole:
+            await steered.repoll()
+        assert main.cluster.forecast.time_s == NOON_S
+        await steered.command("job 13")
+        await steered.until_shown("in half of the cases now", "by this console: 30 cases")

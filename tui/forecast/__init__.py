@@ -1,0 +1,1 @@
+"""When jobs start, and what a change would do to that over a day: forecasts on what the server shows now."""

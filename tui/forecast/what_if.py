@@ -1,0 +1,133 @@
+"""What a change would do over the next hours, on what the server shows now: with and without it side by side.
+
+A change is an operation of the console, other settings, or a reservation. Both sides are run forward with the same
+drawn run times, so that what differs comes from the change. Nothing is changed on the server.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from hooks.forecast.forecast_within_time import Within, find_horizon_s, find_left_out
+from hooks.pbs.raw_server_status import ServerStatus
+from hooks.translate.snapshot import modes_of, translate
+from policy.forecast.forecast import Bounds, Forecaster
+from policy.forecast.run_forward import Draw
+from policy.forecast.what_if import Comparison, State, compare_ahead
+from policy.model.jobs_runs_vnodes_queues import Vnode, Window
+from policy.model.limit_attributes import Limits
+from policy.settings.site_settings import Settings
+from policy.state.cluster_snapshot import Changes, Snapshot
+from tui.backends.commands_interface import ChangeError
+from tui.forecast.learned_runs import Learned
+from tui.state.cluster_view import ClusterView
+
+SPAN_S = 86400.0
+_LEAST_SPAN_S = 60.0
+
+OBSERVED = (
+    "in observe PBS's scheduler starts the jobs: taken here as in order with backfilling, without preemption for quotas"
+    " and priorities"
+)
+
+
+class Supposed(NamedTuple):
+    """A change: what the server would show, the settings, and the vnodes as they would be, by name (for what the
+    server's attributes do not say). ``title`` is for people, ``notes`` are sentences on how it is understood."""
+
+    title: str
+    status: ServerStatus
+    settings: Settings
+    vnodes: Callable[[Snapshot], Sequence[Vnode]] = lambda _: ()
+    notes: tuple[str, ...] = ()
+
+
+def look_ahead(
+    cluster: ClusterView, supposed: Supposed, learned: Learned, cpu_s: float, span_s: float = SPAN_S
+) -> Iterator[Comparison]:
+    """Better and better comparisons over the span, within so much processor time: after one pair of draws, two, four
+    and so on. Where the time does not suffice for the whole span, the comparison is over a shorter one."""
+    begun_s, now_s = time.process_time(), cluster.now_s
+    modes = modes_of(cluster.server_status, cluster.settings), modes_of(supposed.status, supposed.settings)
+    changed = {queue for queue in modes[0] if modes[0][queue] != modes[1].get(queue)}
+    sides = []
+    for number, (status, settings) in enumerate(
+        ((cluster.server_status, cluster.settings), (supposed.status, supposed.settings))
+    ):
+        snapshot = translate(status, settings).snapshot
+        observed = [queue for queue in changed if modes[number].get(queue) == "observe"]
+        vnodes = supposed.vnodes(snapshot) if number else ()
+        sides.append((_with(snapshot, vnodes, observed), settings))
+    left_out = find_left_out(sides[0][0], cluster.ledger)
+    sides = [(_without(snapshot, left_out), settings) for snapshot, settings in sides]
+    within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws, horizon_s=span_s)
+    longest = [
+        find_horizon_s(snapshot, cluster.ledger, settings, within._replace(cpu_s=cpu_s / 2))
+        for snapshot, settings in sides
+    ]
+    bounds = Bounds(draws=within.draws, horizon_s=max(_LEAST_SPAN_S, min(longest)), seed=within.seed)
+    makers = [
+        Forecaster(snapshot, cluster.ledger, settings, learned.history, bounds=bounds) for snapshot, settings in sides
+    ]
+    states = [_state(snapshot) for snapshot, _ in sides]
+    pairs: list[tuple[Draw, Draw]] = []
+    shown = 1
+    while len(pairs) < bounds.draws and (not pairs or time.process_time() - begun_s < cpu_s):
+        pairs.append((makers[0].draw(len(pairs)), makers[1].draw(len(pairs))))
+        if len(pairs) == shown:
+            shown *= 2
+            yield compare_ahead(states[0], states[1], pairs, now_s, now_s + bounds.horizon_s)
+    if 2 * len(pairs) != shown:
+        yield compare_ahead(states[0], states[1], pairs, now_s, now_s + bounds.horizon_s)
+
+
+def supposed_mode_notes(cluster: ClusterView, status: ServerStatus) -> tuple[str, ...]:
+    """How a change of modes is understood; none where none changes."""
+    before, after = modes_of(cluster.server_status, cluster.settings), modes_of(status, cluster.settings)
+    changed = {queue for queue in before if before[queue] != after.get(queue)}
+    return (OBSERVED,) if any("observe" in (before[queue], after.get(queue)) for queue in changed) else ()
+
+
+def suppose_settings(cluster: ClusterView, given: Mapping[str, Mapping[str, object]], title: str) -> Supposed:
+    """Other values of some settings, by table and key. Raises :class:`policy.SettingsError`."""
+    data = cluster.settings.to_data()
+    for table, values in given.items():
+        data[table] = {**data.get(table, {}), **values}
+    return Supposed(title, cluster.server_status, Settings.from_data(data, "what if"))
+
+
+def suppose_reservation(cluster: ClusterView, names: Sequence[str], begin_s: float, length_s: float) -> Supposed:
+    """A reservation of whole vnodes. Raises :class:`ChangeError` for a vnode that is none."""
+    unknown = [name for name in names if name not in cluster.server_status.vnodes]
+    if unknown:
+        raise ChangeError(f"vnode {unknown[0]!r} is not on the server")
+    window = Window(begin_s, begin_s + length_s, "the supposed reservation")
+
+    def closed(snapshot: Snapshot) -> list[Vnode]:
+        vnodes = snapshot.cluster().vnodes
+        return [replace(vnodes[name], closed=(*vnodes[name].closed, window)) for name in names if name in vnodes]
+
+    title = f"a reservation of {len(names):,} vnode{'' if len(names) == 1 else 's'}"
+    return Supposed(title, cluster.server_status, cluster.settings, closed)
+
+
+def _with(snapshot: Snapshot, vnodes: Sequence[Vnode], observed: Sequence[str]) -> Snapshot:
+    queues = [
+        replace(queue, quotas=Limits(), other_quotas={}, priorities=Limits())
+        for name, queue in snapshot.cluster().queues.items()
+        if name in observed
+    ]
+    return snapshot.apply(Changes(snapshot.time_s, vnodes=vnodes, queues=queues)) if vnodes or queues else snapshot
+
+
+def _without(snapshot: Snapshot, jobs: Sequence[str]) -> Snapshot:
+    return snapshot.apply(Changes(snapshot.time_s, gone=jobs)) if jobs else snapshot
+
+
+def _state(snapshot: Snapshot) -> State:
+    cluster = snapshot.cluster()
+    cores = sum(vnode.available.get("ncpus", 0) for vnode in cluster.vnodes.values() if vnode.usable)
+    return State(dict(cluster.jobs), frozenset(cluster.runs), cores)

@@ -1,0 +1,111 @@
+"""When one job starts: by the forecast that passes have published if it is young and knows the job, else by one made
+now on what the server shows.
+
+Nothing is shown of other jobs that the user's own look at the server does not show.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from hooks.forecast.forecast_within_time import Within, forecast_within
+from hooks.forecast.published_forecast import Estimate, PublishedForecast, publishable
+from hooks.pbs.job_ids_and_states import parent_of
+from hooks.pbs.raw_server_status import ServerStatus
+from hooks.translate.snapshot import translate
+from tui.forecast.imagined_job import NEW_JOB, Wish, alternatives, find_refusals, with_job
+from tui.forecast.learned_runs import Learned
+from tui.model.typed_attributes import MAY_START_STATES
+from tui.state.cluster_view import ClusterView
+
+OLD_S = 900.0
+"""A published forecast that is older is not used where a new one can be made."""
+
+HIDDEN = "another job"
+"""In the place of the id of a job that the user is not shown."""
+
+
+class When(NamedTuple):
+    """The answer for one job. ``forecast`` is what it comes from, ``by`` whose that is; ``estimate`` is None if the job
+    does not start by itself, which ``waits_for`` explains. ``runs`` and ``learned_from``: the past runs."""
+
+    estimate: Estimate | None
+    waits_for: str
+    forecast: PublishedForecast
+    by: str
+    learned_from: str = ""
+
+
+class Imagined(NamedTuple):
+    """The answer for a job that is not submitted: itself and its alternatives, each with its name and request, and why
+    PBS would refuse it as it is."""
+
+    wish: Wish
+    when: When
+    others: list[tuple[str, Wish, When]]
+    refusals: list[str]
+
+
+def when_it_starts(
+    cluster: ClusterView, job_id: str, learn: Callable[[], Learned], cpu_s: float, *, fresh: bool = False
+) -> When:
+    """When a waiting job starts. ``learn`` returns the past runs, asked for only where they are needed; ``fresh``: not
+    by what was published."""
+    published = cluster.passes.forecast
+    # What it knows of a job that was held or released since is no longer true.
+    may_start = (cluster.job(job_id) or {}).get("job_state", "") in MAY_START_STATES
+    if published is not None and may_start and not fresh and published.age_s(cluster.now_s) <= OLD_S:
+        estimate = published.of(job_id)
+        if estimate is not None:
+            return When(_shown(estimate, cluster), "", published, "the passes")
+    learned = learn()
+    return _made(cluster.server_status, cluster, job_id, learned, cpu_s)
+
+
+def when_known(cluster: ClusterView, job_id: str) -> When | None:
+    """When a waiting job starts by the newest forecast that there is already; None if that does not know the job."""
+    known = cluster.forecast
+    estimate = known.of(job_id) if known is not None else None
+    if known is None or estimate is None:
+        return None
+    by = "the passes" if known is cluster.passes.forecast else "this console"
+    return When(_shown(estimate, cluster), "", known, by)
+
+
+def when_submitted(
+    cluster: ClusterView, wish: Wish, asked: Mapping[str, str], learned: Learned, cpu_s: float
+) -> Imagined:
+    """When a job would start that was submitted now, and when its alternatives; each with the same drawn run times."""
+    others = alternatives(cluster, wish, asked)
+    part_s = cpu_s / (1 + len(others))
+
+    def made(each: Wish) -> When:
+        return _made(with_job(cluster, each), cluster, NEW_JOB, learned, part_s)
+
+    return Imagined(wish, made(wish), [(name, each, made(each)) for name, each in others], find_refusals(cluster, wish))
+
+
+def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Learned, cpu_s: float) -> When:
+    begun_s = time.process_time()
+    snapshot = translate(status, cluster.settings).snapshot
+    within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws)
+    *_, made = forecast_within(
+        snapshot, cluster.ledger, cluster.settings, learned.history, learned.record, within, wanted=frozenset([job_id])
+    )
+    published = publishable(made.forecast, learned.runs, time.process_time() - begun_s, made.left_out)
+    estimate, waits_for = published.of(job_id), published.unknown.get(job_id, "")
+    if estimate is None and not waits_for:
+        waits_for = "something that pbsteer does not decide about: its queue is not one that it serves"
+    return When(_shown(estimate, cluster), waits_for, published, "this command", learned.source)
+
+
+def _shown(estimate: Estimate | None, cluster: ClusterView) -> Estimate | None:
+    """The estimate without the id of a job that the server does not show this user."""
+    if estimate is None or not estimate.after:
+        return estimate
+    jobs = cluster.server_status.jobs
+    if estimate.after in jobs or parent_of(estimate.after) in jobs:
+        return estimate
+    return estimate._replace(after=HIDDEN)
