@@ -55,7 +55,8 @@ def limit_rate(pid: int, to: Member, kbit: int) -> None:
 
 
 def _raise(pid: int, here: Member, there: Member) -> None:
-    step([*_enter(pid), "ip", "link", "set", _link_to(there), "up"])
+    # Without an IPv6 address the kernel sends nothing of its own there, so bytes on the link are those of programs.
+    step([*_enter(pid), "ip", "link", "set", _link_to(there), "addrgenmode", "none", "up"])
     step([*_enter(pid), "ip", "route", "replace", there.address, "dev", _link_to(there), "src", here.address])
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from migration.as_user.deeds import KEY
 from migration.as_user.folder_tree_listing import PART, STAGE
-from migration.programs.run import STOPPED, Finished
+from migration.programs.run import STOPPED, TIMED_OUT, Finished
 
 JOB, STAGED, SHARED = "job/", "stage/", "shared"
 BY_CONTENT = ("--checksum",)
@@ -128,7 +128,11 @@ def _check(done: Finished, what: str, allowed: Sequence[int] = (0,)) -> None:
 
 
 def _cause(done: Finished) -> str:
-    """The first line of what was said, which names the cause; rsync's last line names only the place in its code."""
+    """The first line of what was said, which names the cause; rsync's last line names only the place in its code. Of
+    one that was ended at its time limit that is the cause, whatever it said when it was ended.
+    """
+    if done.status == TIMED_OUT:
+        return done.problem
     text = done.err.decode("utf-8", "replace")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("Warning:")]
     shown = lines[0] if lines else done.problem

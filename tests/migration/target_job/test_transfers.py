@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from migration.programs.run import Finished
+from migration.programs.run import TIMED_OUT, Finished
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.target_job.job_at_target import Job, key_path
 from migration.target_job.retry_given_up_download import CannotResumeError, resume
@@ -55,6 +55,12 @@ def test_a_folder_that_arrived_is_counted_and_submitted(target: FakeTarget) -> N
         ({**SURVEY, "bytes": 1_500_000}, {}, "Requested", "no space: "),
         (SURVEY, {"rsync": failed(11, "rsync: write failed: Disk quota exceeded (122)")}, "Requested", "no space: "),
         (SURVEY, {"rsync": failed(12, "rsync: connection closed")}, "Uploading", "tried again: rsync: connection"),
+        (
+            SURVEY,
+            {"rsync": failed(TIMED_OUT, "rsync: connection unexpectedly closed\nkilled after 5 s")},
+            "Uploading",
+            "tried again: rsync: killed after 5 s",
+        ),
         (SURVEY, {"folder": failed(4, "folder: is a folder of bob")}, "Requested", "folder: is a folder of bob"),
         (SURVEY, {"folder": failed(1, "folder: another user's")}, "Uploading", "tried again: /land/"),
         (SURVEY, {"ssh": failed(255, "Permission denied")}, "Uploading", "tried again: mg survey: Permission"),
