@@ -150,6 +150,11 @@ class ClusterIndex:
         return self._own_priorities > 0
 
     @property
+    def has_site_order(self) -> bool:
+        """Whether some queue's jobs are ordered as its scheduler orders them."""
+        return any(queue.order is not None for queue in self.queues.values())
+
+    @property
     def has_shapes(self) -> bool:
         """Whether some waiting job asks for more than single cores on any vnodes."""
         return self._shaped > 0
