@@ -6,7 +6,7 @@ What cannot be honoured is returned as a sentence, and keeps the scheduler's que
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Callable, NamedTuple
 
@@ -86,11 +86,11 @@ class ReadOrder(NamedTuple):
     facts: OrderFacts = OrderFacts()
 
 
-def read_site_orders(server_status: ServerStatus, files: SchedFiles) -> dict[str, ReadOrder]:
-    """The order of each queue's scheduler, by queue; the queues of one scheduler share it."""
+def read_site_orders(server_status: ServerStatus, queues: Iterable[str], files: SchedFiles) -> dict[str, ReadOrder]:
+    """The order of the scheduler of each of these queues; the queues of one scheduler share it."""
     of_scheduler: dict[str, ReadOrder] = {}
     found = {}
-    for queue in server_status.queues:
+    for queue in queues:
         scheduler = find_scheduler(server_status, queue)
         if scheduler is None:
             continue

@@ -107,7 +107,9 @@ def translate(
     methods = read_methods(server_status, settings, problems.append)
     alternatives = find_alternatives(server_status.jobs, settings.submission)
     subjobs = _find_subjobs(server_status)
-    orders = read_site_orders(server_status, files) if settings.order.by == "site" else {}
+    # In advise it is the scheduler itself that orders jobs, by the priorities that pbsteer gives them.
+    ordered = [name for name, mode in modes.items() if mode != "advise" and settings.order.by == "site"]
+    orders = read_site_orders(server_status, ordered, files)
     for name, order in orders.items():
         if order.obstacle:
             report_limit(name, order.obstacle)

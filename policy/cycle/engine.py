@@ -243,15 +243,20 @@ class _Pass:
 
     def _charging(self, line: FairShareLine) -> Iterator[Entry]:
         """The entries of the line; what starts or becomes a head in between counts for fair share at once."""
-        starts = 0
+        starts, regions = self._builder.starts, self._builder.regions
+        charged, heads = 0, 0
+        each_region = list(self._builder.each_region())
         for entry in line:
             yield entry
-            for start in self._builder.starts[starts:]:
-                line.charge(start.job)
-            starts = len(self._builder.starts)
-            reservation = self._builder.regions[entry[5].queue].reservation
-            if reservation is not None and reservation.head.id == entry[3]:
-                line.charge(entry[5])
+            if len(starts) != charged:
+                for start in starts[charged:]:
+                    line.charge(start.job)
+                charged = len(starts)
+            if heads < len(each_region):
+                reservation = regions[entry[5].queue].reservation
+                if reservation is not None and reservation.head.id == entry[3]:
+                    line.charge(entry[5])
+                    heads += 1
 
     def _walk(self, entries: Sequence[Entry] | FairShareLine) -> None:
         """The walk that checks each job's gates and its right to preempt."""

@@ -30,12 +30,9 @@ _FAIR_SHARE_KEY, _PREEMPT_KEY = "fair_share_perc", "preempt_priority"
 _NOTHING: Mapping[str, Reason] = {}
 
 
-class Place(NamedTuple):
-    """A job's place beside fair share: ``level`` is the same for jobs that fair share may exchange, and ``later``
-    orders those of equal claims, by sort keys and age."""
-
-    level: int
-    later: int
+Place = tuple[int, int]
+"""A job's place beside fair share: a level that is the same for jobs that fair share may exchange, and a number that
+orders those of equal claims, by sort keys and age."""
 
 
 class Line(NamedTuple):
@@ -56,16 +53,11 @@ def queue_line(cluster: ClusterIndex, now_s: float) -> Line:
     """
     if not cluster.has_site_order:
         return Line(in_own_order(cluster.order, now_s) if cluster.has_own_priorities else cluster.order)
-    of_order: dict[int, tuple[SiteOrder | None, list[Entry]]] = {}
-    orders = {name: queue.order for name, queue in cluster.queues.items()}
-    for entry in cluster.order:
-        order = orders.get(entry[5].queue)
-        of_order.setdefault(id(order), (order, []))[1].append(entry)
     line: list[Entry] = []
     refused: dict[str, Reason] = {}
     places: dict[str, Place] = {}
     shares = False
-    for order, entries in of_order.values():
+    for order, entries in _by_order(cluster):
         if order is None:
             line += in_own_order(entries, now_s) if cluster.has_own_priorities else entries
             continue
@@ -76,10 +68,23 @@ def queue_line(cluster: ClusterIndex, now_s: float) -> Line:
     return Line(line, refused, places if shares else None)
 
 
+def _by_order(cluster: ClusterIndex) -> Iterable[tuple[SiteOrder | None, Sequence[Entry]]]:
+    """The waiting jobs of each scheduler whose order is followed, and those of all others."""
+    orders = {name: queue.order for name, queue in cluster.queues.items()}
+    different = {id(order): order for order in orders.values()}
+    if len(different) == 1 and orders.keys() >= set(cluster.queued):
+        return [(next(iter(different.values())), cluster.order)]
+    found: dict[int, tuple[SiteOrder | None, list[Entry]]] = {}
+    for entry in cluster.order:
+        order = orders.get(entry[5].queue)
+        found.setdefault(id(order), (order, []))[1].append(entry)
+    return list(found.values())
+
+
 class _Sorting:
     """The sorting of the jobs of one scheduler; columns have one number for each of ``entries``."""
 
-    def __init__(self, cluster: ClusterIndex, order: SiteOrder, entries: list[Entry]) -> None:
+    def __init__(self, cluster: ClusterIndex, order: SiteOrder, entries: Sequence[Entry]) -> None:
         self._cluster = cluster
         self._order = order
         self._entries = entries
@@ -115,26 +120,29 @@ class _Sorting:
         rows = list(range(len(jobs)))
         for key in (*_by_age(self._columns.get(RANK), self._entries), *self._by_keys()):
             rows.sort(key=key.__getitem__)
-        later = [0] * len(rows)
+        later = rows[:] if order.fair_share is not None else rows
         if order.fair_share is not None:
-            for position, row in enumerate(rows):
-                later[row] = position
-            tree = order.fair_share.tree
-            claims = {entity: tree.claim(entity) for entity in {job.entity for job in jobs}}
-            rows.sort(key=lambda row: claims[jobs[row].entity])
+            of_entity = self._claims_in_order(order.fair_share.tree)
+            column = [of_entity[job.entity] for job in jobs]
+            rows.sort(key=column.__getitem__)
         above = list(self._above_fair_share())
         for key in above:
             rows.sort(key=key.__getitem__)
         if order.fair_share is not None:
-            first = len(places)
-            for level, row in zip(_levels(rows, above), rows):
-                places[jobs[row].id] = Place(first + level, later[row])
+            levels = dict(zip(rows, _levels(rows, above, len(places))))
+            places.update((jobs[row].id, (levels[row], number)) for number, row in enumerate(later))
         if order.taken == ROUND_ROBIN:
             rows = self._in_turn(rows)
         entries = [self._entries[row] for row in rows]
         if order.is_explicit or not self._cluster.has_own_priorities:
             return entries
         return self._with_own_priorities(entries, rows, above, now_s)
+
+    def _claims_in_order(self, tree: FairShareTree) -> dict[str, int]:
+        """Each entity's claim as a number: the less, the sooner; equal for equal claims."""
+        claims = {entity: tree.claim(entity) for entity in {job.entity for job in self._jobs}}
+        numbers = {claim: number for number, claim in enumerate(sorted(set(claims.values())))}
+        return {entity: numbers[claim] for entity, claim in claims.items()}
 
     def _by_keys(self) -> Iterable[Column]:
         """The site's sort keys, the last one first; all in ascending order."""
@@ -158,7 +166,7 @@ class _Sorting:
             yield [math.inf if math.isnan(value) else -value for value in self._formula]
         if any(job.priority for job in self._jobs):
             yield [-job.priority for job in self._jobs]
-        if self._order.taken == BY_QUEUE:
+        if self._order.taken == BY_QUEUE and len(self._cluster.queued) > 1:
             yield self._of_queues(self._queue_places())
         if self._order.express_from is not None:
             least = self._order.express_from
@@ -206,7 +214,7 @@ class _Sorting:
     def refused(self) -> dict[str, Reason]:
         """The jobs whose formula does not exceed the threshold, and those whose entity has no share."""
         order, found = self._order, {}
-        for value, job in zip(self._formula, self._jobs):
+        for value, job in zip(self._formula, self._jobs) if min(self._formula, default=1) <= order.threshold else ():
             if value <= order.threshold:
                 found[job.id] = Reason("under-threshold", (("has", _short(value)), ("limit", _short(order.threshold))))
         fair_share = order.fair_share
@@ -225,11 +233,11 @@ def _by_age(rank: Column | None, entries: Sequence[Entry]) -> Iterable[Column]:
     return ([entry[2] for entry in entries], [entry[1] for entry in entries])
 
 
-def _levels(rows: Sequence[int], above: Sequence[Column]) -> list[int]:
-    """For sorted rows: a number that grows where one of the columns changes."""
+def _levels(rows: Sequence[int], above: Sequence[Column], first: int = 0) -> list[int]:
+    """For sorted rows: a number from ``first`` on that grows where one of the columns changes."""
     if not above:
-        return [0] * len(rows)
-    level, levels = -1, []
+        return [first] * len(rows)
+    level, levels = first - 1, []
     before: tuple[float, ...] | None = None
     for values in zip(*([column[row] for row in rows] for column in above)):
         if values != before:

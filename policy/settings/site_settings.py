@@ -207,8 +207,8 @@ class OrderSettings:
     another user's job; ``all``: all users' jobs; ``none``: nothing.
     """
 
-    by: str = _choice("site", ORDERS)
     user_priority: str = _choice("within-user", USER_PRIORITIES)
+    by: str = _choice("site", ORDERS)
 
 
 @dataclass(frozen=True)

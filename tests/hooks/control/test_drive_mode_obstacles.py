@@ -44,7 +44,6 @@ def test_a_queue_without_obstacles_is_driven_whether_its_scheduler_is_on_or_not(
     ("parts", "words"),
     [
         ({"server": {**SERVER, "node_group_enable": "True", "node_group_key": "switch"}}, "placement sets .* switch"),
-        ({"server": {**SERVER, "job_sort_formula": "ncpus*2"}}, r"job_sort_formula is set \(ncpus\*2\)"),
         (
             {"scheds": {"default": {"partition": "pbs-default", "do_not_span_psets": "True"}}},
             "scheduler default has do_not_span_psets = True",
