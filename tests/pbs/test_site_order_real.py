@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from policy.settings.site_settings import OrderSettings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, notes, quick_settings
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_advise_pbs_sched import hang_up
@@ -195,6 +196,8 @@ def test_jobs_start_in_the_order_of_pbs_sched(name: str, pbs: PbsCluster, sched_
     jobs = submit(pbs, asked, case)
     allowed = JOBS if "threshold" not in name else sum(job.walltime_s > 300 for job in asked)
     open_vnode(pbs)
+    # That alone brings no cycle.
+    pbs.qmgr("set server scheduling = True")
     of_sched = wait_for_starts(pbs, jobs, allowed)
     set_offline(pbs, pbs.mom_names[0])
     pbs.run(["qdel", "-W", "force", "-x", *jobs])
@@ -203,7 +206,8 @@ def test_jobs_start_in_the_order_of_pbs_sched(name: str, pbs: PbsCluster, sched_
     set_usage(pbs, case)
     hang_up(pbs)
 
-    deploy_and_drive(pbs, quick_settings(), *case.queues)
+    # What pbsteer makes of a user's own priority where the site says nothing is not PBS's.
+    deploy_and_drive(pbs, quick_settings(order=OrderSettings("none")), *case.queues)
     jobs = submit(pbs, asked, case)
     open_vnode(pbs)
     of_pass = wait_for_starts(pbs, jobs, allowed)
