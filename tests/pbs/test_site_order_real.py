@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,18 +17,29 @@ from typing import NamedTuple
 import pytest
 
 from policy.settings.site_settings import OrderSettings
-from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, notes, quick_settings
+from tests.hooks.deploy_on_testbed import (
+    deploy_and_drive,
+    is_scheduling,
+    last_pass,
+    notes,
+    quick_settings,
+    set_mode,
+    wait_for_pass,
+)
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.test_advise_pbs_sched import hang_up
 
 JOBS = int(os.environ.get("PBSTEER_ORDER_JOBS", "40"))
 """Jobs of each setting. 500 are tried with it set in the environment."""
+CLOSE_S = 15
+"""Within a pass, a report of the host, and a cycle."""
 USERS = ("alice", "bob", "carol")
 _STARTED = re.compile(r";Job;([0-9]+)\.[^;]*;Job Run at request of")
 
 
 class Asked(NamedTuple):
-    """A job to be submitted: the same numbers for pbs_sched and for the pass."""
+    """A job to be submitted: the same numbers for pbs_sched and for the pass. ``eligible_s`` is far from whole hours,
+    since it grows while the other jobs are submitted."""
 
     user: str
     cores: int
@@ -52,7 +64,7 @@ CASES = {
     "formula": Case(
         (
             "set server eligible_time_enable = True",
-            "set server job_sort_formula = '5*job_priority + eligible_time/60 - ncpus*walltime/3600.0'",
+            "set server job_sort_formula = '5*job_priority + 3*(eligible_time//3600) - ncpus*walltime/3600.0'",
         )
     ),
     "formula-with-threshold": Case(
@@ -149,7 +161,7 @@ def draw(case: Case) -> list[Asked]:
             chance.randint(1, 4),
             chance.randint(-3, 3),
             60 * chance.randint(1, 20),
-            60 * chance.randint(0, 90),
+            3600 * chance.randint(0, 5) + 1200,
             chance.choice(case.queues),
         )
         for _ in range(JOBS)
@@ -213,3 +225,47 @@ def test_jobs_start_in_the_order_of_pbs_sched(name: str, pbs: PbsCluster, sched_
     of_pass = wait_for_starts(pbs, jobs, allowed)
     assert last_pass(pbs)["failures"] == [], notes(pbs)
     assert of_pass == of_sched
+
+
+def used_s(pbs: PbsCluster, job_id: str) -> int:
+    """The walltime that a running job has used, as the server knows it."""
+    hours, minutes, seconds = pbs.job(job_id).get("resources_used", {}).get("walltime", "0:0:0").split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + int(seconds)
+
+
+def usage(pbs: PbsCluster, entity: str) -> float:
+    """What ``pbsfs`` says that an entity has used."""
+    shown = pbs.run(["pbsfs", "-g", entity]).demand_success().stdout
+    found = re.search(r"^usage\s*: (\d+)", shown, re.MULTILINE)
+    assert found is not None, shown
+    return float(found.group(1))
+
+
+def test_usage_is_charged_once_whoever_starts_the_jobs(pbs: PbsCluster, sched_priv: Path) -> None:
+    """alice's job runs since before the queue is driven, bob's since then; both go on when it is handed back."""
+    case = Case((), ("fair_share: True ALL", "fairshare_usage_res: ncpus*walltime"), _TREE)
+    configure(pbs, case, sched_priv)
+    alices = pbs.qsub("alice")
+    open_vnode(pbs)
+    pbs.qmgr("set server scheduling = True")
+    pbs.wait_for_state(alices, "R")
+    deploy_and_drive(pbs, quick_settings())
+    bobs = pbs.qsub("bob")
+    pbs.wait_for_state(bobs, "R")
+    pbs.wait_until(lambda: used_s(pbs, bobs) > 20, 300.0, "use of bob's job that the server knows of")
+    wait_for_pass(pbs)
+    wait_for_pass(pbs)
+    known_s = used_s(pbs, bobs)
+    assert abs(usage(pbs, "bob") - 1 - known_s) <= CLOSE_S
+    # What alice's job uses meanwhile is left to the scheduler, which remembers it.
+    assert usage(pbs, "alice") < used_s(pbs, alices)
+
+    set_mode(pbs, "observe")
+    pbs.wait_until(lambda: is_scheduling(pbs), 120.0, "the scheduler on again")
+    pbs.wait_until(lambda: used_s(pbs, alices) > known_s + 30, 300.0, "more use")
+    for _ in range(2):
+        pbs.qmgr("set server scheduling = True")
+        time.sleep(3)
+    for user, job_id in (("alice", alices), ("bob", bobs)):
+        charged, used = usage(pbs, user), used_s(pbs, job_id)
+        assert used - CLOSE_S <= charged <= used + CLOSE_S, (user, charged, used)

@@ -11,7 +11,7 @@ from policy import Job, Queue, Settings
 from policy.eligibility.order_by_site import queue_line
 from policy.order.fair_share_tree import FairShareTree, Group
 from policy.order.job_sort_formula import KEYWORDS, read_formula
-from policy.order.site_order import BY_QUEUE, ROUND_ROBIN, TOGETHER, FairShare, SiteOrder, SortKey
+from policy.order.site_order import BY_QUEUE, NO_THRESHOLD, ROUND_ROBIN, TOGETHER, FairShare, SiteOrder, SortKey
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, started, vnode
 
 NUMBERS = KEYWORDS | {"ncpus", "walltime"}
@@ -59,9 +59,9 @@ def test_the_servers_own_rank_counts_before_the_time_of_submission() -> None:
     assert line(SiteOrder(needs=("queue_rank",)), *jobs) == "2 1"
 
 
-def by_formula(text: str, **more: float) -> SiteOrder:
+def by_formula(text: str, threshold: float = NO_THRESHOLD) -> SiteOrder:
     formula = read_formula(text, NUMBERS)
-    return SiteOrder(formula=formula, needs=formula.uses, **more)
+    return SiteOrder(formula=formula, threshold=threshold, needs=formula.uses)
 
 
 def test_the_highest_value_of_the_formula_comes_first_and_equal_ones_by_age() -> None:
