@@ -162,8 +162,11 @@ class _Sorting:
         """What counts more than fair share, the least significant first: the formula, the job's priority as managers
         set it, its queue's place, and whether that is an express queue."""
         if self._formula:
-            # A value that is no number is as good as the least one.
-            yield [math.inf if math.isnan(value) else -value for value in self._formula]
+            if math.isnan(sum(self._formula)):
+                # A value that is no number is as good as the least one.
+                yield [math.inf if math.isnan(value) else -value for value in self._formula]
+            else:
+                yield [-value for value in self._formula]
         if any(job.priority for job in self._jobs):
             yield [-job.priority for job in self._jobs]
         if self._order.taken == BY_QUEUE and len(self._cluster.queued) > 1:

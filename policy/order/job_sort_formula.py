@@ -27,7 +27,7 @@ KEYWORDS = frozenset({ELIGIBLE_TIME, QUEUE_PRIORITY, JOB_PRIORITY, ACCRUE_TYPE})
 _NO_NUMBER = -1.0
 """What PBS makes of a value that is no real number (``PyFloat_AsDouble``)."""
 _MOST_BITS = 4096
-"""Whole numbers of more bits than this are not computed: the job gets zero, as for any other error."""
+"""Powers of whole numbers that have more bits than this are not computed: the job gets zero, as for any other error."""
 
 _FAILURES = (ArithmeticError, ValueError, TypeError)
 
@@ -45,17 +45,10 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-def _times(left: Any, right: Any) -> Any:
-    product = left * right
-    if isinstance(product, int) and product.bit_length() > _MOST_BITS:
-        raise OverflowError
-    return product
-
-
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
-    ast.Mult: _times,
+    ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,

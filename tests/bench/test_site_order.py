@@ -18,7 +18,7 @@ from policy.order.fair_share_tree import FairShareTree
 from policy.order.job_sort_formula import KEYWORDS, read_formula
 from policy.order.site_order import FairShare, SiteOrder, SortKey
 
-USERS, GROUPS, QUEUED, PASSES = 5_000, 50, 100_000, 5
+USERS, GROUPS, QUEUED, PASSES = 5_000, 50, 100_000, 3
 NEEDS = ("queue_rank", "eligible_time", "ncpus", "job_priority", "walltime")
 FORMULA = "5*job_priority + 10*eligible_time/3600 + queue_priority*100 - ncpus*walltime/3600.0 + 100*fairshare_factor"
 NUMBERS = KEYWORDS | {"ncpus", "walltime"}
