@@ -16,7 +16,7 @@ from itertools import islice
 from hooks.pbs.job_comment_format import _STAMP, OWN_COMMENT, make_comment, show_moment, without_counts
 from hooks.pbs.raw_server_status import ServerStatus
 from policy.eligibility.classes_by_priority_quota import BASE
-from policy.eligibility.order_by_qsub_priority import queue_order
+from policy.eligibility.order_by_site import queue_line
 from policy.explain.queue_position import InLine
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.printable_text import printable
@@ -61,7 +61,7 @@ def _in_order(plan: Plan, queues: Collection[str], pause: str) -> Waiting:
     """The waiting jobs in the order of a pass: those with a promise, then by class, then as PBS has them
     (docs/policies.md). Jobs that only the ``pause`` keeps from starting come first."""
     reasons, promises, classes = plan.reasons(), plan.ledger.promises, plan.classes or {}
-    entries = queue_order(plan.started.cluster(), plan.time_s)
+    entries = queue_line(plan.started.cluster(), plan.time_s).entries
     jobs = [entry[5] for entry in entries if entry[5].queue in queues and entry[5].id in reasons]
     jobs.sort(key=lambda job: (job.id not in promises, -classes.get(job.id, BASE)))
     kept = {start.job.id: start.job for start in plan.starts if pause and start.job.queue in queues}

@@ -25,7 +25,7 @@ def find_obstacles(
 ) -> dict[str, str]:
     """For each queue in ``drive`` in which no job may be started, the reason.
 
-    ``unread``: the limits that could not be read, by queue ("" is the server).
+    ``unread``: the limits that could not be read, and what of their order is not honoured, by queue ("" is the server).
     """
     servers = {queue: find_scheduler(server_status, queue) for queue in modes}
     wanted = [queue for queue, mode in modes.items() if mode == "drive"]
@@ -70,11 +70,6 @@ def _find_obstacles(server_status: ServerStatus, queue: str, scheduler: str | No
         yield f"placement sets are in use (node_group_key = {key}), which pbsteer does not honour"
     if server_status.scheds.get(scheduler, {}).get("do_not_span_psets") == "True":
         yield f"scheduler {scheduler} has do_not_span_psets = True, which pbsteer does not honour"
-    formula = server_status.server.get("job_sort_formula", "") or server_status.scheds.get(scheduler, {}).get(
-        "job_sort_formula", ""
-    )
-    if formula:
-        yield f"job_sort_formula is set ({formula[:_SHOWN]}), which pbsteer does not honour"
     yield from _find_vnode_obstacles(server_status, queue, partition)
     config = files.get(scheduler, {}).get("sched_config")
     has_state = bool(server_status.scheds.get(scheduler, {}).get("state"))
@@ -105,9 +100,8 @@ def _find_vnode_obstacles(server_status: ServerStatus, queue: str, partition: st
 def _find_config_obstacles(queue: str, config: Mapping[str, list[str]]) -> Iterator[str]:
     """What a ``sched_config`` has that would decide which jobs may start (Administrator's Guide, "Scheduler
     Parameters")."""
-    for option in ("fair_share", "backfill_prime"):
-        if is_on(config, option):
-            yield f"{option} is true"
+    if is_on(config, "backfill_prime"):
+        yield "backfill_prime is true"
     for option in ("server_dyn_res", "peer_queue"):
         if config.get(option):
             yield f"{option} is set ({config[option][0][:_SHOWN]})"

@@ -8,7 +8,7 @@ does not know of. A pass that drives may be followed by early ones, which start 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Callable, NamedTuple
 
@@ -28,6 +28,14 @@ from hooks.control.decision_deadline import (
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, Passed
 from hooks.control.express_preemption_not_honoured import find_express_queues
+from hooks.control.fair_share_charges import (
+    Charges,
+    Record,
+    charge_usage,
+    record_from_data,
+    record_to_data,
+    write_usage,
+)
 from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
@@ -47,7 +55,8 @@ from hooks.record.note_activity import note_activity
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
-from hooks.store.state_files import LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
+from hooks.store.state_files import FAIR_SHARE, LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
+from hooks.translate.site_order import needed_attributes
 from hooks.translate.snapshot import Translation, translate
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
@@ -123,8 +132,8 @@ def run_pass(
 
 class ServerRead(NamedTuple):
     """What a pass has read. ``raw``: the server's status; ``server_status``: the same with the priorities that users
-    gave; ``files``: the schedulers' files; ``priorities``, ``switched``, ``runs`` and ``ledger_of``: the records of
-    earlier passes. Which of the ledgers is read depends on what the pass may do."""
+    gave; ``files``: the schedulers' files; ``priorities``, ``switched``, ``runs``, ``charged`` and ``ledger_of``: the
+    records of earlier passes. Which of the ledgers is read depends on what the pass may do."""
 
     raw: ServerStatus
     server_status: ServerStatus
@@ -132,6 +141,7 @@ class ServerRead(NamedTuple):
     priorities: Priorities
     switched: Switched
     runs: Mapping[str, Any]
+    charged: Record
     ledger_of: Callable[[str], tuple[Ledger, str]]
 
 
@@ -139,7 +149,7 @@ class Decision(NamedTuple):
     """What a pass is going to do, what it was decided from, and what has to be on disk before.
 
     ``ledger``: what was decided from; ``ledger_name``: its file, to be replaced; ``unusable``: why that could not be
-    read; ``runs``: what runs now, None if nothing is learned from runs.
+    read; ``runs``: what runs now, None if nothing is learned from runs; ``charges``: fair share usage to charge.
     """
 
     translation: Translation
@@ -155,16 +165,25 @@ class Decision(NamedTuple):
     ledger_name: str
     unusable: str
     runs: Mapping[str, Any] | None
+    charges: Charges
 
 
 def _read(connection: Connection, settings: Settings, state: State) -> ServerRead:
     """Read the server, the schedulers' files and the records of earlier passes."""
-    raw = connection.read_server_status(time.time())
+    files: SchedFiles = {}
+
+    def find_order_attributes(service: ServerStatus) -> Sequence[str]:
+        nonlocal files
+        files = read_sched_files(service)
+        return needed_attributes(service, files) if settings.order.by == "site" else ()
+
+    raw = connection.read_server_status(time.time(), find_order_attributes)
     priorities = read_priorities(state)
-    server_status, files = with_own_priorities(raw, priorities), read_sched_files(raw)
+    server_status = with_own_priorities(raw, priorities)
     runs = state.read_published(RUNS) if learns(settings) else {}
     switched = Switched.read(state)
-    return ServerRead(raw, server_status, files, priorities, switched, runs, state.read_ledger)
+    charged = record_from_data(state.read_published(FAIR_SHARE))
+    return ServerRead(raw, server_status, files, priorities, switched, runs, charged, state.read_ledger)
 
 
 def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budget: Budget) -> Decision:
@@ -181,10 +200,12 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     permissions = Permissions(assignment.driven, assignment.driven | (advised - unsorted.keys()))
     if assignment.paused:
         permissions = Permissions(kept_back=assignment.kept_back, pause=name_pause(server_status, stopped=True))
+    snapshot, now_s = translation.snapshot, int(server_status.time_s)
+    charges = charge_usage(server_status, snapshot, assignment.driven, found.charged, now_s)
     # What observing pretends to have done must not count as done once the queues are driven.
     ledger_name = LEDGER if permissions.preempt else OBSERVED_LEDGER
     ledger, unusable = found.ledger_of(ledger_name)
-    snapshot, runs = translation.snapshot, None
+    runs = None
     if learns(settings):
         runs = note_runs(snapshot, found.runs, settings)
         ended = find_finished(found.runs, server_status, ledger.preemptions, settings.schedule.interval_s)
@@ -204,14 +225,14 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     notes += assignment.notes
     return Decision(
         translation, plan, assignment, permissions, advice, hints, notes, slowest, summary, ledger, ledger_name,
-        unusable, runs,
+        unusable, runs, charges,
     )  # fmt: skip
 
 
 def _commit(decision: Decision, found: ServerRead, state: State) -> list[str]:
-    """Write to disk what must not be lost: the runs, the ledger, the summary with the planned starts, the priorities.
-    Returns the sentence on a ledger that could not be used. Raises OSError if the disk does not take it: then nothing
-    is done."""
+    """Write to disk what must not be lost: the runs, the ledger, the summary with the planned starts, the priorities,
+    the usage of fair share. Returns sentences on a ledger that could not be used, and on usage that could not be
+    written. Raises OSError if the disk does not take the others: then nothing is done."""
     if decision.runs is not None:
         state.publish(RUNS, decision.runs, shared=False)
     unusable, name = decision.unusable, decision.ledger_name
@@ -220,6 +241,10 @@ def _commit(decision: Decision, found: ServerRead, state: State) -> list[str]:
     state.publish(SUMMARY, decision.summary.to_data(), shared=False)
     if decision.advice.memory != found.priorities:
         write_priorities(state, decision.advice.memory)
+    if decision.charges.record != found.charged:
+        # A kill between the two loses the charge of one interval, and never charges twice.
+        state.publish(FAIR_SHARE, record_to_data(decision.charges.record), shared=False)
+        warnings += write_usage(found.server_status, decision.charges.files)
     return warnings
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Callable, NamedTuple
 
-from policy.eligibility.order_by_qsub_priority import queue_order
+from policy.eligibility.order_by_site import queue_line
 from policy.forecast.forecast import USUAL, Bounds, Forecast, Forecaster
 from policy.forecast.forecast_record import ForecastRecord
 from policy.forecast.run_forward import Forward
@@ -92,7 +92,7 @@ def find_left_out(snapshot: Snapshot, ledger: Ledger) -> list[str]:
     cluster, promises = snapshot.cluster(), ledger.promises
     if len(cluster.jobs) <= MOST_JOBS:
         return []
-    line = [entry[3] for entry in queue_order(cluster, snapshot.time_s)]
+    line = [entry[3] for entry in queue_line(cluster, snapshot.time_s).entries]
     line.sort(key=lambda job_id: job_id not in promises)
     return line[MOST_JOBS:]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any
+from typing import Any, Callable
 
 from hooks.pbs.job_ids_and_states import is_array, is_subjob, may_have_runs
 from hooks.pbs.raw_server_status import (
@@ -87,10 +87,14 @@ class Connection:
 
     # Reading
 
-    def read_server_status(self, time_s: float) -> ServerStatus:
-        """The whole server status, with the named attributes; ``time_s`` is the caller's clock."""
-        server = self.read_server()
-        return replace(self.read_all_else(time_s, server), jobs=dict(self.walk_jobs()), vnodes=dict(self.walk_vnodes()))
+    def read_server_status(
+        self, time_s: float, find_more: Callable[[ServerStatus], Sequence[str]] | None = None
+    ) -> ServerStatus:
+        """The whole server status, with the named attributes; ``time_s`` is the caller's clock. ``find_more`` gets the
+        status before the jobs are read, and returns further attributes to read of them."""
+        status = self.read_all_else(time_s, self.read_server())
+        more = () if find_more is None else find_more(status)
+        return replace(status, jobs=dict(self.walk_jobs(more)), vnodes=dict(self.walk_vnodes()))
 
     def read_server(self, more: Sequence[str] = ()) -> Texts:
         """The server's own attributes with its name; ``more`` are further attributes to read."""

@@ -24,7 +24,7 @@ SERVER_ATTRIBUTES: tuple[str, ...] = (
     "scheduling", "pbs_version", "server_state", "default_queue", "resources_available", "resources_assigned",
     "max_run", "max_run_res", "max_run_res_soft", "max_running", "max_user_run", "max_group_run", "max_user_res",
     "max_group_res", "node_group_enable", "node_group_key", "job_sort_formula", "resources_default", "default_chunk",
-    "managers", "operators",
+    "managers", "operators", "eligible_time_enable",
 )  # fmt: skip
 QUEUE_ATTRIBUTES: tuple[str, ...] = (
     "queue_type", "enabled", "started", "Priority", "partition", "resources_available", "resources_assigned",
@@ -46,7 +46,7 @@ JOB_ATTRIBUTES: tuple[str, ...] = (
 ENDED_ATTRIBUTES: tuple[str, ...] = (*JOB_ATTRIBUTES, "mtime", "obittime", "history_timestamp", "Exit_status")
 SCHED_ATTRIBUTES: tuple[str, ...] = (
     "scheduling", "partition", "sched_priv", "job_sort_formula", "state", "do_not_span_psets", "preempt_queue_prio",
-    "preempt_prio", "sched_log", "log_events",
+    "preempt_prio", "sched_log", "log_events", "job_sort_formula_threshold",
 )  # fmt: skip
 RESERVATION_ATTRIBUTES: tuple[str, ...] = (
     "queue", "reserve_state", "reserve_substate", "reserve_start", "reserve_end", "resv_nodes", "Resource_List",

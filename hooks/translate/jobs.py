@@ -28,6 +28,7 @@ from hooks.pbs.victim_mark import Mark, read_marks
 from hooks.translate.job_preferences import NO_WISHES, Wishes, read_saves, read_wishes
 from hooks.translate.job_wide_resource_vs_queue_server import OwnerValue, find_unmet
 from hooks.translate.queues import Report
+from hooks.translate.site_order import OrderFacts
 from policy.eligibility.request_text_limits import find_excess, find_many_dependencies
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.job_request import Amounts, Chunk, Request, RequestError, parse_request
@@ -49,6 +50,7 @@ _OWN_SELECT = f"Resource_List.{OWN_SELECT}"
 _PLACE = f"Resource_List.{PLACE}"
 _MOST_SUBJOBS = "max_run_subjobs"
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NO_ORDER = OrderFacts()
 _WISHED = dict.fromkeys(f"Resource_List.{name}" for name in WISHES)
 
 
@@ -64,7 +66,8 @@ class JobContext(NamedTuple):
     ``known``: by queue, what a job may ask for of the queue and the server
     (:mod:`~hooks.translate.job_wide_resource_vs_queue_server`), with the ``measured`` resources. These are the same for
     equal servers; the other two change with the jobs: ``licences``: the licence of each job of which others are
-    alternatives (:mod:`~hooks.translate.runone`); ``running``: how many subjobs of each array run.
+    alternatives (:mod:`~hooks.translate.runone`); ``running``: how many subjobs of each array run. ``orders``: by
+    queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`).
     """
 
     consumables: frozenset[str]
@@ -75,11 +78,12 @@ class JobContext(NamedTuple):
     measured: frozenset[str] = frozenset()
     licences: Mapping[str, str] = _NOTHING
     running: Mapping[str, int] = _NOTHING
+    orders: Mapping[str, OrderFacts] = _NOTHING
 
     @property
     def lasting(self) -> object:
         """The part that does not change with the jobs."""
-        return self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured
+        return self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured, self.orders
 
     def is_lasting(self, job_id: str, texts: Attributes) -> bool:
         """Whether this job depends on nothing but its own attributes and the lasting part."""
@@ -108,7 +112,8 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     if unread:
         report(queue, f"job {job_id}: {'; '.join(unread)}")
     not_before_s = _read_seconds(texts.get("Execution_Time", ""))
-    priority, own_priority = _read_priorities(texts, settings)
+    order = context.orders.get(queue, _NO_ORDER)
+    priority, own_priority = _read_priorities(texts, settings, order)
     mark = read_marks(texts).get(None, Mark())
     number = _SEQUENCE.match(job_id)
     blocked = (
@@ -157,6 +162,8 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         layout=wishes.layout,
         pinned=pinned.vnodes,
         own_priority=own_priority,
+        entity=order.entity_of(texts, queue),
+        order_values=order.values_of(texts),
     )
 
 
@@ -184,12 +191,13 @@ def _limit_subjobs(subjobs: tuple[int, ...], texts: Attributes, running: int) ->
     return subjobs[: most - running], ""
 
 
-def _read_priorities(texts: Attributes, settings: Settings) -> tuple[int, int]:
+def _read_priorities(texts: Attributes, settings: Settings, order: OrderFacts) -> tuple[int, int]:
     """The job's priority among all users' jobs, which managers set, and among its owner's jobs, which its owner sets.
-    PBS does not record which user has set ``Priority``, so it counts as the owner's."""
+    PBS does not record which user has set ``Priority``, so it counts as the owner's; where the site itself says what
+    orders jobs, it counts as that says."""
     of_manager = max(-MOST_PRIORITY, min(MOST_PRIORITY, read_whole(texts.get(_PLACE, ""), 0)))
     priority = read_whole(texts.get("Priority", ""), 0)
-    kind = settings.order.user_priority
+    kind = settings.order.user_priority if not order.is_explicit else "none"
     if kind == "all":
         return of_manager + priority, 0
     return of_manager, priority if kind == "within-user" else 0

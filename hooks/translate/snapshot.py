@@ -27,6 +27,7 @@ from hooks.translate.reservations import read_reservations
 from hooks.translate.reservations_towards_quotas import find_user_reservations
 from hooks.translate.running_subjob_own_attributes import Subjobs
 from hooks.translate.runone import find_alternatives
+from hooks.translate.site_order import read_site_orders
 from hooks.translate.suspended_jobs import find_resume_needs, with_resume_windows
 from hooks.translate.uncounted_resources import find_uncounted
 from hooks.translate.vnodes import read_vnode
@@ -40,7 +41,8 @@ _NO_FILES: SchedFiles = MappingProxyType({})
 
 class Translation(NamedTuple):
     """The snapshot and what was found on the way. ``modes`` has the managed queues. ``problems`` are sentences.
-    ``unread`` has, by queue (empty name: for all), the first limit that could not be read. ``methods`` has, by queue,
+    ``unread`` has, by queue (empty name: for all), the first limit that could not be read or part of its scheduler's
+    order that cannot be honoured. ``methods`` has, by queue,
     how jobs save that do not say."""
 
     snapshot: Snapshot
@@ -80,7 +82,8 @@ class Known:
 def translate(
     server_status: ServerStatus, settings: Settings, files: SchedFiles = _NO_FILES, known: Known | None = None
 ) -> Translation:
-    """The snapshot of a server status, and what was found on the way; ``files`` have the schedulers' dedicated time."""
+    """The snapshot of a server status, and what was found on the way; ``files`` have the schedulers' order and
+    dedicated time."""
     known = known or Known()
     problems: list[str] = []
     unread: dict[str, str] = {}
@@ -104,6 +107,13 @@ def translate(
     methods = read_methods(server_status, settings, problems.append)
     alternatives = find_alternatives(server_status.jobs, settings.submission)
     subjobs = _find_subjobs(server_status)
+    # In advise it is the scheduler itself that orders jobs, by the priorities that pbsteer gives them.
+    ordered = [name for name, mode in modes.items() if mode != "advise" and settings.order.by == "site"]
+    orders = read_site_orders(server_status, ordered, files)
+    for name, order in orders.items():
+        if order.obstacle:
+            report_limit(name, order.obstacle)
+    queues = [replace(each, order=orders[each.name].order) if each.name in orders else each for each in queues]
     context = JobContext(
         consumables,
         settings,
@@ -113,6 +123,7 @@ def translate(
         measured=measured,
         licences=alternatives.licences,
         running=Counter(map(parent_of, subjobs)),
+        orders={name: order.facts for name, order in orders.items()},
     )
     if alternatives.left:
         server = replace(server, left={**server.left, **alternatives.left})

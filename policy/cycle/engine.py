@@ -8,7 +8,7 @@ See docs/policies.md, "Together, in one pass".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.backfill.runtime_estimates import remember
@@ -17,7 +17,7 @@ from policy.cycle.backfill_attempt import wait_behind
 from policy.cycle.incremental_pass import settle, still_settled
 from policy.cycle.job_attempt import JobAttempts
 from policy.cycle.preempt_long_run_for_short_job import rescue
-from policy.eligibility.order_by_qsub_priority import queue_order
+from policy.eligibility.fair_share_line import FairShareLine
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.pass_context import Context
@@ -111,7 +111,7 @@ class _Pass:
         region: Region | None = None
         backfills = settings.backfill.kind != "none"
         plain = context.preemption is None and context.windows is None and len(regions) == 1
-        if backfills and plain and context.cluster.nothing_shut():
+        if backfills and plain and context.cluster.nothing_shut() and not isinstance(entries, FairShareLine):
             region = builder.regions[regions[0][1][0]]
             self._walk_plainly(entries, region)
         else:
@@ -162,21 +162,31 @@ class _Pass:
 
     # The order of attempts
 
-    def _in_order(self) -> Sequence[Entry]:
+    def _in_order(self) -> Sequence[Entry] | FairShareLine:
         """The waiting jobs in queue order, by class where there are any. Jobs with a promise come before all but those
-        of a higher class; jobs with an earmark are left out."""
+        of a higher class. Jobs with an earmark are left out, and so are those that the site's own order refuses, which
+        get their reasons."""
         context = self._context
-        entries: Sequence[Entry] = queue_order(context.cluster, context.now_s)
+        line = context.line
+        entries: Sequence[Entry] = line.entries
         if context.classes is not None:
             entries = context.classes.order(entries)
         earmarks, promises = self._builder.earmarks, context.ledger.promises
         if earmarks:
             entries = [entry for entry in entries if entry[3] not in earmarks]
+        if line.refused:
+            for entry in entries:
+                if entry[3] in line.refused:
+                    self._builder.leave(entry[5], context.gates.shut(entry[5]) or line.refused[entry[3]])
+            entries = [entry for entry in entries if entry[3] not in line.refused]
         if promises and entries and not (len(promises) == 1 and entries[0][3] in promises):
             first = [entry for entry in entries if entry[3] in promises]
             if entries[: len(first)] != first:
                 rest = [entry for entry in entries if entry[3] not in promises]
                 entries = self._behind_higher_classes(first, rest)
+        if line.places is not None:
+            of_jobs = {} if context.classes is None else context.classes.of_jobs
+            return FairShareLine(context.cluster, entries, line.places, of_jobs, promises)
         return entries if entries is not context.cluster.order else entries[:]
 
     def _behind_higher_classes(self, promised: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
@@ -231,7 +241,24 @@ class _Pass:
                 self._loop.attempt_behind_head(job, region)
         return counted
 
-    def _walk(self, entries: Sequence[Entry]) -> None:
+    def _charging(self, line: FairShareLine) -> Iterator[Entry]:
+        """The entries of the line; what starts or becomes a head in between counts for fair share at once."""
+        starts, regions = self._builder.starts, self._builder.regions
+        charged, heads = 0, 0
+        each_region = list(self._builder.each_region())
+        for entry in line:
+            yield entry
+            if len(starts) != charged:
+                for start in starts[charged:]:
+                    line.charge(start.job)
+                charged = len(starts)
+            if heads < len(each_region):
+                reservation = regions[entry[5].queue].reservation
+                if reservation is not None and reservation.head.id == entry[3]:
+                    line.charge(entry[5])
+                    heads += 1
+
+    def _walk(self, entries: Sequence[Entry] | FairShareLine) -> None:
         """The walk that checks each job's gates and its right to preempt."""
         context = self._context
         attempt_behind_head: list[Job] = []
@@ -240,7 +267,7 @@ class _Pass:
         backfills = context.settings.backfill.kind != "none"
         plain, confined = context.cluster.plain_queues(), context.confined
         regions, rejections = self._builder.regions, self._job_attempts.rejections
-        for entry in entries:
+        for entry in self._charging(entries) if isinstance(entries, FairShareLine) else entries:
             job = entry[5]
             if (
                 job.blocked

@@ -68,6 +68,9 @@ def settle(context: Context, builder: PlanBuilder, region: Region, plan: Plan) -
     reservation = region.reservation
     if reservation is None or reservation.head.id not in plan.ledger.promises or context.classes is not None:
         return
+    if context.cluster.has_site_order:
+        # A formula may change with time, and fair share with every run.
+        return
     waits = builder.waits
     if (
         plan.preempts

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from policy.state.cluster_index import ClusterIndex, Entry
+from policy.state.cluster_index import Entry
 
 _Place = tuple[float, int, str]
 """Where a job stands among those of one level: when it entered its queue, its number, its id."""
-
-
-def queue_order(cluster: ClusterIndex, now_s: float) -> Sequence[Entry]:
-    """The waiting jobs in queue order, before classes and promises are applied."""
-    return in_own_order(cluster.order, now_s) if cluster.has_own_priorities else cluster.order
 
 
 def in_own_order(entries: Sequence[Entry], now_s: float) -> list[Entry]:

@@ -1,5 +1,5 @@
 """Gates: conditions that keep a job from starting whatever is free (holds, start times, stopped or closed queues, PBS's
-hard limits, used-up licences, a quota for jobs that could not be preempted).
+hard limits, used-up licences, a quota for jobs that could not be preempted, the site's own formula and fair share).
 
 Gates are checked before anything is placed. A job behind a gate does not become head and blocks no other job. Hard
 limits are PBS's own, per queue and for the server (PBS Administrator's Guide, "Managing Resource Usage").
@@ -7,7 +7,8 @@ limits are PBS's own, per queue and for the server (PBS Administrator's Guide, "
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Union
 
 from policy.eligibility.unpreemptible_only_within_quota import Confined
@@ -25,8 +26,16 @@ _Need = Union[int, Request, tuple[Request, Amounts]]
 class Gates:
     """The gates of one pass. The server's consumables are counted down as jobs start."""
 
-    def __init__(self, cluster: ClusterIndex, now_s: float, confined: Confined | None = None) -> None:
+    def __init__(
+        self,
+        cluster: ClusterIndex,
+        now_s: float,
+        confined: Confined | None = None,
+        refused: Mapping[str, Reason] = MappingProxyType({}),
+    ) -> None:
+        """``refused``: jobs that the site's own order keeps from starting."""
         self._cluster = cluster
+        self._refused = refused
         self._confined = confined
         self._now_s = now_s
         self._left: dict[str, int] = dict(cluster.server.left)
@@ -39,6 +48,8 @@ class Gates:
 
     def shut(self, job: Job) -> Reason | None:
         """The reason why the job may not start now; None where no gate blocks it."""
+        if self._refused and job.id in self._refused:
+            return Reason("blocked", (("why", job.blocked),)) if job.blocked else self._refused[job.id]
         if job.queue in self._plain and not job.blocked and job.not_before_s is None:
             return None if self._confined is None else self._confined.why(job)
         if job.queue not in self._queues:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from policy.backfill.runtime_estimates import Estimates
 from policy.cycle.preempt_long_run_for_short_job import waits_until_s
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
-from policy.eligibility.order_by_qsub_priority import queue_order
+from policy.eligibility.order_by_site import queue_line
 from policy.eligibility.quotas import Quotas
 from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
@@ -54,7 +54,7 @@ class Facts:
         self._estimates = Estimates(settings, plan.ledger, plan.time_s)
         self._classes = Classes(cluster, _before(plan), self._quotas, plan.time_s) if cluster.has_priorities else None
         if self._classes is not None:
-            self._classes.order(queue_order(cluster, plan.time_s))
+            self._classes.order(queue_line(cluster, plan.time_s).entries)
 
     # The job
 

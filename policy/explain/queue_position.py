@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from policy.backfill.queues_sharing_vnodes import parts_with_one_head
 from policy.eligibility.classes_by_priority_quota import BASE
-from policy.eligibility.order_by_qsub_priority import queue_order
+from policy.eligibility.order_by_site import queue_line
 from policy.plan.plan_types import Plan
 from policy.reasons.reason_names import MoreNumbers, Number, NumberName
 from policy.settings.site_settings import Settings
@@ -46,7 +46,7 @@ class InLine:
         cluster, promises, classes = plan.started.cluster(), plan.ledger.promises, plan.classes or {}
         heads = {estimate.id for estimate in plan.estimates}
         waiting = {job.id for wait in plan.waits if wait.reason.code in IN_LINE for job in wait.jobs}
-        line = [entry[5] for entry in queue_order(cluster, plan.time_s) if entry[3] in waiting]
+        line = [entry[5] for entry in queue_line(cluster, plan.time_s).entries if entry[3] in waiting]
         shortest_first, rule_b = self._shortest_first, self._rule_b
         line.sort(
             key=lambda job: (

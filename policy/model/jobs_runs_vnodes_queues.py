@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from policy.model.allocation import Allocation
 from policy.model.job_preferences import Layout, RankWish
 from policy.model.job_request import Amounts, Request
 from policy.model.limit_attributes import Limits
+
+if TYPE_CHECKING:
+    from policy.order.site_order import SiteOrder
 
 UNLIMITED_S = float("inf")
 ONE_OF = "one of "
@@ -107,7 +110,8 @@ class Queue:
     users and groups (P2). ``priority`` is the queue's own: jobs of the queue with the higher one come first.
     ``managed`` is False for queues that pbsteer must leave alone. ``deferrable`` marks all its jobs as such. ``closed``
     are the windows in which none of its jobs may run on any vnode: dedicated time or, for a queue whose jobs run in
-    dedicated time only, any other time.
+    dedicated time only, any other time. ``order`` is that of the queue's scheduler; None where it is not known or not
+    followed.
     """
 
     name: str
@@ -122,6 +126,7 @@ class Queue:
     deferrable: bool = False
     closed: tuple[Window, ...] = ()
     other_quotas: Mapping[str, Limits] = field(default_factory=dict)
+    order: SiteOrder | None = None
 
     def quotas_by_resource(self) -> Mapping[str, Limits]:
         """All soft quotas of the queue, by resource."""
@@ -140,7 +145,9 @@ class Job(NamedTuple):
     how much of its run earlier runs have saved, less the cost of saving and restarting (it may be negative).
     ``deferrable`` jobs are preempted first among equals (P2). ``application`` is the key that striping learns by (P5).
     A job with ``pinned`` vnodes goes back to exactly these, as its request says: PBS's own checkpoint keeps it there.
-    ``priority`` orders it among all users' jobs, ``own_priority`` among its owner's in the queue.
+    ``priority`` orders it among all users' jobs, ``own_priority`` among its owner's in the queue. ``entity`` is its
+    fair share entity, and ``order_values`` are the numbers that its queue's order needs
+    (:attr:`policy.order.site_order.SiteOrder.needs`).
     """
 
     id: str
@@ -168,6 +175,8 @@ class Job(NamedTuple):
     layout: Layout | None = None
     pinned: tuple[str, ...] = ()
     own_priority: int = 0
+    entity: str = ""
+    order_values: tuple[float, ...] = ()
 
     @property
     def left_s(self) -> float:

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from policy.backfill.runtime_estimates import Estimates
 from policy.eligibility.classes_by_priority_quota import Classes
+from policy.eligibility.order_by_site import Line, queue_line
 from policy.eligibility.quotas import Quotas
 from policy.eligibility.start_gates import Gates
 from policy.eligibility.unpreemptible_only_within_quota import Confined
@@ -80,9 +81,14 @@ class Context:
         return Confined(self.ledger, self.quotas, self.classes, self.settings.quota)
 
     @cached_property
+    def line(self) -> Line:
+        """The waiting jobs in queue order."""
+        return queue_line(self.cluster, self.now_s)
+
+    @cached_property
     def gates(self) -> Gates:
         """What keeps a job from starting whatever is free."""
-        return Gates(self.cluster, self.now_s, self.confined)
+        return Gates(self.cluster, self.now_s, self.confined, self.line.refused)
 
     @cached_property
     def estimates(self) -> Estimates:

@@ -246,6 +246,14 @@ _SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     "blocked": lambda f: f"may not start: {f['why']}",
     "left-undone": lambda f: f"would start now, but {f['why']}",
     "not-before": lambda f: f"may not start before its set time, {f['at_s_in']}",
+    "under-threshold": lambda f: (
+        f"its value by job_sort_formula is {f['has']:g}, and only jobs above job_sort_formula_threshold"
+        f" ({f['limit']:g}) may run"
+    ),
+    "no-fair-share": lambda f: (
+        f"its fair share entity {f['entity']} has no share of the machine, and PBS's scheduler is set to run only jobs"
+        " of entities with shares"
+    ),
     "queue-stopped": lambda f: f"queue {f['queue']} is stopped: it starts no jobs until the queue is started (qstart)",
     "queue-unknown": lambda f: f"queue {f['queue']} is not one that pbsteer manages: PBS's own scheduler decides",
     "queue-closed": lambda f: (

@@ -31,6 +31,7 @@ REFUSED_FROM = ("never", "drive", "advise")
 CHECKPOINT_ACTION_S = 40
 """How long a MoM lets pbsteer's checkpoint script run, as `pbsteer hooks scripts` configures it, in seconds
 (docs/saving.md)."""
+ORDERS = ("site", "age")
 USER_PRIORITIES = ("none", "within-user", "all")
 SIGNALS = ("USR1", "USR2", "HUP", "INT", "QUIT", "XCPU")
 
@@ -198,13 +199,16 @@ class QuotaSettings:
 
 @dataclass(frozen=True)
 class OrderSettings:
-    """The order of waiting jobs beside class, queue priority and age: what a user's own ``qsub -p`` orders.
+    """The order of waiting jobs within a class.
 
-    ``within-user``: the user's jobs of one queue among each other, without putting any before another user's job;
-    ``all``: all users' jobs; ``none``: nothing.
+    ``by`` is ``site``: as their scheduler's attributes and ``sched_config`` say; or ``age``: by queue priority and age,
+    whatever these say. ``user_priority`` is what a user's own ``qsub -p`` orders, unless a formula, fair share or sort
+    keys of the site do. ``within-user``: the user's jobs of one queue among each other, without putting any before
+    another user's job; ``all``: all users' jobs; ``none``: nothing.
     """
 
     user_priority: str = _choice("within-user", USER_PRIORITIES)
+    by: str = _choice("site", ORDERS)
 
 
 @dataclass(frozen=True)

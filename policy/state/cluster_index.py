@@ -8,7 +8,7 @@ that undoes it.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Callable
 
 from policy.model.job_request import Request
@@ -148,6 +148,16 @@ class ClusterIndex:
     def has_own_priorities(self) -> bool:
         """Whether some waiting job has a priority among its owner's jobs."""
         return self._own_priorities > 0
+
+    @property
+    def queued(self) -> Collection[str]:
+        """The queues with waiting jobs."""
+        return self._queued.keys()
+
+    @property
+    def has_site_order(self) -> bool:
+        """Whether some queue's jobs are ordered as its scheduler orders them."""
+        return any(queue.order is not None for queue in self.queues.values())
 
     @property
     def has_shapes(self) -> bool:

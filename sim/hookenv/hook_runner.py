@@ -138,11 +138,11 @@ class _Vnodes(Mapping[str, Any]):
 
 
 def _lay_out_schedulers(server: SimServer, home: Path) -> None:
-    """Give each scheduler a folder in PBS_HOME with a ``sched_config`` that sets nothing beyond PBS's defaults."""
+    """Give each scheduler a folder in PBS_HOME with a ``sched_config`` that has what PBS installs."""
     for name, texts in server.scheds.items():
         folder = home / ("sched_priv" if name == "default" else f"sched_priv_{name}")
         folder.mkdir(exist_ok=True)
-        (folder / "sched_config").write_text("fair_share: false ALL\n", encoding="utf-8")
+        (folder / "sched_config").write_text("by_queue: True ALL\nfair_share: false ALL\n", encoding="utf-8")
         texts["sched_priv"] = str(folder)
 
 

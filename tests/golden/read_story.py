@@ -24,6 +24,9 @@ from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, Server
 from policy.model.ledger_between_passes import Backfilled, Earmark, History, Tally
 from policy.model.limit_attributes import Limits
 from policy.model.pbs_units import parse_amount
+from policy.order.fair_share_tree import FairShareTree, Group
+from policy.order.job_sort_formula import KEYWORDS, read_formula
+from policy.order.site_order import NO_THRESHOLD, FairShare, SiteOrder, SortKey
 from sim.workload.read_toml_file import read_toml
 from tests.golden.plan_as_lines import Lines, tell, tell_forecast
 from tests.policy.clusters import QUEUE, job, place_of, quotas
@@ -184,8 +187,29 @@ def _queue(table: Mapping[str, Any]) -> Queue:
     plain = {key: table[key] for key in ("started", "managed", "partition", "deferrable", "priority") if key in table}
     soft, priorities = _by_resource(table.get("quotas", "")), quotas(table.get("priorities", ""))
     plain["closed"] = tuple(map(_window, table.get("closed", ())))
+    if "order" in table:
+        plain["order"] = _order(table["order"])
     cores = soft.pop("ncpus", quotas(""))
     return Queue(table.get("name", QUEUE), hard=hard, quotas=cores, priorities=priorities, other_quotas=soft, **plain)
+
+
+def _order(table: Mapping[str, Any]) -> SiteOrder:
+    """The order of the queue's scheduler. ``needs`` names the numbers that each job has as ``has=4,60``; a line of
+    ``shares`` is ``name parent shares``, and ``used`` is what each entity has used."""
+    numbers = {*KEYWORDS, *table.get("needs", ())}
+    tree = fair_share = None
+    if "shares" in table:
+        groups = [Group(name, parent, int(count)) for name, parent, count in map(str.split, table["shares"])]
+        tree = FairShareTree(groups, 0, {name: float(used) for name, used in table.get("used", {}).items()})
+        fair_share = FairShare(tree, read_formula(table["usage"], numbers))
+    return SiteOrder(
+        formula=read_formula(table["formula"], numbers) if "formula" in table else None,
+        threshold=float(table.get("threshold", NO_THRESHOLD)),
+        keys=tuple(SortKey(key.split()[0], key.endswith("HIGH")) for key in table.get("keys", ())),
+        fair_share=fair_share,
+        tree=tree,
+        needs=tuple(table.get("needs", ())),
+    )
 
 
 def _by_resource(said: str | Mapping[str, str]) -> dict[str, Limits]:
@@ -222,12 +246,14 @@ def _with_wishes(asked: Job, more: dict[str, str]) -> Job:
         elif key == "layout":
             kind, *width = value.split(",")
             changes[key] = Layout(kind, *map(int, width))
+        elif key == "has":
+            changes["order_values"] = tuple(map(float, value.split(",")))
         elif key == "licences":
             changes["job_wide"] = ((key, int(value)),)
         elif key == "pinned":
             changes[key] = tuple(value.split(","))
         else:
-            assert key in ("queue", "group", "project", "blocked", "application"), f"{asked.id}: {key}"
+            assert key in ("queue", "group", "project", "blocked", "application", "entity"), f"{asked.id}: {key}"
             changes[key] = value
     return asked._replace(**changes)
 

@@ -18,7 +18,7 @@ from hooks.pbs.raw_server_status import NAME, Attributes, ServerStatus
 from hooks.translate.snapshot import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Run, Settings, Snapshot, Start, decide
 from policy.eligibility.classes_by_priority_quota import BASE
-from policy.eligibility.order_by_qsub_priority import queue_order
+from policy.eligibility.order_by_site import queue_line
 from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
 from policy.reasons.reason_names import MoreNumbers
@@ -177,7 +177,7 @@ class ClusterView:
             return cluster
         began_s = stopwatch()
         found = translate(self.server_status, self.settings, known=known)
-        waiting = [entry[3] for entry in queue_order(found.snapshot.cluster(), found.snapshot.time_s)]
+        waiting = [entry[3] for entry in queue_line(found.snapshot.cluster(), found.snapshot.time_s).entries]
         plan = decide(found.snapshot, self.ledger, self.settings)
         in_line = InLine(plan, self.settings)
         longest = Longest(found.snapshot.cluster(), plan, self.settings)

@@ -44,13 +44,10 @@ def test_a_queue_without_obstacles_is_driven_whether_its_scheduler_is_on_or_not(
     ("parts", "words"),
     [
         ({"server": {**SERVER, "node_group_enable": "True", "node_group_key": "switch"}}, "placement sets .* switch"),
-        ({"server": {**SERVER, "job_sort_formula": "ncpus*2"}}, r"job_sort_formula is set \(ncpus\*2\)"),
         (
             {"scheds": {"default": {"partition": "pbs-default", "do_not_span_psets": "True"}}},
             "scheduler default has do_not_span_psets = True",
         ),
-        ({"files": config("fair_share: True\tALL\n")}, "fair_share is true"),
-        ({"files": config("fair_share: false prime\nfair_share: true non_prime\n")}, "fair_share is true"),
         ({"files": config("backfill_prime:\ttrue ALL\n")}, "backfill_prime is true"),
         ({"files": config('server_dyn_res: "floatlic !/usr/bin/lic"\n')}, "server_dyn_res is set .floatlic"),
         ({"files": config('peer_queue: "workq workq@other"\n')}, "peer_queue is set"),

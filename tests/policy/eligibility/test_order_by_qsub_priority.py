@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from policy import Changes, Job, Queue, Snapshot
-from policy.eligibility.order_by_qsub_priority import queue_order
+from policy.eligibility.order_by_site import queue_line
 from tests.policy.clusters import cluster, job, vnode
 
 
 def order(snapshot: Snapshot) -> str:
-    return " ".join(entry[3] for entry in queue_order(snapshot.cluster(), snapshot.time_s))
+    return " ".join(entry[3] for entry in queue_line(snapshot.cluster(), snapshot.time_s).entries)
 
 
 def waiting(*jobs: Job) -> Snapshot:
