@@ -74,6 +74,9 @@ class Backend(Protocol):
     def finished(self, window_s: float) -> Mapping[str, Attributes]:
         """The jobs that ended in the last ``window_s`` seconds, from the server's history. Raises BackendError."""
 
+    def used(self) -> Mapping[str, Attributes]:
+        """The ``resources_used`` of the jobs and subjobs that run, by id. Raises :class:`BackendError`."""
+
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
         """One object's attributes, read now: ``kind`` is job, ended job (finds running and waiting ones too), vnode,
         queue or server. None if there is no such object. Raises :class:`BackendError`.

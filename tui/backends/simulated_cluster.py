@@ -59,6 +59,9 @@ class Cluster(Protocol):
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         """The jobs that ended in the last ``window_s`` simulated seconds."""
 
+    def used(self) -> Mapping[str, Mapping[str, str]]:
+        """The ``resources_used`` of the jobs that run."""
+
     def run(self, argv: Sequence[str]) -> Answer:
         """Carry out what one of PBS's programs would request."""
 
@@ -212,6 +215,10 @@ class SimulatedBackend:
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         """The jobs that ended in the last ``window_s`` simulated seconds."""
         return self._cluster.finished(window_s)
+
+    def used(self) -> Mapping[str, Mapping[str, str]]:
+        """The ``resources_used`` of the jobs that run."""
+        return self._cluster.used()
 
     def run(self, argv: Sequence[str]) -> Reply:
         """Carry out what one of PBS's programs would request."""

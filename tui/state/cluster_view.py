@@ -8,12 +8,12 @@ immutable; each poll makes a new one.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from hooks.pbs.raw_server_status import NAME, Attributes, ServerStatus
+from hooks.pbs.raw_server_status import NAME, Attributes, Objects, ServerStatus
 from hooks.translate.snapshot import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Run, Settings, Snapshot, Start, decide
 from policy.eligibility.classes_by_priority_quota import BASE
@@ -22,6 +22,7 @@ from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
 from policy.reasons.reason_names import MoreNumbers
 from tui.backends.pass_journal import NO_PASSES, Passes
+from tui.model.job_efficiency import Shares, mean_share, shares_of
 from tui.model.server_changes import Watched
 from tui.model.status_counts import Counts, count, folded, subjobs_of
 from tui.state.ended_jobs import Finished
@@ -102,8 +103,8 @@ class ClusterView:
     """One poll: the server status, its counts, modes by queue; ``decision`` is None until the first plan is made.
 
     ``watched`` has the changes since the console's start, ``passes`` the journal. ``finished`` has jobs that have
-    ended, newest first, or None if they are not requested. ``hook_faults`` has sentences on hooks that the server does
-    not run, if the hooks were looked up.
+    ended, newest first, or None if they are not requested. ``used`` has the ``resources_used`` of running jobs.
+    ``hook_faults`` has sentences on hooks that the server does not run, if the hooks were looked up.
     """
 
     server_status: ServerStatus
@@ -117,6 +118,7 @@ class ClusterView:
     finished: Finished | None = None
     decision: Decision | None = None
     hook_faults: tuple[str, ...] = ()
+    used: Objects = field(default_factory=dict)
 
     @cached_property
     def job_ids(self) -> list[str]:
@@ -143,6 +145,18 @@ class ClusterView:
         """A job's attributes, also of an ended one if these were requested; None if unknown."""
         found = self.server_status.jobs.get(job_id)
         return found if found is not None or self.finished is None else self.finished.jobs.get(job_id)
+
+    def use_of(self, job_id: str) -> Attributes:
+        """The ``resources_used`` of a running or ended job, as far as the server has figures."""
+        return self.used.get(job_id) or self.job(job_id) or {}
+
+    def shares(self, job_id: str) -> Shares:
+        """How much of what it holds a job uses; of an array, the share of cores of its running subjobs."""
+        subjobs = self.subjob_ids.get(job_id)
+        if not subjobs:
+            return shares_of(self.job(job_id) or {}, self.use_of(job_id))
+        parts = [(self.job(each) or {}, self.use_of(each)) for each in subjobs]
+        return Shares(mean_share(parts), ran_s=max(shares_of(*part).ran_s for part in parts))
 
     @property
     def server_name(self) -> str:
@@ -203,6 +217,7 @@ def see(
     *,
     passes: Passes = NO_PASSES,
     finished: Finished | None = None,
+    used: Objects | None = None,
     before: ClusterView | None = None,
 ) -> ClusterView:
     """The cluster view of one server status, counted but without a decision. ``before`` is the last poll's view."""
@@ -224,6 +239,7 @@ def see(
         watched,
         passes,
         finished,
+        used=used or {},
     )
 
 

@@ -18,6 +18,7 @@ from tui.backends.backend_protocol import Backend, BackendError
 from tui.backends.thread_and_gc_tuning import COLLECTOR
 from tui.state.cluster_view import ClusterView, see
 from tui.state.ended_jobs import History
+from tui.state.used_resources import UsedResources
 
 PATIENCE = 9.0
 OWN_PATIENCE = 1.0
@@ -57,6 +58,7 @@ class Poller(threading.Thread):
         self._stopped = threading.Event()
         self._cluster: ClusterView | None = None
         self.history = History(backend, stopwatch)
+        self._use = UsedResources(backend, stopwatch)
         self._known = Known()
 
     def ask(self) -> None:
@@ -106,6 +108,7 @@ class Poller(threading.Thread):
             poll_s,
             passes=self._backend.journal.read(),
             finished=self.history.now(),
+            used=self._use.now(),
             before=self._cluster,
         )
         self._cluster = cluster.decided(self._stopwatch, self._known, self._cluster)

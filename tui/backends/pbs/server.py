@@ -149,6 +149,13 @@ class PbsBackend:
             if texts.get("job_state") == "F" and (moment(texts, "mtime") or 0.0) >= since_s
         }
 
+    def used(self) -> Mapping[str, Mapping[str, str]]:
+        """The ``resources_used`` of the jobs that run; without the reader they are in each poll's answer."""
+        if self._reader is None:
+            return {}
+        with self._explained():
+            return self._reader.used()
+
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
         """One object, by PBS's programs; None if it is not there, also for a ``job`` that has ended."""
         ask = _ASK[kind]
