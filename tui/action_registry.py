@@ -82,7 +82,7 @@ def _on_row(situation: Situation) -> str:
 
 
 def _in_table(situation: Situation) -> str:
-    tables = ("queues", "vnodes", "jobs", "quotas", "audit", *((MIGRATION,) if situation.migrates else ()))
+    tables = ("queues", "vnodes", "jobs", "quotas", "plan", "audit", *((MIGRATION,) if situation.migrates else ()))
     return "" if situation.view in tables else f"works in {', '.join(tables)}"
 
 
@@ -90,8 +90,10 @@ def _in_jobs(situation: Situation) -> str:
     return "" if situation.view == "jobs" else "works in the jobs view"
 
 
-def _on_job(situation: Situation) -> str:
-    return _in_jobs(situation) or _on_row(situation)
+def _unfolds(situation: Situation) -> str:
+    if situation.view not in ("jobs", "plan", "quotas"):
+        return "works in jobs, plan and quotas"
+    return "" if situation.view == "quotas" else _on_row(situation)
 
 
 def _in_grid(situation: Situation) -> str:
@@ -142,6 +144,14 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("view-migration", ("9",), "go", "show the jobs that migrate, and the other clusters", migrates=True),
     Action("view", (), "go", "show a view by name", "VIEW", "view"),
+    Action(
+        "server",
+        (),
+        "go",
+        "go to another PBS server, by its name or from the list of console.toml; demo is the simulated one",
+        "[NAME]",
+        "server",
+    ),
     Action("next-view", ("tab",), "go", "next view"),
     Action("previous-view", ("shift+tab",), "go", "previous view"),
     Action("into", ("enter",), "go", "open what the cursor is on", unavailable=_on_row),
@@ -236,7 +246,13 @@ ACTIONS: tuple[Action, ...] = (
         "",
         _in_table,
     ),
-    Action("unfold", ("x",), "find", "show an array's running subjobs, or hide them", unavailable=_on_job),
+    Action(
+        "unfold",
+        ("x",),
+        "find",
+        "show or hide an array's running subjobs, a part of the plan, in quotas those without jobs",
+        unavailable=_unfolds,
+    ),
     Action("finished", ("F",), "find", "show the jobs that ended lately, or hide them", unavailable=_in_jobs),
     Action(
         "colour",

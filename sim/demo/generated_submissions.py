@@ -124,7 +124,7 @@ class Load:
         elif odd < 0.04:
             attributes["Execution_Time"] = str(int(now_s + random.uniform(1800, 4 * 3600)))
         return Submission(
-            person.name, person.group, attributes, run_s, int(random.random() < 0.05), held_s, self._draw_use()
+            person.name, person.group, attributes, run_s, int(random.random() < 0.05), held_s, self._draw_use(cores)
         )
 
     def draw_gap_s(self, cores: int, waiting: float) -> float:
@@ -133,11 +133,11 @@ class Load:
         """
         return self._random.expovariate(1.0) * _GAP_VNODE_S * CORES_PER_VNODE / cores * min(4.0, 0.3 + 2 * waiting**2)
 
-    def _draw_use(self) -> Use:
-        """Most jobs keep their cores busy; some wait for their disks, and a few hardly do anything."""
+    def _draw_use(self, cores: int) -> Use:
+        """Most jobs keep their cores busy; some wait for their disks, and a few small ones hardly do anything."""
         random = self._use
         kind = random.random()
-        low, high = (4, 20) if kind < _IDLE else (35, 70) if kind < _SLOW else (82, 99)
+        low, high = (4, 20) if kind < _IDLE and cores < CORES_PER_VNODE else (35, 70) if kind < _SLOW else (82, 99)
         return Use(random.randint(low, high), random.randint(15, 95))
 
     def _draw_cores(self, array: bool) -> tuple[str, int]:

@@ -92,7 +92,7 @@ def _by_itself(svg: str) -> str:
     return _FONT_FACE.sub("", svg).replace("<svg ", '<svg xml:space="preserve" ', 1)
 
 
-async def _until_decided(console: Console, pilot: Pilot[None]) -> None:
+async def _until_decided(console: Console, pilot: Pilot[str]) -> None:
     while console.main.cluster is None or console.main.cluster.decision is None:
         await pilot.pause(0.02)
     await pilot.pause()

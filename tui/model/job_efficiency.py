@@ -52,6 +52,17 @@ def shares_of(attributes: Attributes, used: Attributes) -> Shares:
     )
 
 
+_GRACE_S = 600.0
+"""PBS ends a job at its walltime, after some grace of the MoM; what still runs this much later was not ended."""
+
+
+def is_overdue(attributes: Attributes, used: Attributes) -> bool:
+    """Whether a running job has run for longer than its walltime, by the MoM's own count, which leaves out the time
+    that it was suspended."""
+    asked_s, ran_s = seconds(attributes, "Resource_List.walltime"), seconds(used, "resources_used.walltime")
+    return asked_s is not None and ran_s is not None and ran_s > asked_s + _GRACE_S
+
+
 def mean_share(jobs: Iterable[tuple[Attributes, Attributes]]) -> float | None:
     """The share of cores that several jobs use together, each weighted by its cores; None without figures."""
     busy = held = 0.0

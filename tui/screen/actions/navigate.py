@@ -9,8 +9,9 @@ from tui.pages.job_tabs import OUTPUT
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.find import FindDialog
 from tui.screen.views.base_table_view import TableView
+from tui.screen.views.job import JobView
 from tui.screen.views.overview import OverviewView
-from tui.screen.views.overview_plan_and_job import JobView
+from tui.screen.views.plan import PlanView
 from tui.screen.views.visited_places import Place
 from tui.tables.filter_line import quoted
 from tui.tables.find_anything import JOB, USER, VNODE, Everything, Found
@@ -53,6 +54,11 @@ class NavigateActions:
         view = self._screen.view
         if isinstance(view, OverviewView) and view.goal is not None:
             self._go_to(view.goal)
+        elif isinstance(view, PlanView):
+            if view.job_id:
+                self._show_job(view.job_id)
+            else:
+                view.unfold()
         elif view.view_name == "jobs":
             self._show_job(view.cursor_name or "")
         elif view.view_name in ("queues", "vnodes", "grid", "quotas"):

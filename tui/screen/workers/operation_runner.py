@@ -83,6 +83,7 @@ class OperationRunner:
 
     def __init__(self, host: Host, audit: AuditLog, site: Site, clock: Callable[[], float]) -> None:
         self._host, self._audit, self._site, self._clock = host, audit, site, clock
+        self.servers = site.servers
         self._halted = threading.Event()
         self.done: list[Done] = []
         self.busy: Operation | None = None
