@@ -14,6 +14,8 @@ from tui.config.theme_names import THEME_NAMES
 from tui.operations.operation_registry import VERBS, Verb
 
 VIEWS = ("overview", "queues", "vnodes", "grid", "jobs", "quotas", "plan", "audit")
+RESERVATIONS = "reservations"
+"""The view of PBS's own reservations, which has a tab only where there are some."""
 MIGRATION = "migration"
 """The view that only a site with other clusters has."""
 
@@ -82,7 +84,16 @@ def _on_row(situation: Situation) -> str:
 
 
 def _in_table(situation: Situation) -> str:
-    tables = ("queues", "vnodes", "jobs", "quotas", "plan", "audit", *((MIGRATION,) if situation.migrates else ()))
+    tables = (
+        "queues",
+        "vnodes",
+        "jobs",
+        "quotas",
+        "plan",
+        "audit",
+        RESERVATIONS,
+        *((MIGRATION,) if situation.migrates else ()),
+    )
     return "" if situation.view in tables else f"works in {', '.join(tables)}"
 
 
@@ -142,6 +153,7 @@ ACTIONS: tuple[Action, ...] = (
             start=1,
         )
     ),
+    Action("view-reservations", ("0",), "go", "show PBS's own reservations"),
     Action("view-migration", ("9",), "go", "show the jobs that migrate, and the other clusters", migrates=True),
     Action("view", (), "go", "show a view by name", "VIEW", "view"),
     Action(
@@ -347,7 +359,12 @@ class Command:
 
 def views_of(*, migrates: bool) -> tuple[str, ...]:
     """The views in their order; ``migrates``: the site has other clusters."""
-    return (*VIEWS, MIGRATION) if migrates else VIEWS
+    return (*VIEWS, MIGRATION, RESERVATIONS) if migrates else (*VIEWS, RESERVATIONS)
+
+
+def key_of_view(view: str) -> str:
+    """The key that shows a view."""
+    return BY_NAME[f"view-{view}"].keys[0]
 
 
 def parse_command(text: str, *, migrates: bool = True) -> Command:

@@ -50,6 +50,7 @@ _OF_VIEW: Mapping[str, Sequence[Hint]] = {
         *_TABLE[:3],
     ),
     "audit": (*_TABLE[:2], ("down", "move"), ("next-view", "next view")),
+    "reservations": (("into", "its jobs"), *_TABLE),
     "migration": (_OPEN, ("act", "act"), *_TABLE),
     "job": (
         ("back", "back"),

@@ -25,10 +25,12 @@ def counts_of_views(cluster: ClusterView) -> dict[str, str]:
     """What is in each view, by its name: rows, users over quota, the next pass's starts and preemptions."""
     queues = execution_queues(cluster)
     over = sum((row.over or 0) > 0 for queue in queues for row in quota_rows(cluster, queue).values())
+    reserved = len(cluster.server_status.reservations)
     counts = {
         "queues": f"{len(queues):,}",
         "vnodes": f"{len(cluster.server_status.vnodes):,}",
         "jobs": f"{sum(cluster.counts.states.values()):,}",
+        "reservations": f"{reserved:,}" if reserved else "",
         "quotas": f"{over:,} over" if over else "",
     }
     if cluster.decision is not None:

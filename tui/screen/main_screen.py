@@ -18,7 +18,7 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
-from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, CommandError, views_of
+from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, RESERVATIONS, CommandError, key_of_view, views_of
 from tui.audit.audit_file import Actor, AuditLog
 from tui.backends.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
@@ -335,7 +335,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if cluster is not None and self._counted[0] is not cluster:
             self._counted = (cluster, counts_of_views(cluster))
         views = views_of(migrates=self.migration is not None)
-        tabs = [Tab(str(key), name, self._counted[1].get(name, "")) for key, name in enumerate(views, start=1)]
+        hidden = RESERVATIONS if not self._counted[1].get(RESERVATIONS) and self.view_name != RESERVATIONS else ""
+        tabs = [Tab(key_of_view(name), name, self._counted[1].get(name, "")) for name in views if name != hidden]
         self._tabs.show_tabs(tabs, self.view_name, self.size.width)
         if self._seen.away:
             self.footer.hint(((f" {safe(self._seen.away)}", "bad"),))

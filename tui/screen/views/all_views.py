@@ -12,6 +12,7 @@ from tui.screen.views.overview import OverviewView
 from tui.screen.views.plan import PlanView
 from tui.screen.views.queues import QueuesView
 from tui.screen.views.quotas import QuotasView
+from tui.screen.views.reservations import ReservationsView
 from tui.screen.views.vnodes import OccupancyView, VnodesView
 
 _KINDS: tuple[type[View], ...] = (
@@ -23,6 +24,7 @@ _KINDS: tuple[type[View], ...] = (
     QuotasView,
     PlanView,
     AuditView,
+    ReservationsView,
     JobView,
 )
 
