@@ -80,7 +80,7 @@ def _simulated(situation: Situation) -> str:
 
 
 def _on_row(situation: Situation) -> str:
-    return "" if situation.has_cursor else "there is nothing under the cursor"
+    return "" if situation.has_cursor else "nothing is under the cursor here"
 
 
 def _in_table(situation: Situation) -> str:

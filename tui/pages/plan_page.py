@@ -25,7 +25,7 @@ def plan_notes(cluster: ClusterView) -> list[Line]:
     if decision is None:
         return [(("the first plan is being made", "dim"),)]
     modes = [
-        starts_in(cluster, queue).undone or f"{queue} is in {mode}: the next pass carries this out"
+        starts_in(cluster, queue).undone or f"{queue} is in {mode}: the next pass does this"
         for queue, mode in sorted(cluster.modes.items())
     ]
     would = would_have(cluster.passes)

@@ -61,7 +61,7 @@ def describe_job(cluster: ClusterView, job_id: str) -> Line:
 
 
 def _state(cluster: ClusterView, job_id: str, attributes: Attributes) -> Line:
-    """``B array begun: 8 subjobs run, 12 wait · ``; empty for a job that is no longer there."""
+    """``B array, running: 8 subjobs run, 12 wait · ``; empty for a job that is no longer there."""
     letter = attributes.get("job_state", "")
     if not letter:
         return ()

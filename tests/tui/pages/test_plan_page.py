@@ -44,5 +44,5 @@ def test_the_plan_in_short_says_whose_it_is_and_what_of_it_is_carried_out(modes:
 def test_the_notes_say_where_the_plan_is_carried_out() -> None:
     notes = [plain(line) for line in plan_notes(in_mode(workq="drive", gpu="observe"))]
     assert notes[0].startswith("the console's plan of ")
-    assert "workq is in drive: the next pass carries this out" in notes
+    assert "workq is in drive: the next pass does this" in notes
     assert any(note.startswith("gpu is in observe") for note in notes)
