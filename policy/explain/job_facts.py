@@ -232,7 +232,7 @@ class Facts:
 def _as_asked(job: Job) -> str:
     """All that is known of a run that neither a rank nor a stripe placed: it was started as its ``place`` asks."""
     place = f"place={job.request.place}" if job.request.place != "free" else "any vnodes"
-    return f"nothing but what it asks for decided: {place}"
+    return f"{place}: only what it asks for decided"
 
 
 def _packed(job: Job) -> str:
