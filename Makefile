@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# How many tests run side by side. Those of a real PBS server mostly wait, each worker's on a testbed of its own.
+# How many tests run side by side. Those of a real PBS server mostly wait, each worker's on a testbed of its own; the
+# fifth and sixth testbed start once the machine has idle cores.
 WORKERS  ?= 2
-TESTBEDS ?= 4
+TESTBEDS ?= 6
 # How many parts of `make everything` run side by side.
 PARTS    ?= 3
 

@@ -27,7 +27,7 @@ from hooks.control.decision_deadline import (
 )
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, Passed
-from hooks.control.express_queue_warning import find_express_queues
+from hooks.control.express_preemption_not_honoured import find_express_queues
 from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle

@@ -16,7 +16,7 @@ import sys
 from typing import NamedTuple
 
 from migration.as_user.folder_tree_listing import check_inside, read_entry, read_lines
-from migration.as_user.remove_within_bounds import Left, open_folder_to_empty, remove_folder
+from migration.as_user.remove_folder_in_limited_steps import Left, open_folder_to_empty, remove_folder
 
 NO_FILE = 2
 """The exit status of ``read`` where there is no file."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 
-from migration.schedulers.base import ENDED, QUEUED, RUNNING, JobState, RequestUnanswered, SchedulerSilent
+from migration.schedulers.base import ENDED, RUNNING, JobState, RequestUnanswered, SchedulerSilent
 from migration.target_job.hung_users import HungError
 from migration.target_job.job_at_target import GoneError, Job
 from migration.target_job.local_job_script import exit_path
@@ -44,7 +44,8 @@ def _look(job: Job, state: JobState | None) -> None:
     started = state.runs > 0 or state.state == RUNNING
     requeues = max(0, state.runs - (state.state == RUNNING))
     if started and (not record.ran or record.requeues != requeues):
-        again = state.state == QUEUED and requeues
+        # Between two runs a job may be held or still ending: it is queued again all the same.
+        again = state.state != RUNNING and requeues
         record = job.amend(ran=1, requeues=requeues, reason=f"queued again, {requeues} times" if again else "")
     if goes_back(record, job.site.now() - record.since, job.site.file.limits.waiting):
         return_unstarted(job)

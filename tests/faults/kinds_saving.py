@@ -7,7 +7,7 @@ import random
 from tests.faults.registry import ASKING_S, demand, kind, linger
 from tests.faults.testbed_under_faults import Ground, LostError
 from tests.faults.workload import Shape
-from tests.pbs.checkpointing_test_jobs import reread, with_actions
+from tests.pbs.saving.checkpointing_test_jobs import reread, with_actions
 
 _SAVERS = Shape("alice", 0, 1, (4,), (8,), saves=("stay",), wish="checkpoint")
 """Jobs whose programs save when they are asked to, and go on: for the checkpoint script that is no save."""

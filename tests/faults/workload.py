@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from policy.settings.site_settings import CheckpointSettings
 from tests.faults.accounting_invariants import Books, find_losses, find_overlaps, read_spells
-from tests.faults.needless_reruns import count_run_again, find_needless
+from tests.faults.find_ended_jobs_run_again import count_run_again, find_needless
 from tests.pbs.cluster import PbsCluster
 
 _PROGRAM = Path(__file__).with_name("program.sh")

@@ -17,6 +17,7 @@ from typing import Any, Callable, Union
 from container import testbed as testbeds
 from container.run_program import Finished
 from container.testbed import Testbed
+from tests.pbs.idle_machine_deadline import Deadline
 
 Command = Union[str, Sequence[str]]
 """A job's script, or the program and its arguments."""
@@ -34,6 +35,7 @@ class PbsCluster:
         self.server_home = testbed.pbs_home(testbed.spec.server)
         self._clean_settings = self._read_settings()
         self._clean_home = set(self.server_home.iterdir())
+        self._clean_mom_hooks = self._list_mom_hooks()
 
     @property
     def mom_names(self) -> list[str]:
@@ -140,10 +142,10 @@ class PbsCluster:
 
     def wait_until(self, predicate: Callable[[], object], timeout_s: float, what: str) -> None:
         """Return when ``predicate`` holds; an AssertionError that says ``what`` was awaited if it does not in time."""
-        deadline = time.monotonic() + timeout_s
+        deadline = Deadline(timeout_s)
         pause_s = 0.1
         while not predicate():
-            if time.monotonic() > deadline:
+            if deadline.has_passed():
                 raise AssertionError(f"waited {timeout_s:g} s in vain for: {what}")
             time.sleep(pause_s)
             # Each look is a program or two on the host: long waits look less often.
@@ -154,6 +156,15 @@ class PbsCluster:
 
     def start_server(self) -> None:
         testbeds.start_server(self.testbed)
+
+    def restart_clean_server(self) -> None:
+        """Stop the server, start it, and take away what MoMs tell it of the hooks of earlier tests.
+
+        A server that starts counts anew what its jobs have: one that deleted a job by force may count it for ever."""
+        self.stop_server()
+        self.start_server()
+        self.wait_until(self._have_reported, 120.0, "all vnodes have reported")
+        self.wait_until(self._has_clean_settings, 120.0, "the server's settings are those that it came up with")
 
     def kill_server(self) -> None:
         """End pbs_server at once, as a crash would, and leave its data store; returns when it has ended."""
@@ -171,12 +182,15 @@ class PbsCluster:
         """Put the testbed back as it came up: no jobs nor history, only PBS's own hooks, settings, vnodes and files."""
         if self.run(["qstat", "-B"], timeout_s=60.0).status != 0:
             self.start_server()
+            # A MoM tells a server that starts what hooks told the MoM, whether these hooks are there or not.
+            self.wait_until(self._have_reported, 120.0, "all vnodes have reported")
         settings = self._read_settings()
         self._delete_new(settings, "hook")
         self._delete_jobs()
-        self._restore_settings(settings)
-        for kind in ("queue", "sched", "resource"):
-            self._delete_new(settings, kind)
+        self.wait_until(
+            lambda: self._list_mom_hooks() == self._clean_mom_hooks, 120.0, "the MoMs have no hooks of ours"
+        )
+        self.wait_until(self._has_clean_settings, 120.0, "the server's settings are those that it came up with")
         for path in set(self.server_home.iterdir()) - self._clean_home:
             self.wait_until(partial(_remove, path), 60.0, f"{path} removed, to which a pass may still write")
         for log in (self.server_home / "server_logs").iterdir():
@@ -200,6 +214,21 @@ class PbsCluster:
             return not ids
 
         self.wait_until(are_gone, 180.0, "no jobs left")
+
+    def _list_mom_hooks(self) -> set[Path]:
+        """The hooks that the MoMs have copies of: those of a MoM report to the server until they are deleted there."""
+        homes = [self.testbed.pbs_home(host) for host in self.spec.mom_hosts]
+        return {path for home in homes for path in (home / "mom_priv" / "hooks").glob("*.HK")}
+
+    def _has_clean_settings(self) -> bool:
+        """Whether nothing differs any more; what does is put back. A report under way may set a resource once more."""
+        settings = self._read_settings()
+        if sorted(settings) == sorted(self._clean_settings):
+            return True
+        self._restore_settings(settings)
+        for kind in ("queue", "sched", "resource"):
+            self._delete_new(settings, kind)
+        return False
 
     def _delete_new(self, settings: list[str], kind: str) -> None:
         new = [line for line in settings if line.startswith(f"create {kind} ") and line not in self._clean_settings]
@@ -233,6 +262,10 @@ class PbsCluster:
             lines += [f"create {kind} {line.split()[1]}" for line in listed if line.lower().startswith(f"{kind} ")]
         scheduling = self.qmgr("list sched default scheduling").split("=")[-1].strip()
         return [*lines, f"set sched default scheduling = {scheduling}"]
+
+    def _have_reported(self) -> bool:
+        vnodes = self.pbsnodes().values()
+        return all("down" not in vnode["state"] and "arch" in vnode["resources_available"] for vnode in vnodes)
 
     def _is_idle(self) -> bool:
         vnodes = self.pbsnodes().values()

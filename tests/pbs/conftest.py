@@ -9,6 +9,7 @@ this folder is skipped, with the reason; so is a test of an engine that cannot, 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,10 @@ OWN_TESTBED = ("test_multi_vnode_hosts.py",)
 """The files whose tests share a testbed of another shape."""
 CENTRES = f"{HERE.name}/centre/"
 """The folder of tests whose files share a centre of several testbeds."""
+FIRST_WORKERS = 4
+"""How many workers start at once. Each further one waits until the machine has idle cores, as it has once the parts of
+`make everything` that compute are over: tests that share two cores with too many others are late."""
+LATEST_START_S = 1500.0
 SESSION_ENGINE = os.environ.get("PBSTEER_ENGINE", "netns")
 
 
@@ -68,11 +73,15 @@ def pbs_exec() -> str:
 
 
 @pytest.fixture(scope="session")
-def testbed_of(pbs_exec: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], PbsCluster]]:
+def testbed_of(
+    pbs_exec: str, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Iterator[Callable[[str], PbsCluster]]:
     """Engine -> its testbed with three MoMs of eight cores, started when first asked for; or a skip with the reason.
 
     It is named for this process so that test runs do not meet. Its hosts see the project and the tests' own folders.
     """
+    if worker_id != "master" and int(worker_id[2:]) >= FIRST_WORKERS:
+        wait_for_idle_cores()
     remove_orphans()
     started: dict[str, PbsCluster] = {}
     refused: dict[str, str] = {}
@@ -99,6 +108,13 @@ def testbed_of(pbs_exec: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
     finally:
         for engine in ENGINES:
             testbeds.down(name_testbed(engine))
+
+
+def wait_for_idle_cores() -> None:
+    """Wait until no more processes want to run than there are cores, but not for ever."""
+    deadline_s = time.monotonic() + LATEST_START_S
+    while os.getloadavg()[0] > (os.cpu_count() or 1) and time.monotonic() < deadline_s:
+        time.sleep(5)
 
 
 def name_testbed(engine: str) -> str:

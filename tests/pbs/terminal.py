@@ -20,6 +20,7 @@ from typing import Callable
 
 from container import testbed as testbeds
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.idle_machine_deadline import Deadline
 
 PATIENCE_S = 60.0
 _PANE = "console"
@@ -97,9 +98,9 @@ class Terminal:
 
     def wait_until(self, holds: Callable[[str], object], what: str, timeout_s: float = PATIENCE_S) -> str:
         """The screen for which ``holds`` is true; an AssertionError that shows it where none is in time."""
-        deadline = time.monotonic() + timeout_s
+        deadline = Deadline(timeout_s)
         while not holds(shown := self.screen()):
-            if time.monotonic() > deadline:
+            if deadline.has_passed():
                 raise AssertionError(f"waited {timeout_s:g} s in vain for {what}; the screen shows:\n{shown}")
             time.sleep(0.1)
         return shown

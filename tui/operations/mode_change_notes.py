@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hooks.control.drive_mode_obstacles import find_obstacles
-from hooks.control.express_queue_warning import find_express_queues
+from hooks.control.express_preemption_not_honoured import find_express_queues
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Switched, assign_schedulers
 from hooks.pbs.raw_server_status import ServerStatus

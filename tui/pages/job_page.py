@@ -10,9 +10,9 @@ from policy.model.pbs_units import show_count, show_job
 from tui.backends.job_output_tail import Tail
 from tui.model.job_state_codes import state_words, substate_words
 from tui.model.typed_attributes import Attributes, amount, group_of, moment, seconds, user_of, vnodes_of
-from tui.pages.array_subjobs import subjobs_in, subjobs_lines
 from tui.pages.job_explanation import explain_lines, labelled
-from tui.pages.job_history import Chapter, story_lines
+from tui.pages.job_story_from_passes import Chapter, story_lines
+from tui.pages.subjob_counts_line import subjobs_in, subjobs_lines
 from tui.state.cluster_view import ClusterView
 from tui.tables.job_columns import elapsed_of
 from tui.tables.job_start_and_end import due_at, expected_end

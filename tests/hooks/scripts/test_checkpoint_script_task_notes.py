@@ -1,5 +1,5 @@
 """The notes that the checkpoint script leaves for the hooks, where a MoM keeps its own files and where that goes wrong.
-What it does to processes is tried on a real server (tests/pbs/test_saving_story.py, test_saving_fails.py)."""
+What it does to processes is tried on a real server (tests/pbs/saving/test_saving_story.py, test_saving_fails.py)."""
 
 from __future__ import annotations
 

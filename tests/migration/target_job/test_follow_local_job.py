@@ -26,6 +26,14 @@ def submitted(target: FakeTarget, state: JobState | None, **fields: object) -> N
         target.scheduler.jobs["7"] = state
 
 
+def test_a_job_that_is_held_between_two_runs_is_queued_again_all_the_same(target: FakeTarget) -> None:
+    submitted(target, JobState("held", runs=1), ran=1)
+    record = look(target)
+    assert (record.requeues, record.reason) == (1, "queued again, 1 times")
+    target.scheduler.jobs["7"] = JobState("running", runs=2)
+    assert look(target).requeues == 1
+
+
 def test_an_exit_status_counts_only_once_the_scheduler_has_forgotten_the_job(target: FakeTarget) -> None:
     submitted(target, JobState("queued", runs=1))
     target.users.answers["read"] = Finished(0, b"85\n", b"")

@@ -17,6 +17,7 @@ from container.run_program import Finished
 from container.testbed import run_on
 from migration.spool.record_line import from_line
 from policy.migration.job_record_and_copy_updates import Record
+from tests.pbs.idle_machine_deadline import Deadline
 
 HOME = "/var/spool/pbsteer-mg"
 WITHIN_S = 240
@@ -39,7 +40,7 @@ def wait_for_record(
     facts: Mapping[str, object],
 ) -> Record:
     """Passes at the target until its record of the job is in one of these states, with these facts."""
-    deadline = time.monotonic() + WITHIN_S
+    deadline = Deadline(WITHIN_S)
     while True:
         receive()
         until = time.monotonic() + 3
@@ -48,7 +49,7 @@ def wait_for_record(
             if record.state in states and all(getattr(record, name) == value for name, value in facts.items()):
                 return record
             time.sleep(0.2)
-        assert time.monotonic() < deadline, record
+        assert not deadline.has_passed(), record
 
 
 class SiteUser(NamedTuple):
@@ -118,13 +119,13 @@ class SiteUser(NamedTuple):
 
     def wait_for(self, wanted: str, *states: str, **facts: Any) -> dict[str, Any]:
         """Passes at both ends until the job is in one of these states, by default a final one, with these facts."""
-        deadline = time.monotonic() + WITHIN_S
+        deadline = Deadline(WITHIN_S)
         while True:
             self.send()
             job = self.job(wanted)
             if job["state"] in (states or _ENDED) and all(job[name] == value for name, value in facts.items()):
                 return job
-            assert time.monotonic() < deadline, job
+            assert not deadline.has_passed(), job
             assert job["state"] not in _ENDED, job
             self.receive()
             time.sleep(0.5)
@@ -169,9 +170,9 @@ class SiteUser(NamedTuple):
         else:
             argv = ["sbatch", "--parsable", "-n", str(cores), "-o", "/dev/null", "--wrap", f"sleep {seconds}"]
         job = self.do(*argv, letter=letter, user=user).strip()
-        deadline = time.monotonic() + WITHIN_S
+        deadline = Deadline(WITHIN_S)
         while not self._runs(letter, job):
-            assert time.monotonic() < deadline, f"job {job} at {letter} does not start"
+            assert not deadline.has_passed(), f"job {job} at {letter} does not start"
             time.sleep(0.3)
         return job
 
@@ -238,10 +239,10 @@ class SiteUser(NamedTuple):
             self.sh(f"cd {HOME} && rm -rf {files} && rm -f incoming/*", letter=letter, user="root")
 
     def _delete_all(self, letter: str) -> None:
-        deadline = time.monotonic() + WITHIN_S
+        deadline = Deadline(WITHIN_S)
         if not self.has_pbs(letter):
             self.run("scancel", "--state", "PENDING,RUNNING,SUSPENDED", letter=letter, user="root")
             return
         while ids := self.do("qselect", letter=letter, user="root").split():
             self.run("qdel", "-W", "force", *ids, letter=letter, user="root")
-            assert time.monotonic() < deadline, ids
+            assert not deadline.has_passed(), ids

@@ -15,6 +15,7 @@ from container.centre.centre_spec import Programs
 from container.run_program import Finished
 from container.testbed import run_on
 from container.testbed_spec import TestbedError
+from tests.pbs.idle_machine_deadline import Deadline
 
 
 def ssh(centre: Centre, one: str, other: str) -> Finished:
@@ -61,9 +62,9 @@ def test_the_clusters_own_job_takes_the_cores_of_a_guest_which_is_requeued(slurm
 
 
 def wait_for(centre: Centre, job: str, state: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = Deadline(60)
     while (found := state_of(centre, job)) != state:
-        assert time.monotonic() < deadline, f"job {job} is {found}, not {state}"
+        assert not deadline.has_passed(), f"job {job} is {found}, not {state}"
         time.sleep(0.2)
 
 

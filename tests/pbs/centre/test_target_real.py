@@ -16,6 +16,7 @@ from container.centre.centre_spec import Programs
 from container.testbed import run_on
 from policy.migration.job_record_and_copy_updates import Record
 from tests.pbs.centre.site_user import HOME, QUEUE_FILES, read_record, wait_for_record
+from tests.pbs.idle_machine_deadline import Deadline
 
 BY_HAND = str(Path(__file__).with_name("source_by_hand.py"))
 
@@ -196,9 +197,9 @@ def test_a_processing_killed_during_the_upload_and_the_build_goes_on(target: Tar
 def kill(target: Target, gid: str) -> None:
     """kill -9 of the job's process; what it has started as the user ends with it."""
     target.on("b", "mg", 'kill -9 "$(sed "s/pid=//;s/\\t.*//" "$1")"', f"{HOME}/jobs/{gid}/lease")
-    deadline = time.monotonic() + 20
+    deadline = Deadline(20)
     while target.on("b", "mg", "pgrep -u alice -f 'rsync|begun' || true"):
-        assert time.monotonic() < deadline
+        assert not deadline.has_passed()
         time.sleep(0.2)
 
 

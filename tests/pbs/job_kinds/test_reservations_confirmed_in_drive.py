@@ -1,0 +1,113 @@
+"""While a queue is driven, what only PBS's scheduler does gets done in time, and nothing else takes what it needs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from policy.settings.site_settings import PassSettings, Settings
+from tests.hooks.deploy_on_testbed import LATE_S, deploy, last_pass, wait_for_pass
+from tests.pbs.cluster import PbsCluster
+from tests.pbs.modes.compare_placement_with_pbs_sched import driven
+
+RUNNING = 42
+
+
+def reserve(pbs: PbsCluster, in_s: float, lasts_s: float, select: str = "1:ncpus=2") -> str:
+    start, end = (time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + s)) for s in (in_s, in_s + lasts_s))
+    done = pbs.run(["pbs_rsub", "-R", start, "-E", end, "-l", f"select={select}"], user="alice").demand_success()
+    return done.stdout.split()[0]
+
+
+def reservation(pbs: PbsCluster, name: str) -> dict[str, str]:
+    lines = pbs.run(["pbs_rstat", "-f", name]).demand_success().stdout.splitlines()
+    return {key.strip(): value.strip() for key, sep, value in (line.partition(" = ") for line in lines) if sep}
+
+
+def wait_for_driving(pbs: PbsCluster) -> None:
+    pbs.wait_until(lambda: "workq" in last_pass(pbs).get("acted", ()), 120.0, "the queue is driven again")
+
+
+def test_a_reservation_that_starts_in_ten_seconds_is_confirmed_before(pbs: PbsCluster) -> None:
+    """With the default interval. It may be the next one where a turn was a moment ago, or the machine is busy."""
+    driven(pbs)
+    deploy(pbs, Settings(schedule=PassSettings()))
+    for _ in range(4):
+        wait_for_driving(pbs)
+        name = reserve(pbs, 11, 300)
+        due_s = time.monotonic() + 10
+        while time.monotonic() < due_s and reservation(pbs, name)["reserve_state"] == "RESV_UNCONFIRMED":
+            time.sleep(0.2)
+        if reservation(pbs, name)["reserve_state"] != "RESV_UNCONFIRMED":
+            wait_for_driving(pbs)
+            job = pbs.qsub("bob")
+            pbs.wait_for_state(job, "R")
+            return
+        pbs.run(["pbs_rdel", name])
+    raise AssertionError("no reservation was confirmed before it was to start")
+
+
+def test_a_reservation_that_is_altered_is_confirmed_anew(pbs: PbsCluster) -> None:
+    driven(pbs)
+    name = reserve(pbs, 3600, 600)
+    pbs.wait_until(lambda: reservation(pbs, name)["reserve_state"] == "RESV_CONFIRMED", LATE_S, "it is confirmed")
+    wait_for_driving(pbs)
+    pbs.run(["pbs_ralter", "-D", "1200", name], user="alice").demand_success()
+    pbs.wait_until(
+        lambda: (
+            (reservation(pbs, name)["reserve_state"], reservation(pbs, name)["reserve_duration"])
+            == ("RESV_CONFIRMED", "1200")
+        ),
+        60 + LATE_S,
+        "the alteration is confirmed",
+    )
+    wait_for_driving(pbs)
+
+
+def test_a_reservation_that_lost_its_vnode_gets_another(pbs: PbsCluster) -> None:
+    driven(pbs)
+    pbs.qmgr("set server reserve_retry_time = 5")
+    try:
+        name = reserve(pbs, 3600, 600)
+        pbs.wait_until(lambda: reservation(pbs, name)["reserve_state"] == "RESV_CONFIRMED", LATE_S, "it is confirmed")
+        lost = reservation(pbs, name)["resv_nodes"].strip("(").partition(":")[0]
+        pbs.run(["pbsnodes", "-o", lost]).demand_success()
+        pbs.wait_until(
+            lambda: (
+                reservation(pbs, name)["reserve_state"] == "RESV_CONFIRMED"
+                and lost not in reservation(pbs, name)["resv_nodes"]
+            ),
+            120 + LATE_S,
+            "it is confirmed on another vnode",
+        )
+        wait_for_driving(pbs)
+    finally:
+        pbs.qmgr("unset server reserve_retry_time")
+
+
+@pytest.mark.parametrize("interval", ["quick", "default"])
+def test_what_a_suspended_job_needs_again_is_kept_for_it(pbs: PbsCluster, interval: str) -> None:
+    """From the pass while it comes free bit by bit, and from PBS's scheduler in its turn."""
+    first, cores = pbs.mom_names[0], pbs.spec.cores
+    driven(pbs)
+    if interval == "default":
+        deploy(pbs, Settings(schedule=PassSettings()))
+        wait_for_driving(pbs)
+    job_id = pbs.qsub("alice", select=f"1:ncpus={cores}:vnode={first}")
+    pbs.wait_until(lambda: pbs.job(job_id)["substate"] == RUNNING, 120.0, f"{job_id} runs")
+    pbs.run(["qsig", "-s", "suspend", job_id]).demand_success()
+    pbs.wait_for_state(job_id, "S")
+    beside = [pbs.qsub("bob", select=f"1:ncpus={cores // 2}:vnode={first}") for _ in range(2)]
+    for each in beside:
+        pbs.wait_for_state(each, "R")
+    others = [pbs.qsub("bob", select=f"1:ncpus=1:vnode={first}") for _ in range(10)]
+    pbs.run(["qsig", "-s", "resume", job_id]).demand_success()
+    wait_for_pass(pbs)
+    for each in beside:
+        pbs.run(["qdel", each]).demand_success()
+        wait_for_pass(pbs)
+        assert [pbs.job_state(other) for other in others] == ["Q"] * len(others)
+    pbs.wait_for_state(job_id, "R", 120.0 + LATE_S)
+    assert [pbs.job_state(other) for other in others] == ["Q"] * len(others)
+    wait_for_driving(pbs)

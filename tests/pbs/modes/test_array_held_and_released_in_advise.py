@@ -1,0 +1,61 @@
+"""Subjobs as victims in ``advise``: PBS holds no subjob, so their array is held, and must be released like a job.
+
+PBS begins no scheduling cycle when an array is released: its subjobs would wait up to ten minutes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from policy.settings.site_settings import CheckpointSettings
+from tests.hooks.deploy_on_testbed import LATE_S, deploy, quick_settings, wait_for_pass
+from tests.pbs.cluster import PbsCluster
+from tests.pbs.modes.test_advise_pbs_sched import by_priority
+
+__all__ = ["by_priority"]
+
+
+def fill_by_array(pbs: PbsCluster, *command: str) -> str:
+    """An array of alice's with a running subjob on each vnode, and one more that waits."""
+    cores, count = pbs.spec.cores, len(pbs.mom_names)
+    array = pbs.qsub("alice", command or ("/bin/sleep", "600"), select=f"1:ncpus={cores}", options=("-J", f"0-{count}"))
+    pbs.wait_until(lambda: len(running_of(pbs, array)) == count, LATE_S, "a subjob on each vnode")
+    return array
+
+
+def running_of(pbs: PbsCluster, array: str) -> list[str]:
+    jobs = pbs.qstat_json()
+    return [
+        job
+        for job, texts in jobs.items()
+        if job.startswith(array.split("[", maxsplit=1)[0] + "[") and texts["job_state"] == "R"
+    ]
+
+
+def holds_of(pbs: PbsCluster, array: str) -> str:
+    return str(pbs.job(array).get("Hold_Types", "n"))
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_an_array_held_for_a_beneficiary_is_released_when_that_needs_it_no_more(
+    by_priority: PbsCluster, deleted: bool
+) -> None:
+    pbs, cores = by_priority, by_priority.spec.cores
+    pbs.qmgr(f"set queue workq max_run_res_soft.ncpus = '[u:alice={cores}],[u:bob={cores}]'")
+    saving = {"checkpoint": CheckpointSettings(method="signal", grace_s=40)} if deleted else {}
+    deploy(pbs, quick_settings("advise", **saving))
+    # Subjobs that ignore the signal go on until their time is over, so that bob's job waits.
+    array = fill_by_array(pbs, *(("/bin/sh", "-c", "trap '' USR2; exec sleep 600") if deleted else ()))
+    bobs = pbs.qsub("bob", ("/bin/sleep", "12"), select=f"1:ncpus={cores}")
+    pbs.wait_until(lambda: "s" in holds_of(pbs, array), LATE_S, "the array is held")
+    if deleted:
+        told = f"made room for {bobs.partition('.')[0]}: held until that runs, released at the latest at "
+        pbs.wait_until(lambda: told in pbs.job(array).get("comment", ""), LATE_S, "its comment says whom for")
+        pbs.run(["qdel", bobs]).demand_success()
+    else:
+        pbs.wait_for_state(bobs, "R")
+    pbs.wait_until(lambda: holds_of(pbs, array) == "n", LATE_S, "the array is held no more")
+    for _ in range(2):
+        wait_for_pass(pbs)
+    assert holds_of(pbs, array) == "n"
+    pbs.wait_until(lambda: len(running_of(pbs, array)) == len(pbs.mom_names), LATE_S, "its subjobs run again")
