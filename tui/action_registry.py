@@ -67,6 +67,7 @@ _SHOWN = {
     "pageup": "pgup",
     "pagedown": "pgdn",
     "full_stop": ".",
+    "asterisk": "*",
     "plus": "+",
     "minus": "-",
     "left_square_bracket": "[",
@@ -247,6 +248,7 @@ ACTIONS: tuple[Action, ...] = (
         _in_table,
     ),
     Action("mark", ("space",), "find", "mark or unmark the row", unavailable=_on_row),
+    Action("mark-all", ("asterisk",), "find", "mark all rows that are shown, or unmark them", unavailable=_in_table),
     Action("copy", ("y",), "find", "copy the marked names, or the one under the cursor", unavailable=_on_row),
     Action("copy-row", ("Y",), "find", "copy the marked rows, or the one under the cursor", unavailable=_on_row),
     Action(

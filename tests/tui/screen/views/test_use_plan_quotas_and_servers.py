@@ -106,3 +106,19 @@ async def test_a_site_that_lists_no_other_server_says_how_to(backend: ScriptedBa
         assert 'servers = ["hpc1", "hpc2"]' in steered.text
         await steered.command("server -x")
         assert "one name of a host" in steered.text
+
+
+async def test_all_rows_that_a_filter_leaves_are_marked_and_unmarked_at_once(
+    backend: ScriptedBackend, audit: Path
+) -> None:
+    async with open_console(backend, audit, (120, 30)) as steered:
+        await steered.press("5")
+        await steered.command("filter user:carol")
+        await steered.press("asterisk")
+        assert set(steered.main.view.chosen) == {"14.hpc1", "15.hpc1"}
+        assert "2 marked" in steered.text
+        await steered.command("filter state:R")
+        await steered.press("asterisk")
+        assert len(steered.main.view.chosen) == 4, "marks of two filters add up"
+        await steered.press("asterisk")
+        assert set(steered.main.view.chosen) == {"14.hpc1", "15.hpc1"}
