@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 PART = ".mg-part"
 STAGE = ".mg-stage-"
+FRESH_LINK = f"{STAGE}link"
+"""A link on its way to its place, in whose folder it is made. No job has such a name for its stage."""
 _MOST_REFUSED = 10
 _MOST_SHARED = 10_000
 _LONGEST_LINE = 64 << 10

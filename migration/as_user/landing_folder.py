@@ -15,7 +15,8 @@ import stat
 import sys
 from typing import NamedTuple
 
-from migration.as_user.folder_tree_listing import check_inside, read_entry, read_lines
+from migration.as_user.fit_file_name import fit_path
+from migration.as_user.folder_tree_listing import FRESH_LINK, check_inside, read_entry, read_lines
 from migration.as_user.remove_folder_in_limited_steps import Left, open_folder_to_empty, remove_folder
 
 NO_FILE = 2
@@ -97,7 +98,7 @@ def print_shared(arguments: list[str]) -> int:
     landing, path, size, mtime_ns = arguments
     _own_folder(landing, path)
     wanted = SharedFile(f"{landing}/{check_inside(path)}", int(size), int(mtime_ns))
-    beside = wanted._replace(path=f"{wanted.path}.mg-{wanted.mtime_ns}")
+    beside = wanted._replace(path=fit_path(wanted.path, f".mg-{wanted.mtime_ns}"))
     first = _read_shared(wanted.path)
     if first is None or first == wanted:
         chosen = wanted
@@ -130,7 +131,7 @@ def set_links(arguments: list[str]) -> int:
             continue
         if there is not None and there.kind != "l":
             raise ValueError(f"{path}: is no longer a link")
-        fresh = f"{place}.mg-link"
+        fresh = f"{os.path.dirname(place)}/{FRESH_LINK}"
         if os.path.lexists(fresh):
             os.unlink(fresh)
         os.symlink(target, fresh)

@@ -2,11 +2,13 @@
 
 Results arrive in a folder of their own inside the job's. Each is moved to its place at once if the place is empty,
 still as it was uploaded, or already the result; else it is put beside, as ``NAME.mg-GID``. So a kill at any point
-leaves each file whole, and repeating it leads to the same end.
+leaves each file whole, and repeating it leads to the same end. Two files of one size and one time may be the results
+of two jobs, so only their content says whether a file is already the result.
 """
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 import shutil
@@ -14,7 +16,9 @@ import stat
 import sys
 from typing import NamedTuple
 
+from migration.as_user.fit_file_name import fit_path
 from migration.as_user.folder_tree_listing import (
+    FRESH_LINK,
     PART,
     STAGE,
     Entry,
@@ -73,7 +77,9 @@ def _settle(stage: str, folder: str, below: str, gid: str, uploaded: dict[str, E
             continue
         if fresh.kind == "d" and there is not None and there.kind == "d":
             _settle(stage, folder, path, gid, uploaded, kept)
-        elif there is None or there == fresh or _is_same(there, uploaded.get(path)):
+        elif (
+            there is None or _is_already(fresh, f"{stage}/{path}", there, place) or _is_same(there, uploaded.get(path))
+        ):
             if there is not None and there.kind == "d":
                 kept.append(_put_beside(f"{stage}/{path}", folder, path, gid, fresh))
             else:
@@ -89,6 +95,14 @@ def _is_services(name: str) -> bool:
     return name == PART or name.startswith(STAGE)
 
 
+def _is_already(fresh: Entry, fresh_path: str, there: Entry, place: str) -> bool:
+    """Whether what is in the place is what has arrived."""
+    if there != fresh or fresh.kind != "f":
+        return there == fresh
+    filecmp.clear_cache()  # which knows files by size and time
+    return filecmp.cmp(fresh_path, place, shallow=False)
+
+
 def _is_same(there: Entry, uploaded: Entry | None) -> bool:
     """Whether a file is still as it was uploaded; the two clusters' disks may keep times to the second only."""
     if uploaded is None or there._replace(mtime_ns=0) != uploaded._replace(mtime_ns=0):
@@ -100,10 +114,11 @@ def _is_same(there: Entry, uploaded: Entry | None) -> bool:
 def _put_beside(fresh_path: str, folder: str, path: str, gid: str, fresh: Entry) -> Kept:
     number = 1
     while True:
-        beside = f"{path}.mg-{gid}" + ("" if number == 1 else f".{number}")
-        there = read_entry(f"{folder}/{beside}", path)
-        if there is None or there == fresh != Entry(path, "d"):
-            _move(fresh_path, f"{folder}/{beside}", fresh)
+        beside = fit_path(path, f".mg-{gid}" + ("" if number == 1 else f".{number}"))
+        place = f"{folder}/{beside}"
+        there = read_entry(place, path)
+        if there is None or (fresh.kind != "d" and _is_already(fresh, fresh_path, there, place)):
+            _move(fresh_path, place, fresh)
             return Kept(path, beside)
         number += 1
 
@@ -128,7 +143,7 @@ def _close_as(place: str, fresh_path: str, fresh: Entry) -> None:
 
 def _move(fresh_path: str, place: str, fresh: Entry) -> None:
     if fresh.kind == "l":
-        made = f"{fresh_path}.mg-link"
+        made = f"{os.path.dirname(fresh_path)}/{FRESH_LINK}"
         if os.path.lexists(made):
             os.unlink(made)
         os.symlink(fresh.target, made)

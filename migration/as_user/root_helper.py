@@ -204,6 +204,10 @@ def _do(deed: str, arguments: list[str], folder: str, env: Mapping[str, str]) ->
     try:
         os.chdir(folder)
         return deeds.DEEDS[deed](arguments)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        sys.stderr.write(f"{deed}: {named}\n")
+        return 1
+    except ValueError as error:
         sys.stderr.write(f"{deed}: {error}\n")
         return 1

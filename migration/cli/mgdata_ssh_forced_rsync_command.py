@@ -39,8 +39,10 @@ _ANSWER_WITHIN_S = 3_600
 
 def main() -> None:
     """Run by sshd."""
+    if len(sys.argv) != 3:
+        sys.exit("mgdata: run by sshd, with the id of a job and its attempt")
+    gid, attempt = sys.argv[1:]
     try:
-        gid, attempt = sys.argv[1:]
         folder = home()
         file, record = read_cluster_file(folder), _find(Spool(folder), gid, attempt)
         if file is None or record is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from migration.cli.open_site_as_service import open_site_as_service
 from migration.cli.open_site_for_users import HELP
 from migration.cli.shown_problem import shown_problem
 from migration.cli.start_job_process import start_mgproc
@@ -11,7 +12,6 @@ from migration.config.cluster_file import ClusterFileError
 from migration.spool.spool import SpoolError
 from migration.target_job.retry_given_up_download import CannotResumeError, resume
 from migration.target_job.run_phases_of_job_at_target import process
-from migration.target_job.service_context import open_site
 
 
 @click.command(context_settings=HELP)
@@ -25,7 +25,7 @@ def main(words: tuple[str, ...]) -> None:
     if len(words) != (2 if words[0] == "resume" else 1):
         raise click.UsageError("give the id of one job, or resume and the id")
     try:
-        site = open_site()
+        site = open_site_as_service()
         if words[0] == "resume":
             resume(site, words[1])
             start_mgproc(words[1])

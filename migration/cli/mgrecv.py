@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
+from migration.cli.open_site_as_service import open_site_as_service
 from migration.cli.open_site_for_users import HELP
 from migration.cli.shown_problem import shown_problem
 from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.target_job_processes import run_target_pass
 from migration.spool.spool import SpoolError
-from migration.target_job.service_context import open_site
 from policy.model.printable_text import printable
 
 
@@ -21,7 +21,7 @@ def main() -> None:
     It runs every minute as the service's account; a second one ends at once.
     """
     try:
-        said = run_target_pass(open_site(), start_mgproc)
+        said = run_target_pass(open_site_as_service(), start_mgproc)
     except (ClusterFileError, SpoolError) as error:
         raise shown_problem(error) from error
     if said:

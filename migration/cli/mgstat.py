@@ -71,6 +71,10 @@ def main(
             click.echo(f"{ticket}: waits in the drop box for the next pass")
         if records:
             _print_table(_HEADS, (_row(one, notes, now) for one in records))
+        elif not waiting:
+            click.echo(
+                f"no jobs as of the last pass, {_last_pass(notes, now)}; mgstat TICKET shows newer ones", err=True
+            )
     ctx.exit(0 if not waiting and all(one.final for one in records) else SOME_NOT_FINAL)
 
 
@@ -130,8 +134,11 @@ def _show_queues(site: SiteFiles, notes: Notes, now_s: float, as_json: bool) -> 
         return
     _print_table(_QUEUE_HEADS, rows)
     requests = sum(not one.dst for one in records)
-    ended = f"{show_age(now_s - notes.ended)} ago" if notes.ended else "never"
-    click.echo(f"{requests} requests wait here; the last pass ended {ended}")
+    click.echo(f"{requests} requests wait here; the last pass ended {_last_pass(notes, now_s)}")
+
+
+def _last_pass(notes: Notes, now_s: float) -> str:
+    return f"{show_age(now_s - notes.ended)} ago" if notes.ended else "never"
 
 
 def _print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

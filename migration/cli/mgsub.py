@@ -77,8 +77,8 @@ def main(*, batch: TextIO | None, words: tuple[str, ...], **options: Any) -> Non
     if batch is None:
         requests = [_read(site, words, options)]
     else:
-        if words:
-            raise click.UsageError("-f LIST has the folders and programs; nothing follows it")
+        if words or any(value and value != ANY for value in options.values()):
+            raise click.UsageError("-f LIST: each line has its own options, folder and program; no others are allowed")
         requests = _read_batch(site, batch)
     try:
         ticket = drop(site.incoming, [{"do": SUBMIT, **request} for request in requests])
@@ -125,6 +125,8 @@ def _read(site: SiteFiles, words: tuple[str, ...], options: Mapping[str, Any]) -
         make_submission(fields, own_name(), site.file)
     except SubmissionError as error:
         raise click.UsageError(str(error)) from error
+    if not options["build"]:
+        _check_program(fields["dir"], fields["prog"])
     return fields
 
 
@@ -143,6 +145,13 @@ def _find_folder(word: str) -> str:
     if problem:
         raise click.UsageError(problem)
     return path
+
+
+def _check_program(folder: str, program: str) -> None:
+    """A program of the folder must be there. One of another place may be one that each cluster has."""
+    path = os.path.normpath(f"{folder}/{program}" if not program.startswith("/") else program)
+    if "/" in program and path.startswith(f"{folder}/") and not os.access(path, os.X_OK):
+        raise click.UsageError(f"{program}: is no program in {folder} that this user can run, and no -b builds it")
 
 
 def _find_shared(word: str) -> str:

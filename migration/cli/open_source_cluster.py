@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
 from migration.as_user.call_root_helper import run_as
+from migration.cli.open_site_as_service import open_site_as_service
 from migration.cli.shown_problem import shown_problem
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.notes_on_other_clusters import read_notes
@@ -21,20 +20,12 @@ from migration.protocol.call import SshCall
 from migration.schedulers.by_kind import open_scheduler
 from migration.spool.spool import SpoolError
 from migration.target_job.hung_users import HungUsers
-from migration.target_job.service_context import open_site
 from policy.model.printable_text import printable
 
 
 def open_source() -> Source:
     """This cluster. Raises click.ClickException if this is not the account to which MG_HOME belongs."""
-    site = open_site()
-    owner = site.home.stat().st_uid
-    if owner != os.geteuid():
-        try:
-            name = pwd.getpwuid(owner).pw_name
-        except KeyError:
-            name = f"#{owner}"
-        raise click.ClickException(f"{site.home} belongs to {name}: run this as {name}, with sudo -u {name}")
+    site = open_site_as_service()
     bounded = HungUsers(run_as, site.home, site.now)
     return Source(
         site.spool, site.file, SshCall(run, site.file.limits.ssh_timeout_s),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migration.config.cluster_file import SENDING_IS_PAUSED, Here
+from migration.config.cluster_file import SENDING_IS_PAUSED, TAKING_IS_PAUSED, Here
 from migration.passes.notes_on_other_clusters import ClusterNotes, Notes
 from policy.migration.available_to_other_clusters import Shortfall
 from policy.migration.job_record_and_copy_updates import Record
@@ -32,10 +32,14 @@ def reached(known: ClusterNotes) -> str:
 
 
 def why_paused(here: Here, name: str, known: ClusterNotes) -> str:
-    """Why no job goes from ``here`` to the cluster at the moment though it answers; empty if one may."""
-    if not here.sends_to(name):
-        return SENDING_IS_PAUSED
-    return Shortfall("paused").sentence() if known.answer and known.answer.get("paused") else ""
+    """The pauses between this cluster and another one that answers, in either direction; empty if there are none."""
+    theirs = bool(known.answer and known.answer.get("paused"))
+    found = (
+        SENDING_IS_PAUSED if not here.sends_to(name) else "",
+        Shortfall("paused").sentence() if theirs else "",
+        TAKING_IS_PAUSED if not here.takes_from(name) else "",
+    )
+    return "; ".join(filter(None, found))
 
 
 def why_there(record: Record, notes: Notes, now_s: float) -> str:

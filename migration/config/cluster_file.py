@@ -25,6 +25,7 @@ SCHEDULERS = ("pbs", "slurm")
 BUILD_ON = ("here", "job")
 SENDING_IS_PAUSED = "sending there is paused (pause_sending_to)"
 """Why a request does not go to a cluster of ``pause_sending_to``."""
+TAKING_IS_PAUSED = "its jobs are not taken (pause_taking_from)"
 PUBLISHED_KEY = re.compile(r"(?:ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa) [A-Za-z0-9+/]{40,1000}={0,2}")
 
 _MOST_BYTES = 1 << 20

@@ -10,6 +10,7 @@ import os
 import pwd
 from dataclasses import replace
 
+from migration.as_user.fit_file_name import fit_path
 from migration.as_user.refused_accounts import find_refusal as find_account_rule
 from migration.as_user.refused_accounts import read_first_uid
 from migration.config.cluster_file import Here
@@ -30,6 +31,8 @@ from policy.migration.transitions import OFFERED, REQUESTED
 
 _KEYGEN_S = 30
 _LONGEST_PATH = 4_096
+_ROOM_FOR_FILES = 300
+"""What the path of a job's folder leaves to that of a file in it."""
 
 
 def accept(site: Site, cluster: str, offer: Record) -> Reply:
@@ -116,6 +119,10 @@ def find_refusal(site: Site, cluster: str, offer: Record) -> Refused | None:
     refused = find_account_refusal(here, cluster, offer.user)
     if refused is not None:
         return refused
+    length = len(os.fsencode(_folder_here(site, offer, here.account(cluster, offer.user))))
+    if length + _ROOM_FOR_FILES > _LONGEST_PATH:
+        most = _LONGEST_PATH - _ROOM_FOR_FILES
+        return Refused("path", f"the path of the job's folder would have {length:,} bytes here: at most {most:,}")
     if offer.arch and not offer.build and site.file.this.arch and offer.arch != site.file.this.arch:
         return Refused("arch", "the program was built for another kind of processor, and there is no build command")
     return None
@@ -157,18 +164,21 @@ def _repeat(change: Change, offer: Record) -> Reply | None:
 
 def _as_here(site: Site, offer: Record) -> Record:
     """The record with what this cluster decides; what the source alone knows is left behind."""
-    this, here = site.file.this, site.file.here
-    account = here.account(offer.src, offer.user)
-    folder = f"{this.landing}/{account}/{offer.src}{offer.dir}"
+    account = site.file.here.account(offer.src, offer.user)
     return replace(
-        offer, account=account, dstdir=folder, localid="", ran=0, requeues=0, exit="", then="", reason="", stop="",
-        fallback="", ticket="", datakey="", uploaded_bytes=0, shared_bytes=0, downloaded_bytes=0, tries=0,
+        offer, account=account, dstdir=_folder_here(site, offer, account), localid="", ran=0, requeues=0, exit="",
+        then="", reason="", stop="", fallback="", ticket="", datakey="", uploaded_bytes=0, shared_bytes=0,
+        downloaded_bytes=0, tries=0,
     )  # fmt: skip
+
+
+def _folder_here(site: Site, offer: Record, account: str) -> str:
+    return f"{site.file.this.landing}/{account}/{offer.src}{offer.dir}"
 
 
 def _with_own_folder(record: Record, received: list[Record]) -> Record:
     if any(other.dstdir == record.dstdir and other.gid != record.gid for other in received):
-        return replace(record, dstdir=f"{record.dstdir}.{record.gid}")
+        return replace(record, dstdir=fit_path(record.dstdir, f".{record.gid}"))
     return record
 
 

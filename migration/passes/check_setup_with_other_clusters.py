@@ -116,7 +116,7 @@ def _check_other(source: Source, other: Cluster, user: str) -> Iterator[Check]:
         free = Shortfall("paused").sentence()
     yield Check(other.name, "answers", good=True, text=f"{other.ssh}, {reply.scheduler}: {free}; {took_s:.1f} s")
     skew_s = reply.time - (begun + took_s / 2)
-    yield Check(other.name, "clock", abs(skew_s) <= MOST_SKEW_S + took_s, f"{skew_s:+.0f} s from the one here")
+    yield Check(other.name, "clock", abs(skew_s) <= MOST_SKEW_S + took_s, f"{round(skew_s):+d} s from the one here")
     versions = f"{reply.version or 'unknown'} there, {own_version() or 'unknown'} here"
     yield Check(other.name, "version", reply.version == own_version(), versions)
     yield _check_landing(other, user, reply.landing)

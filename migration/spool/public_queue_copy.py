@@ -39,7 +39,7 @@ def write_shown(path: Path, lines: Iterable[str]) -> None:
     copy shows is no reason to fail a change.
     """
     copy = shown_path(path)
-    data = "".join(f"{_without_private(line)}\n" for line in lines).encode("ascii")
+    data = "\n".join([*map(_without_private, lines), ""]).encode("ascii")
     with contextlib.suppress(OSError):
         copy.parent.mkdir(mode=0o755, exist_ok=True)
         replace_file(copy, data, mode=_MODE, sync=False)

@@ -94,7 +94,7 @@ def load(path: Path, before: Loaded | None) -> Loaded:
 
 def save(path: Path, records: dict[str, Record], lines: dict[str, str]) -> Loaded:
     """Replace the file and its copy. Raises OSError; the file is then as it was."""
-    replace_file(path, "".join(f"{line}\n" for line in lines.values()).encode("ascii"), mode=MODE)
+    replace_file(path, "\n".join([*lines.values(), ""]).encode("ascii"), mode=MODE)
     write_shown(path, lines.values())
     return Loaded(stamp_of(path), records, lines, ())
 

@@ -24,6 +24,8 @@ _MOST_ELEMENTS = 10_000
 
 _FIELDS = tuple(one for one in fields(Record) if one.name != "more")
 _DEFAULTS = {one.name: one.default for one in _FIELDS}
+_KINDS = {name: type(default) for name, default in _DEFAULTS.items()}
+"""A file has tens of thousands of lines, with some ten fields each."""
 
 
 class LineError(ValueError):
@@ -58,8 +60,9 @@ def decode(value: str) -> str:
 def to_line(record: Record) -> str:
     """The record's line, without its end. Keys with their default are left out, but for those that awk looks for."""
     parts = ["v=1"]
+    values = vars(record)
     for name, default in _DEFAULTS.items():
-        value = getattr(record, name)
+        value = values[name]
         if value == default and name not in _ALWAYS:
             continue
         parts.append(f"{name}={encode_value(value)}")
@@ -93,17 +96,17 @@ def read_fields(pairs: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str
     values: dict[str, Any] = {}
     more: dict[str, str] = {}
     for name, value in pairs.items():
-        default = _DEFAULTS.get(name)
-        if default is None:
-            more[name] = decode(value)
-        elif isinstance(default, tuple):
-            values[name] = to_list(name, value)
-        elif isinstance(default, int):
+        kind = _KINDS.get(name)
+        if kind is str:
+            values[name] = decode(value) if "%" in value else value
+        elif kind is int:
             if not _NUMBER.fullmatch(value):
                 raise LineError(f"{name}: {value!r:.40}: must be a whole number of at most 18 digits")
             values[name] = int(value)
+        elif kind is tuple:
+            values[name] = to_list(name, value)
         else:
-            values[name] = decode(value)
+            more[name] = decode(value)
     try:
         if "state" in values:
             values["state"] = read_state(values["state"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from migration.as_user.folder_tree_listing import Entry
-from migration.target_job.job_at_target import Job
+from migration.target_job.job_at_target import GAVE_UP, Job
 from migration.transfer.bring_results_back import bring_back
 from migration.transfer.connection import StoppedError, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, find_results, read_manifest
@@ -25,7 +25,7 @@ def download(job: Job) -> None:
         return
     except (TransferError, OSError, ValueError) as broken:
         if site.now() - record.since > DOWNLOAD_FOR_S:
-            job.advance("gave-up", reason=f"results could not be brought back: {broken}")
+            job.advance("gave-up", reason="; ".join(filter(None, (job.lasting_reason, f"{GAVE_UP}{broken}"))))
         else:
             job.retry(str(broken), pause_s(job.record.tries + 1))
         return

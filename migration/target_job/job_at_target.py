@@ -29,6 +29,7 @@ GONE = "gone"
 _DUE = "due"
 _RETURNING = "returning"
 _LOG = "upload.log"
+GAVE_UP = "results could not be brought back: "
 _PASSING = "tried again: "
 _MOST_STATUS = 16
 _MOST_LOG = 1 << 20
@@ -119,8 +120,8 @@ class Job:
 
     @property
     def lasting_reason(self) -> str:
-        """The record's reason without what will be tried again."""
-        return self.record.reason.partition(_PASSING)[0].rstrip("; ")
+        """The record's reason without what is tried again."""
+        return find_lasting(self.record.reason)
 
     def set_due(self, in_s: float) -> None:
         """When the next step is due."""
@@ -220,6 +221,13 @@ class Job:
     def _write(self, name: str, data: bytes) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(self._path(name), data)
+
+
+def find_lasting(reason: str) -> str:
+    """What of a reason still holds when what has failed is tried again."""
+    for mark in (_PASSING, GAVE_UP):
+        reason = reason.partition(mark)[0].rstrip("; ")
+    return reason
 
 
 def find_due(folder: Path, attempt: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from migration.spool.queue_file import Queue
-from migration.target_job.job_at_target import Job
+from migration.target_job.job_at_target import Job, find_lasting
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease
 from migration.target_job.service_context import Site
 from migration.target_job.unremoved_folder import read_unremoved
@@ -32,6 +32,7 @@ def _resume(site: Site, gid: str) -> None:
         if found is None or found[0] is not Queue.DONE or found[1].state != ABORTED or not found[1].dstdir:
             raise CannotResumeError(f"{gid}: is no aborted job of which results are kept here")
         record = found[1]
-        fresh = advance(record, "resume", site.now(), then=record.then or ABORTED, tries=0)
+        reason = find_lasting(record.reason)
+        fresh = advance(record, "resume", site.now(), then=record.then or ABORTED, reason=reason, tries=0)
         change.move(Queue.DONE, Queue.RECEIVED, fresh)
     Job(site, gid).set_due(0)

@@ -17,7 +17,7 @@ from migration.config.cluster_file import Here
 from migration.transfer.connection import JOB, NO_SETUID, SHARED, STAGED
 from policy.migration.job_record_and_copy_updates import Record
 
-_LETTERS = re.compile(r"-(?=.)[vlogDtprRnxiz]*(?:e[0-9]*\.[A-Za-z]*)?")
+_LETTERS = re.compile(r"-(?=.)[vlogDtprRncxiz]*(?:e[0-9]*\.[A-Za-z]*)?")
 """rsync's short options. With nothing after ``e`` rsync would take the next word for its value; a ``-`` alone is no
 option, but the folder to which rsync changes."""
 _LONG = re.compile(

@@ -2,6 +2,7 @@
 copy.
 
 Each step can be repeated: what is already there is not copied again, and what the user changed is never overwritten.
+A file of the same size and time counts as there only if its content is the same too, since it may be another job's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from migration.as_user.folder_tree_listing import Entry
 from migration.as_user.place_results_without_overwrite import Kept
-from migration.transfer.connection import STAGED, Connection, TransferError
+from migration.transfer.connection import BY_CONTENT, STAGED, Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest, to_lines
 
 
@@ -32,6 +33,9 @@ def bring_back(
         return Returned(0, ())
     there = read_manifest(connection.ask("state", (json.dumps(entry.path) for entry in results)))
     missing = [entry for entry in results if there.get(entry.path) != entry]
+    alike = [entry.path for entry in results if entry.kind == "f" and there.get(entry.path) == entry]
+    if alike and connection.find_unlike(folder, alike, timeout_s, BY_CONTENT):
+        missing = list(results)
     sent = 0
     if missing:
         sent = connection.push(folder, (entry.path for entry in missing), STAGED, timeout_s)

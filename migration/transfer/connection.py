@@ -17,6 +17,8 @@ from migration.as_user.folder_tree_listing import PART, STAGE
 from migration.programs.run import STOPPED, Finished
 
 JOB, STAGED, SHARED = "job/", "stage/", "shared"
+BY_CONTENT = ("--checksum",)
+"""For :meth:`Connection.find_unlike`: files of the same size and time are read, and differ where their content does."""
 NO_SETUID = "ug-s,o-t"
 """For rsync's ``--chmod``, where files arrive."""
 RunAs = Callable[..., Finished]
@@ -77,10 +79,12 @@ class Connection(NamedTuple):
         _check(done, "rsync")
         return _total(done, "sent")
 
-    def find_unlike(self, folder: str, paths: Iterable[str], timeout_s: float) -> list[str]:
+    def find_unlike(
+        self, folder: str, paths: Iterable[str], timeout_s: float, options: Sequence[str] = ()
+    ) -> list[str]:
         """What a copy of these paths into the job's folder would still have to do; empty proves that they are there."""
-        argv = ["--dry-run", "--itemize-changes", "--files-from=-", "--from0", f"{folder}/", f"{self.ssh}:{JOB}"]
-        done = self._rsync(argv, timeout_s, paths)
+        argv = ["--dry-run", "--itemize-changes", *options, "--files-from=-", "--from0"]
+        done = self._rsync([*argv, f"{folder}/", f"{self.ssh}:{JOB}"], timeout_s, paths)
         _check(done, "rsync")
         return [line for line in done.text.splitlines() if line[:2] in ("<f", "cL", "cd", "hf")]
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
+from migration.as_user.fit_file_name import fit_path
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.transfer.connection import Connection, StoppedError, TransferError, shared_word
 
@@ -69,9 +70,9 @@ def bring_shared(
         note(path)
         if is_there:
             return Placed(path, 0)
-        folder, _, name = path.rpartition("/")
-        received = connection.fetch(shared_word(file.path), folder, timeout_s, name=f"{name}{_PART}")
-        done = connection.run(["place", f"{path}{_PART}", path, *version], user=connection.user)
+        folder, _, part = fit_path(path, _PART).rpartition("/")
+        received = connection.fetch(shared_word(file.path), folder, timeout_s, name=part)
+        done = connection.run(["place", f"{folder}/{part}", path, *version], user=connection.user)
         if done.status:
             raise TransferError(f"{file.path}: {done.problem}")
         return Placed(path, received)

@@ -20,8 +20,8 @@ _RECENT_S = 86_400
 class Migration:
     """``records`` has the jobs by id: this cluster's own, and the guests that it has. ``order`` has the other clusters
     in the order of asking. ``problem`` says why the files cannot be read; then there is nothing else. ``in_part``: this
-    user may read only the copies, which lack arguments and commands. ``pauses``: the setting by which no job goes to a
-    cluster at the moment, for each that has one.
+    user may read only the copies, which lack arguments and commands. ``pauses``: the settings by which no job goes to a
+    cluster or comes from there at the moment, for each that has one.
     """
 
     this: str = ""

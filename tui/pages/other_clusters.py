@@ -67,10 +67,9 @@ def migration_line(migration: Migration) -> Line:
 
 def _in_short(migration: Migration, name: str) -> str:
     known = migration.known_of(name)
-    if known.failures:
-        return f"{name} not reached"
-    if name in migration.pauses:
-        return f"{name} paused"
+    said = [word for word, holds in (("not reached", known.failures), ("paused", name in migration.pauses)) if holds]
+    if said:
+        return f"{name} {' and '.join(said)}"
     return f"{name} {known.answer.get('avail', 0):,} free" if known.answer else f"{name} not asked yet"
 
 

@@ -113,6 +113,48 @@ def test_results_take_their_places_and_what_the_user_changed_is_kept(tmp_path: P
     assert results(tmp_path) == after
 
 
+def test_a_file_of_the_same_size_and_time_with_another_content_is_kept(tmp_path: Path) -> None:
+    """Such as the result of another job of the same folder, which ended within the same tick of the clock."""
+    stage = tmp_path / f"{folder_tree_listing.STAGE}a.2"
+    put(tmp_path / "result", "one", 9)
+    for _ in range(2):
+        put(stage / "result", "two", 9)
+        kept = place_results_without_overwrite.settle(str(tmp_path), "a.2", {})
+        assert kept == [("result", "result.mg-a.2")]
+        assert results(tmp_path) == {"result": "one", "result.mg-a.2": "two"}
+    put(tmp_path / "result.mg-a.2", "own", 9)
+    put(stage / "result", "two", 9)
+    assert place_results_without_overwrite.settle(str(tmp_path), "a.2", {}) == [("result", "result.mg-a.2.2")]
+    assert results(tmp_path) == {"result": "one", "result.mg-a.2": "own", "result.mg-a.2.2": "two"}
+
+
+def test_names_as_long_as_names_may_be_are_kept_and_their_links_are_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """File names of 255 bytes, of which two begin alike."""
+    stage = tmp_path / f"{folder_tree_listing.STAGE}a.1"
+    names = ["n" * 255, "n" * 254 + "m", "é" * 127]
+    for name in names:
+        put(tmp_path / name, f"own {name[-1]}", 5)
+        put(stage / name, f"result {name[-1]}", 9)
+    link = "l" * 255
+    (stage / link).symlink_to("/rsyncd-munged/in")
+    for _ in range(2):
+        kept = place_results_without_overwrite.settle(str(tmp_path), "a.1", {})
+        assert [one.path for one in kept] == sorted(names)
+        for path, beside in kept:
+            assert ((tmp_path / path).read_text(), (tmp_path / beside).read_text()) == (
+                f"own {path[-1]}", f"result {path[-1]}",
+            )  # fmt: skip
+            assert beside.endswith(".mg-a.1")
+        for name in names:
+            put(stage / name, f"result {name[-1]}", 9)
+        assert str((tmp_path / link).readlink()) == "in"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps([link, "/land/m"]) + "\n"))
+    landing_folder.set_links([str(tmp_path)])
+    assert str((tmp_path / link).readlink()) == "/land/m"
+
+
 def test_a_folder_that_the_user_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     (tmp_path / "elsewhere").mkdir()

@@ -41,9 +41,9 @@ PROGRAMS: list[tuple[Any, list[str], dict[str, Callable[..., Any]]]] = [
         {f"{FINDAVL}.open_site": lambda: SITE, f"{FINDAVL}.serve": lambda *_: Failed(EVIL)},
     ),
     (findavl_idle_for_other_clusters.main, [], {f"{FINDAVL}.open_site": _raise}),
-    (mgrecv.main, [], {"mgrecv.open_site": lambda: None, "mgrecv.run_target_pass": lambda *_: EVIL}),
-    (mgrecv.main, [], {"mgrecv.open_site": _raise}),
-    (mgproc.main, ["a.1"], {"mgproc.open_site": _raise}),
+    (mgrecv.main, [], {"mgrecv.open_site_as_service": lambda: None, "mgrecv.run_target_pass": lambda *_: EVIL}),
+    (mgrecv.main, [], {"mgrecv.open_site_as_service": _raise}),
+    (mgproc.main, ["a.1"], {"mgproc.open_site_as_service": _raise}),
     (mgsched.main, [], {"mgsched.open_source": _raise}),
     (
         migrate_check_and_plan.migrate,

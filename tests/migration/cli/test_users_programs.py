@@ -46,6 +46,7 @@ class Site:
         self.home.mkdir()
         self.folder = folder / "run 1"
         self.folder.mkdir()
+        (self.folder / "p").touch(0o700)
         (self.home / "cluster.toml").write_text(CLUSTER_FILE.format(root=folder))
         self.centre = Centre(self.home)
         here = self.centre.file.here
@@ -110,6 +111,11 @@ def test_what_is_asked_for_is_what_the_record_has(site: Site) -> None:
         (["-n", "1", "-w", "60", "/no such folder", "p"], "No such file"),
         (["-n", "1", "-w", "60", "-s", "/no such file", "DIR", "p"], "no file that this user can read"),
         (["-n", "1", "-w", "60", "DIR"], "must be followed by DIR and PROGRAM"),
+        (["-n", "1", "-w", "60", "DIR", "./none"], "and no -b builds it"),
+        (["-n", "1", "-w", "60", "DIR", "DIR/none"], "and no -b builds it"),
+        (["-n", "1", "-f", "/dev/null"], "-f LIST: each line has its own options"),
+        (["-f", "/dev/null", "DIR"], "-f LIST: each line has its own options"),
+        (["-f", "/dev/null"], "/dev/null: has no submissions"),
     ],
 )
 def test_a_wrong_request_is_refused_at_once(site: Site, words: list[str], problem: str) -> None:
@@ -134,7 +140,8 @@ def test_a_batch_is_left_whole_or_not_at_all(site: Site) -> None:
 
 
 def test_exit_statuses_of_mgstat(site: Site) -> None:
-    assert site.run(mgstat.main) == (0, "")
+    hint = "no jobs as of the last pass, never; mgstat TICKET shows newer ones\n"
+    assert site.run(mgstat.main) == (0, hint)
     ticket = site.submit()
     status, text = site.run(mgstat.main, ticket)
     assert (status, text) == (3, f"{ticket}: waits in the drop box for the next pass\n")

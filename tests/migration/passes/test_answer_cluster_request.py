@@ -103,6 +103,15 @@ def test_an_unfinished_job_with_the_same_folder_makes_this_one_stand_beside(targ
     assert second.record.dstdir == "/land/guest/a/home/guest/j.a.2"
 
 
+def test_a_folder_whose_name_is_as_long_as_names_may_be_can_stand_beside_too(target: FakeTarget) -> None:
+    folder = f"/home/guest/{'n' * 255}"
+    first, second = hand(target, dir=folder, cores=1), hand(target, gid="a.2", dir=folder, cores=1)
+    assert isinstance(first, Taken)
+    assert isinstance(second, Taken)
+    name = second.record.dstdir.rpartition("/")[2]
+    assert (len(name), name.endswith(".a.2")) == (255, True)
+
+
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
@@ -126,6 +135,13 @@ def test_what_is_never_taken(target: FakeTarget, fields: dict[str, Any], code: s
     reply = hand(target, **fields)
     assert isinstance(reply, Refused)
     assert reply.code == code
+
+
+def test_a_folder_whose_path_would_be_too_long_here_is_refused_with_the_bytes(target: FakeTarget) -> None:
+    refused = hand(target, dir=f"/home/guest{'/ö' * 1_300}")
+    assert isinstance(refused, Refused)
+    assert refused.text == "the path of the job's folder would have 3,924 bytes here: at most 3,796"
+    assert (refused.code, refused.lasting) == ("path", True)
 
 
 def test_the_service_takes_no_job_for_itself(target: FakeTarget, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ def test_our_own_transfers_pass_with_the_path_of_the_record() -> None:
     assert read(SEND + "job/")[:4] == ["rsync-server", "--server", "--sender", "-logDtpre.iLsfxCIvu"]
     assert read(TAKE + "stage/")[-1] == "/home/alice/a b/.mg-stage-a.7/"
     assert read(DRY + "job/")[-1] == "/home/alice/a b/"
+    assert read(DRY.replace("pR", "pcR") + "job/")[1:3] == ["--server", "-nlogDtpcRe.LsfxCIvu"]
     assert read(TAKE + "stage/")[:3] == ["rsync-server", "--server", "--munge-links"]
     shared = read(SEND + shared_word("/data/grid 1/\udcffü"))
     assert (shared[0], shared[-1]) == ("rsync-shared", "/data/grid 1/\udcffü")

@@ -1,7 +1,7 @@
 """Which results go back, and that nothing counts as there before the second look says so."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import pytest
@@ -32,12 +32,20 @@ def test_of_a_folder_that_never_arrived_whole_only_the_logs_go_back() -> None:
 
 
 class FakeSource:
-    """Answers as a source does; ``lost`` is what the second look still finds to do."""
+    """Answers as a source does; ``lost`` is what the second look still finds to do, ``others`` are files of the same
+    size and time with another content."""
 
-    def __init__(self, there: Iterable[Entry] = (), kept: Iterable[tuple[str, str]] = (), lost: Iterable[str] = ()):
-        self.there, self.kept, self.lost = list(there), list(kept), list(lost)
+    def __init__(
+        self,
+        there: Iterable[Entry] = (),
+        kept: Iterable[tuple[str, str]] = (),
+        lost: Iterable[str] = (),
+        others: Iterable[str] = (),
+    ) -> None:
+        self.there, self.kept, self.lost, self.others = list(there), list(kept), list(lost), set(others)
         self.pushed: list[str] = []
         self.looked: list[str] = []
+        self.read: list[str] = []
 
     def ask(self, verb: str, lines: Iterable[str] = ()) -> bytes:
         list(lines)
@@ -50,7 +58,13 @@ class FakeSource:
         self.pushed = list(paths)
         return 9
 
-    def find_unlike(self, folder: str, paths: Iterable[str], timeout_s: float) -> list[str]:
+    def find_unlike(
+        self, folder: str, paths: Iterable[str], timeout_s: float, options: Sequence[str] = ()
+    ) -> list[str]:
+        if options:
+            assert options == ("--checksum",)
+            self.read = list(paths)
+            return [f"<fc........ {path}" for path in self.read if path in self.others]
         self.looked = list(paths)
         return self.lost
 
@@ -67,7 +81,21 @@ def test_only_what_is_missing_is_copied_and_all_but_what_was_kept_is_proven() ->
     returned = bring(source)
     assert source.pushed == ["in", "edited"]
     assert source.looked == ["in", "r"]
+    assert source.read == ["r"]
     assert (returned.sent_bytes, returned.kept) == (9, (("edited", "edited.mg-a.1"),))
+
+
+def test_a_file_of_the_same_size_and_time_with_another_content_is_no_result_that_is_there() -> None:
+    source = FakeSource(there=RESULTS, others=["r"], kept=[("r", "r.mg-a.1")])
+    assert bring(source).kept == (("r", "r.mg-a.1"),)
+    assert source.pushed == ["in", "r", "edited"]
+    assert source.looked == ["in", "edited"]
+
+
+def test_what_is_there_with_its_content_is_not_copied_again() -> None:
+    source = FakeSource(there=RESULTS)
+    assert bring(source).sent_bytes == 0
+    assert (source.read, source.pushed) == (["in", "r", "edited"], [])
 
 
 def test_a_second_look_that_finds_work_is_no_end() -> None:

@@ -122,8 +122,9 @@ def test_a_pause_at_either_end_is_found(home: Path) -> None:
     answer["paused"] = True
     notes.write(home)
     file = home / "cluster.toml"
-    file.write_text(file.read_text() + '[here]\npause_sending_to = ["c"]\n')
+    file.write_text(file.read_text() + '[here]\npause_sending_to = ["c"]\npause_taking_from = ["any"]\n')
     assert found(open_spool()).pauses == {
-        "b": "takes no jobs of this cluster at the moment (its pause_taking_from)",
-        "c": "sending there is paused (pause_sending_to)",
+        "b": "takes no jobs of this cluster at the moment (its pause_taking_from); "
+        "its jobs are not taken (pause_taking_from)",
+        "c": "sending there is paused (pause_sending_to); its jobs are not taken (pause_taking_from)",
     }

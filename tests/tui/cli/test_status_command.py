@@ -97,3 +97,15 @@ def test_migration_is_a_line_where_there_are_other_clusters(
         "name": "b", "avail": 216, "cores": 1000, "answered_s": NOW - 12, "failures": 0, "text": "", "paused": "",
         "jobs": 2, "on_the_way": 1,
     }  # fmt: skip
+
+
+def test_pauses_of_migration_are_named(
+    backend: ScriptedBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MG_HOME", str(tmp_path / "mg"))
+    put_files(tmp_path / "mg")
+    with (tmp_path / "mg/cluster.toml").open("a") as file:
+        file.write('[here]\npause_sending_to = ["any"]\n')
+    assert "b paused, c not reached and paused" in " ".join(shown().split())
+    clusters = json.loads(shown("--json"))["migration"]["clusters"]
+    assert [one["paused"] for one in clusters] == ["sending there is paused (pause_sending_to)"] * 2
