@@ -14,6 +14,8 @@ from tui.config.theme_names import THEME_NAMES
 from tui.operations.operation_registry import VERBS, Verb
 
 VIEWS = ("overview", "queues", "vnodes", "grid", "jobs", "quotas", "plan", "audit")
+RESERVATIONS = "reservations"
+"""The view of PBS's own reservations, which has a tab only where there are some."""
 MIGRATION = "migration"
 """The view that only a site with other clusters has."""
 
@@ -65,6 +67,7 @@ _SHOWN = {
     "pageup": "pgup",
     "pagedown": "pgdn",
     "full_stop": ".",
+    "asterisk": "*",
     "plus": "+",
     "minus": "-",
     "left_square_bracket": "[",
@@ -78,11 +81,20 @@ def _simulated(situation: Situation) -> str:
 
 
 def _on_row(situation: Situation) -> str:
-    return "" if situation.has_cursor else "there is nothing under the cursor"
+    return "" if situation.has_cursor else "nothing is under the cursor here"
 
 
 def _in_table(situation: Situation) -> str:
-    tables = ("queues", "vnodes", "jobs", "quotas", "audit", *((MIGRATION,) if situation.migrates else ()))
+    tables = (
+        "queues",
+        "vnodes",
+        "jobs",
+        "quotas",
+        "plan",
+        "audit",
+        RESERVATIONS,
+        *((MIGRATION,) if situation.migrates else ()),
+    )
     return "" if situation.view in tables else f"works in {', '.join(tables)}"
 
 
@@ -90,8 +102,10 @@ def _in_jobs(situation: Situation) -> str:
     return "" if situation.view == "jobs" else "works in the jobs view"
 
 
-def _on_job(situation: Situation) -> str:
-    return _in_jobs(situation) or _on_row(situation)
+def _unfolds(situation: Situation) -> str:
+    if situation.view not in ("jobs", "plan", "quotas"):
+        return "works in jobs, plan and quotas"
+    return "" if situation.view == "quotas" else _on_row(situation)
 
 
 def _in_grid(situation: Situation) -> str:
@@ -140,8 +154,17 @@ ACTIONS: tuple[Action, ...] = (
             start=1,
         )
     ),
+    Action("view-reservations", ("0",), "go", "show PBS's own reservations"),
     Action("view-migration", ("9",), "go", "show the jobs that migrate, and the other clusters", migrates=True),
     Action("view", (), "go", "show a view by name", "VIEW", "view"),
+    Action(
+        "server",
+        (),
+        "go",
+        "go to another PBS server, by its name or from the list of console.toml; demo is the simulated one",
+        "[NAME]",
+        "server",
+    ),
     Action("next-view", ("tab",), "go", "next view"),
     Action("previous-view", ("shift+tab",), "go", "previous view"),
     Action("into", ("enter",), "go", "open what the cursor is on", unavailable=_on_row),
@@ -225,6 +248,7 @@ ACTIONS: tuple[Action, ...] = (
         _in_table,
     ),
     Action("mark", ("space",), "find", "mark or unmark the row", unavailable=_on_row),
+    Action("mark-all", ("asterisk",), "find", "mark all rows that are shown, or unmark them", unavailable=_in_table),
     Action("copy", ("y",), "find", "copy the marked names, or the one under the cursor", unavailable=_on_row),
     Action("copy-row", ("Y",), "find", "copy the marked rows, or the one under the cursor", unavailable=_on_row),
     Action(
@@ -236,7 +260,13 @@ ACTIONS: tuple[Action, ...] = (
         "",
         _in_table,
     ),
-    Action("unfold", ("x",), "find", "show an array's running subjobs, or hide them", unavailable=_on_job),
+    Action(
+        "unfold",
+        ("x",),
+        "find",
+        "show or hide an array's running subjobs, a part of the plan, in quotas those without jobs",
+        unavailable=_unfolds,
+    ),
     Action("finished", ("F",), "find", "show the jobs that ended lately, or hide them", unavailable=_in_jobs),
     Action(
         "colour",
@@ -331,7 +361,12 @@ class Command:
 
 def views_of(*, migrates: bool) -> tuple[str, ...]:
     """The views in their order; ``migrates``: the site has other clusters."""
-    return (*VIEWS, MIGRATION) if migrates else VIEWS
+    return (*VIEWS, MIGRATION, RESERVATIONS) if migrates else (*VIEWS, RESERVATIONS)
+
+
+def key_of_view(view: str) -> str:
+    """The key that shows a view."""
+    return BY_NAME[f"view-{view}"].keys[0]
 
 
 def parse_command(text: str, *, migrates: bool = True) -> Command:

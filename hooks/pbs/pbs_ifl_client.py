@@ -22,6 +22,7 @@ from hooks.pbs.raw_server_status import (
     RESERVATION_ATTRIBUTES,
     SCHED_ATTRIBUTES,
     SERVER_ATTRIBUTES,
+    USED,
     VNODE_ATTRIBUTES,
     ServerStatus,
     shorten_text,
@@ -182,6 +183,17 @@ class Connection:
         ifl = self._ifl
         criteria = [("job_state", _ENDED_STATES, ifl.EQ), ("mtime", str(int(since_s)), ifl.GE)]
         return dict(self._walk_selected("ended jobs", criteria, ENDED_ATTRIBUTES, "x"))
+
+    def read_used(self) -> dict[str, Texts]:
+        """What jobs and subjobs that hold vnodes have used so far, by the resources of :data:`USED`."""
+        criteria = [("job_state", HOLDING_STATES, self._ifl.EQ)]
+        found = self._walk_selected("used resources", criteria, ("resources_used",), _HOLDING_SUBJOBS)
+        return {
+            job_id: kept
+            for job_id, texts in found
+            for kept in [{name: texts[name] for name in USED if name in texts}]
+            if kept
+        }
 
     def read_service(self, time_s: float) -> ServerStatus:
         """Only the queues and schedulers: which scheduler serves which queue, even if nothing else can be read."""

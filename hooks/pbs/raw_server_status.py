@@ -43,7 +43,16 @@ JOB_ATTRIBUTES: tuple[str, ...] = (
     "resources_released",
 )  # fmt: skip
 """Not ``run_count``: users may give a job any at its submission, so nothing may be decided by it."""
-ENDED_ATTRIBUTES: tuple[str, ...] = (*JOB_ATTRIBUTES, "mtime", "obittime", "history_timestamp", "Exit_status")
+ENDED_ATTRIBUTES: tuple[str, ...] = (
+    *JOB_ATTRIBUTES,
+    "mtime",
+    "obittime",
+    "history_timestamp",
+    "Exit_status",
+    "resources_used",
+)
+USED: tuple[str, ...] = tuple(f"resources_used.{name}" for name in ("cput", "walltime", "mem", "gpupercent"))
+"""What the console shows of the use of running jobs. PBS counts no GPU time; a site's own hook may set the last one."""
 SCHED_ATTRIBUTES: tuple[str, ...] = (
     "scheduling", "partition", "sched_priv", "job_sort_formula", "state", "do_not_span_psets", "preempt_queue_prio",
     "preempt_prio", "sched_log", "log_events", "job_sort_formula_threshold",

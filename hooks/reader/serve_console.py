@@ -3,6 +3,7 @@
 ``{"want": "picture"}`` is answered with the lines of :mod:`hooks.reader.status_differences`; the last one has
 ``read_s``, the seconds that the answer took. With ``"whole": true`` the answer is whole.
 ``{"want": "ended", "since_s": 0}`` is answered with ``{"ended": {...}}``: the jobs of the history that ended since.
+``{"want": "used"}`` is answered with ``{"used": {...}}``: the ``resources_used`` of the jobs that run.
 An error is answered with ``{"error": "..."}``. The end of the input ends the program. It is a process apart from the
 console, since pbs_ifl works only with PBS's own Python and blocks its whole process while the server answers.
 
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from hooks.reader.status_differences import Differences
 
-_WANTS = ("picture", "ended")
+_WANTS = ("picture", "ended", "used")
 
 
 def serve(pbs_ifl: Any, requests: TextIO, answers: TextIO) -> None:
@@ -50,6 +51,10 @@ def _answer(pbs_ifl: Any, differences: Differences, line: str) -> Iterator[dict[
             since_s = float(request["since_s"])
             with Connection(pbs_ifl) as connection:
                 yield {"ended": connection.read_ended(since_s)}
+            return
+        if want == "used":
+            with Connection(pbs_ifl) as connection:
+                yield {"used": connection.read_used()}
             return
         whole = request.get("whole") is True
         with Connection(pbs_ifl) as connection:

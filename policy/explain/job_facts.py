@@ -192,7 +192,7 @@ class Facts:
             entity = show_entity(standing.entity)
             quota = show_quota(standing.limit, standing.resource, standing.scope, run.job.queue)
             over = f"{entity} uses {standing.used} of {quota}, and stays at or above it without this run"
-            lines.append(Line("may go", f"{over}: a job within quota may take its cores"))
+            lines.append(Line("can be preempted", f"{over}: a job within quota may take its cores"))
         counted_now = any(preempt.id == run.id and not preempt.again for preempt in self._plan.preempts)
         count = self._plan.ledger.preemptions.get(run.id, 0) - counted_now
         if count > 0:
@@ -204,16 +204,16 @@ class Facts:
     def why_starts_there(self, start: Start) -> list[Line]:
         """Why a start goes to these vnodes: the reason of its layout and what was tried before, then as for a run."""
         tried = () if start.why is None else (start.why, *start.why.tried)
-        lines = [Line("why there", reason.sentence(start.job, self._now_s)) for reason in tried]
-        return lines + self._by_rank(start.job, start.allocation) or [Line("why there", _packed(start.job))]
+        lines = [Line("placement", reason.sentence(start.job, self._now_s)) for reason in tried]
+        return lines + self._by_rank(start.job, start.allocation) or [Line("placement", _packed(start.job))]
 
     def why_runs_there(self, run: Run) -> list[Line]:
         """Why a run is where it is: its rank, the stripe it started as, or its place alone (P4, P5)."""
         stripes, vnodes = self._plan.ledger.stripes, run.allocation.vnodes
         lines = self._by_rank(run.job, run.allocation)
         if any(stripes.get(vnode) == run.start_s for vnode in vnodes):
-            lines.append(Line("why there", f"a stripe over {len(vnodes)} vnodes started there with it"))
-        return lines or [Line("why there", _as_asked(run.job))]
+            lines.append(Line("placement", f"a stripe over {len(vnodes)} vnodes started there with it"))
+        return lines or [Line("placement", _as_asked(run.job))]
 
     def _by_rank(self, job: Job, allocation: Allocation) -> list[Line]:
         """The first of these vnodes with their positions in the list ranked by the job's wish."""
@@ -223,7 +223,7 @@ class Facts:
             return []
         ranks = _ranks(ranking, wish, allocation, self._cluster.vnodes_of(job.queue), self._cluster)
         return [
-            Line("why there", f"{vnode}: {_score(ranking.standing(wish, vnode), wish)}{_rank(ranks.get(vnode))}")
+            Line("placement", f"{vnode}: {_score(ranking.standing(wish, vnode), wish)}{_rank(ranks.get(vnode))}")
             for vnode in allocation.vnodes[:_VNODES]
             if vnode in self._cluster.vnodes
         ]
@@ -232,7 +232,7 @@ class Facts:
 def _as_asked(job: Job) -> str:
     """All that is known of a run that neither a rank nor a stripe placed: it was started as its ``place`` asks."""
     place = f"place={job.request.place}" if job.request.place != "free" else "any vnodes"
-    return f"nothing but what it asks for decided: {place}"
+    return f"{place}: only what it asks for decided"
 
 
 def _packed(job: Job) -> str:

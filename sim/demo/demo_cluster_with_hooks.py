@@ -31,7 +31,17 @@ from policy.model.ledger_between_passes import Ledger, LedgerError
 from policy.settings.site_settings import Settings
 from sim.demo.generated_submissions import Load
 from sim.demo.scratch_folder import Scratch
-from sim.demo.site_setup import CALM_WARM_UP_S, GPU_SHARE, SERVER_NAME, Crowd, break_vnodes, cores_of, furnish, warm_up
+from sim.demo.site_setup import (
+    CALM_WARM_UP_S,
+    GPU_SHARE,
+    SERVER_NAME,
+    Crowd,
+    break_vnodes,
+    cores_of,
+    furnish,
+    leave_one_idle,
+    warm_up,
+)
 from sim.demo.trace_on_demo_cluster import Arrivals, furnish_for
 from sim.hookenv.hook_runner import HookSite
 from sim.pbs_server.attributes import split_key
@@ -210,6 +220,12 @@ class DemoCluster:
                 if job.state == "F" and float(job.texts["mtime"]) >= since_s
             }
 
+    def used(self) -> dict[str, Mapping[str, str]]:
+        """The `resources_used` of each job and subjob that runs."""
+        with self._lock:
+            ids = {job_id for vnode in self.server.vnodes.values() for job_id in vnode.jobs}
+            return {job_id: self.server.moms.used(job_id) for job_id in ids}
+
     def run(self, argv: Sequence[str]) -> Reply:
         """Run one of PBS's programs as a manager of the simulated server."""
         with self._lock:
@@ -282,6 +298,8 @@ def _server_with_people(clock: Clock, vnodes: int, seed: int, jobs: int | None, 
     crowd = Crowd(server, load)
     day = warm_up(server, crowd, calm=calm)
     break_vnodes(server)
+    if calm:
+        leave_one_idle(server)
     waiting, number = sum(job.state in "QB" for job in server.jobs.values()), 0
     while jobs is not None and waiting < jobs:
         number += 1

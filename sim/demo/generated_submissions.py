@@ -12,6 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from sim.pbs_server.attributes import show_hours
+from sim.pbs_server.moms import Use
 from sim.workload.lublin_feitelson import draw_run_s, draw_size
 from sim.workload.user_shares_and_estimates import User
 
@@ -62,13 +63,16 @@ _LARGEST_SHARE = 8
 _LARGEST_CORES = 512
 """No job is larger than this fraction of its queue's cores, nor than this many cores."""
 
+_IDLE, _SLOW = 0.02, 0.12
+"""The shares of jobs that hardly use their cores, and, with these, of those that use half of them."""
+
 _GAP_VNODE_S = 2000.0
 """Mean seconds between two submissions if there were one vnode: enough to keep it busy."""
 
 
 class Submission(NamedTuple):
-    """One `qsub`: user, group, attributes, true run time, exit status, and seconds until a held job is released (else
-    0).
+    """One `qsub`: user, group, attributes, true run time, exit status, seconds until a held job is released (else
+    0), and how much of its cores and memory it uses.
     """
 
     user: str
@@ -77,6 +81,7 @@ class Submission(NamedTuple):
     run_s: float
     exit_status: int
     held_s: float
+    use: Use
 
 
 class Load:
@@ -84,6 +89,7 @@ class Load:
 
     def __init__(self, seed: int, cores: int, gpu_cores: int) -> None:
         self._random = Random(f"{seed} demo")  # noqa: S311 - no secret depends on it
+        self._use = Random(f"{seed} use")  # noqa: S311 - apart, so that what is submitted does not depend on it
         self._cores = cores
         self._gpu_cores = gpu_cores
 
@@ -117,13 +123,22 @@ class Load:
             held_s = random.uniform(3600, 6 * 3600)
         elif odd < 0.04:
             attributes["Execution_Time"] = str(int(now_s + random.uniform(1800, 4 * 3600)))
-        return Submission(person.name, person.group, attributes, run_s, int(random.random() < 0.05), held_s)
+        return Submission(
+            person.name, person.group, attributes, run_s, int(random.random() < 0.05), held_s, self._draw_use(cores)
+        )
 
     def draw_gap_s(self, cores: int, waiting: float) -> float:
         """Seconds until the next submission to a queue with this many cores, when `waiting` times its cores are
         requested by waiting jobs.
         """
         return self._random.expovariate(1.0) * _GAP_VNODE_S * CORES_PER_VNODE / cores * min(4.0, 0.3 + 2 * waiting**2)
+
+    def _draw_use(self, cores: int) -> Use:
+        """Most jobs keep their cores busy; some wait for their disks, and a few small ones hardly do anything."""
+        random = self._use
+        kind = random.random()
+        low, high = (4, 20) if kind < _IDLE and cores < CORES_PER_VNODE else (35, 70) if kind < _SLOW else (82, 99)
+        return Use(random.randint(low, high), random.randint(15, 95))
 
     def _draw_cores(self, array: bool) -> tuple[str, int]:
         cores = draw_size(self._random, 8 if array else max(1, min(self._cores // _LARGEST_SHARE, _LARGEST_CORES)))

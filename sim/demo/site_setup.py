@@ -25,6 +25,7 @@ from sim.demo.generated_submissions import (
 from sim.pbs_server.clock import Clock
 from sim.pbs_server.errors import PbsError
 from sim.pbs_server.jobs import SimJob
+from sim.pbs_server.moms import Use
 from sim.pbs_server.qmgr import run_line
 from sim.pbs_server.scheduler import Scheduler
 from sim.pbs_server.server import SimServer
@@ -50,6 +51,7 @@ _CALM_INTERVAL_S = 600.0
 _CALM_ROOMS = (1.0, 1.3)
 """In a calm warm-up jobs within their users' quotas start first, then jobs that are a little over."""
 
+_HARDLY = Use(cpu_percent=12, memory_percent=9)
 _FIRST_LOAD = 1.3
 """The jobs submitted at the very start, in multiples of the cores."""
 
@@ -132,7 +134,12 @@ class Crowd:
         server = self._server
         try:
             job_id = server.submit(
-                submission.user, submission.group, submission.attributes, submission.run_s, submission.exit_status
+                submission.user,
+                submission.group,
+                submission.attributes,
+                submission.run_s,
+                submission.exit_status,
+                submission.use,
             )
         except PbsError:
             return None
@@ -232,6 +239,13 @@ def _seen(server: SimServer, day: Day, started: int) -> Day:
     running = sum(len([each for each in job.subjobs.values() if each.state == "R"]) or job.state == "R" for job in jobs)
     events = Events(started, max(0, day.running + started - running))
     return day.sampled(server.clock.now_s, used, total, events, running)
+
+
+def leave_one_idle(server: SimServer) -> None:
+    """Let the largest job that runs hardly use its cores, as after a mistake in its script."""
+    runs = [job for job in server.jobs.values() if job.state == "R"]
+    if runs:
+        server.moms.change_use(max(runs, key=_cores).id, _HARDLY)
 
 
 def break_vnodes(server: SimServer) -> None:

@@ -39,7 +39,9 @@ class JobLife(Inventory):
         texts.update({name: array.texts[name] for name in ("project", "Submit_Host")})
         for name in ("comment", "Checkpoint", "Hold_Types"):
             texts.pop(name, None)
-        return SimJob(array.subjob_id(index), texts, array.run_s, array.exit_status, parent=array, index=index)
+        return SimJob(
+            array.subjob_id(index), texts, array.run_s, array.exit_status, parent=array, index=index, use=array.use
+        )
 
     def _start(self, job: SimJob, allocation: Allocation, exec_vnode: str) -> None:
         now_s, now = self.clock.now_s, str(int(self.clock.now_s))
@@ -68,7 +70,8 @@ class JobLife(Inventory):
         process = Process(
             now_s, allocation.total("ncpus"), allocation.total("mem"), lambda status: self._obit(job, status)
         )
-        self.moms.start(job.id, process, job.run_s, parse_duration_s(walltime) if walltime else None, job.exit_status)
+        walltime_s = parse_duration_s(walltime) if walltime else None
+        self.moms.start(job.id, process, job.run_s, walltime_s, job.exit_status, job.use)
         self.note(job.id, f"Job Run on exec_vnode {exec_vnode}")
 
     def _show_hosts(self, allocation: Allocation) -> str:

@@ -17,6 +17,7 @@ from policy.model.job_request import Request, RequestError, parse_request
 from policy.model.pbs_units import parse_amount
 from sim.pbs_server.attributes import JOB, Resources, check_value, find_attribute, split_key
 from sim.pbs_server.errors import BAD_VALUE, UNDEFINED_ATTRIBUTE, UNKNOWN_RESOURCE, PbsError
+from sim.pbs_server.moms import USUAL, Use
 from sim.pbs_server.vnodes import show_amount
 
 NO_PROJECT = "_pbs_project_default"
@@ -54,6 +55,7 @@ class SimJob:
     indices: tuple[int, ...] = ()
     waiting: list[int] = field(default_factory=list)
     subjobs: dict[int, SimJob] = field(default_factory=dict)
+    use: Use = USUAL
 
     @property
     def state(self) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Callable
 
 from hooks.pbs.custom_resources import READING
 from hooks.telemetry.host_reading_format import Amount, Heat, HostReading, is_due
 from policy.model.pbs_units import parse_amount
 from policy.settings.site_settings import RankingSettings
-from sim.pbs_server.moms import CPU_SHARE_PERCENT, MEMORY_SHARE_PERCENT
+from sim.pbs_server.moms import USUAL, Use
 from sim.pbs_server.server import SimServer
 from sim.pbs_server.vnodes import SimVnode
 
@@ -53,20 +54,20 @@ class Sensors:
 
     def _report(self, vnode: SimVnode) -> None:
         now_s = self._server.clock.now_s
-        reading = read_sensors(vnode, now_s)
+        reading = read_sensors(vnode, now_s, self._server.moms.use_of)
         interval_s = self._settings.interval_s
         if is_due(reading, self._sent.get(vnode.name), interval_s, self._settings.stale_intervals * interval_s):
             self._sent[vnode.name] = reading
             vnode.change({**vnode.texts, _ATTRIBUTE: reading.show()}, vnode.offline, now_s)
 
 
-def read_sensors(vnode: SimVnode, now_s: float) -> HostReading:
-    """The reading that a host would report now."""
+def read_sensors(vnode: SimVnode, now_s: float, use_of: Callable[[str], Use] = lambda _: USUAL) -> HostReading:
+    """The reading that a host would report now; ``use_of`` says how much of its cores a job uses."""
     cores = parse_amount(vnode.texts.get("resources_available.ncpus", "0")) or 0
     memory_kib = parse_amount(vnode.texts.get("resources_available.mem", "0")) or 0
     own = zlib.crc32(vnode.name.encode()) % 8
-    busy = min(cores, vnode.assigned.get("ncpus", 0)) * CPU_SHARE_PERCENT / 100
-    used_kib = vnode.assigned.get("mem", 0) * MEMORY_SHARE_PERCENT + memory_kib * (_SYSTEM_MEMORY_PERCENT + own)
+    busy = min(float(cores), sum(held * use_of(job_id).cpu_percent / 100 for job_id, held in vnode.jobs.items()))
+    used_kib = vnode.assigned.get("mem", 0) * USUAL.memory_percent + memory_kib * (_SYSTEM_MEMORY_PERCENT + own)
     left_kib = max(0.0, memory_kib - used_kib / 100)
     load = busy / cores if cores else 0.0
     return HostReading(

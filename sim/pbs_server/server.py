@@ -39,6 +39,7 @@ from sim.pbs_server.jobs import (
     show_indices,
     work_out_chunks,
 )
+from sim.pbs_server.moms import USUAL, Use
 
 _WALLTIME = "Resource_List.walltime"
 _FIXED_WHILE_RUNNING = frozenset({"select", "place", "ncpus", "mem", "nodect"})
@@ -54,11 +55,20 @@ class SimServer(JobLife):
 
     # ---- requests about jobs
 
-    def submit(self, user: str, group: str, attributes: Mapping[str, str], run_s: float, exit_status: int = 0) -> str:
+    def submit(
+        self,
+        user: str,
+        group: str,
+        attributes: Mapping[str, str],
+        run_s: float,
+        exit_status: int = 0,
+        use: Use = USUAL,
+    ) -> str:
         """Submit a job as `qsub` would; returns its id. `attributes` are the user's, by their names in PBS.
 
         `queue` names the queue, `array_indices_submitted` makes a job array, `run_s` is the true run time of the job or
-        of each subjob in seconds. Raises PbsError for what the server or the queuejob hook refuses.
+        of each subjob in seconds, `use` the part of its cores and memory that it uses. Raises PbsError for what the
+        server or the queuejob hook refuses.
         """
         asked = {**QSUB_DEFAULTS, **attributes}
         try:
@@ -83,7 +93,7 @@ class SimServer(JobLife):
                 "job_state": "Q", "substate": "10",
             }
         )  # fmt: skip
-        job = SimJob(job_id, texts, run_s, exit_status, indices=indices, waiting=list(indices))
+        job = SimJob(job_id, texts, run_s, exit_status, indices=indices, waiting=list(indices), use=use)
         if indices:
             job.set(
                 {"array": "True", "array_indices_submitted": show_indices(indices, job.step), **job.count_subjobs()}

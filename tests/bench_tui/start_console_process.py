@@ -39,10 +39,10 @@ from tui.screen.app import Console
 from tui.audit.audit_file import Actor
 from tui.backends.thread_and_gc_tuning import take_short_turns
 from tui.cli.open_backend import cluster_of_trace
-from tui.backends.simulated_cluster import SimSource
+from tui.backends.simulated_cluster import SimulatedBackend
 take_short_turns()
 cluster = DemoCluster(vnodes=int(sys.argv[2]), jobs=int(sys.argv[3]))
-source = SimSource(cluster, cluster_of_trace, Scratch("pbsteer-bench-"))
+source = SimulatedBackend(cluster, cluster_of_trace, Scratch("pbsteer-bench-"))
 if sys.argv[4] == "running":
     source.start()
 Console(source, Path("/nonexistent/audit"), Actor("bench", "here"), simulation=source, interval_s=0.2).run(mouse=False)

@@ -107,6 +107,23 @@ class HostileBackend:
         """An empty one."""
         return Ledger()
 
+    def script(self, job_id: str) -> str:
+        """An odd one, or a refusal."""
+        if self._chance.random() < 0.5:
+            raise BackendError(self._odd())
+        return "\n".join(self._odd() for _ in range(5))
+
+    def log_lines(self, job_id: str, days: int) -> Sequence[str]:
+        """Odd lines, or a refusal."""
+        return self.script(job_id).splitlines()
+
+    def used(self) -> Mapping[str, Mapping[str, str]]:
+        """Odd figures of some jobs, or a refusal."""
+        if self._chance.random() < 0.2:
+            raise BackendError(self._odd())
+        names = ("cput", "walltime", "mem", "gpupercent")
+        return {f"{n}.s": {f"resources_used.{name}": self._odd() for name in names} for n in range(6)}
+
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         """Some that have ended, or a refusal."""
         if self._chance.random() < 0.2:

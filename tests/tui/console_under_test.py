@@ -29,7 +29,7 @@ class Steered:
     """A running console and the hands on it."""
 
     console: Console
-    pilot: Pilot[None]
+    pilot: Pilot[str]
     elapsed_s: float = 0.0
 
     @property

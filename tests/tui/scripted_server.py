@@ -124,6 +124,8 @@ class ScriptedBackend:
     reads: int = 0
     closed: bool = False
     ended: dict[str, Attributes] = field(default_factory=dict)
+    use: dict[str, dict[str, str]] = field(default_factory=dict)
+    scripts: dict[str, str] = field(default_factory=dict)
     history_problem: str = ""
     spool: Path | None = None
     folder: Path = Path("/nowhere/pbsteer")
@@ -147,6 +149,20 @@ class ScriptedBackend:
         if self.history_problem:
             raise BackendError(self.history_problem)
         return self.ended
+
+    def script(self, job_id: str) -> str:
+        self._demand_up()
+        if job_id not in self.scripts:
+            raise BackendError(f"printjob -s {job_id}: no permission")
+        return self.scripts[job_id]
+
+    def log_lines(self, job_id: str, days: int) -> Sequence[str]:
+        self._demand_up()
+        return [f"06/01/2026 12:00:00  S    {job_id} of the last {days} days"]
+
+    def used(self) -> Mapping[str, Mapping[str, str]]:
+        self._demand_up()
+        return self.use
 
     def poll(self) -> ServerStatus:
         self._demand_up()

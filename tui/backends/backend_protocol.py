@@ -17,6 +17,9 @@ from tui.audit.audit_file import AuditLog
 from tui.backends.commands_interface import Commands
 from tui.backends.pass_journal import JournalReader
 
+MOST_LOG_LINES = 1000
+"""Lines of a job's log that are shown, the last ones."""
+
 
 class BackendError(Exception):
     """The server did not reply, or its reply cannot be read; the message is for the screen."""
@@ -73,6 +76,15 @@ class Backend(Protocol):
 
     def finished(self, window_s: float) -> Mapping[str, Attributes]:
         """The jobs that ended in the last ``window_s`` seconds, from the server's history. Raises BackendError."""
+
+    def used(self) -> Mapping[str, Attributes]:
+        """The ``resources_used`` of the jobs and subjobs that run, by id. Raises :class:`BackendError`."""
+
+    def script(self, job_id: str) -> str:
+        """The script of a job or of its array. Raises :class:`BackendError` with the reason where there is none."""
+
+    def log_lines(self, job_id: str, days: int) -> Sequence[str]:
+        """What the logs of the last days on this host have of a job, oldest first. Raises :class:`BackendError`."""
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
         """One object's attributes, read now: ``kind`` is job, ended job (finds running and waiting ones too), vnode,

@@ -15,7 +15,7 @@ from typing import Protocol
 from hooks.pbs.raw_server_status import ServerStatus
 from policy import Ledger, Settings
 from tui.audit.audit_file import AUDIT_FILE
-from tui.backends.backend_protocol import BackendError, Reply
+from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PbsCommands
 from tui.backends.thread_and_gc_tuning import COLLECTOR
@@ -58,6 +58,12 @@ class Cluster(Protocol):
 
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         """The jobs that ended in the last ``window_s`` simulated seconds."""
+
+    def used(self) -> Mapping[str, Mapping[str, str]]:
+        """The ``resources_used`` of the jobs that run."""
+
+    def log(self) -> Sequence[str]:
+        """The server's log, oldest line first."""
 
     def run(self, argv: Sequence[str]) -> Answer:
         """Carry out what one of PBS's programs would request."""
@@ -212,6 +218,18 @@ class SimulatedBackend:
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         """The jobs that ended in the last ``window_s`` simulated seconds."""
         return self._cluster.finished(window_s)
+
+    def used(self) -> Mapping[str, Mapping[str, str]]:
+        """The ``resources_used`` of the jobs that run."""
+        return self._cluster.used()
+
+    def script(self, job_id: str) -> str:
+        """None: the reason."""
+        raise BackendError("jobs of a simulated cluster have no script")
+
+    def log_lines(self, job_id: str, days: int) -> Sequence[str]:
+        """The lines of the simulated server's log about a job, as far as it is kept."""
+        return [line for line in self._cluster.log() if f";{job_id};" in line][-MOST_LOG_LINES:]
 
     def run(self, argv: Sequence[str]) -> Reply:
         """Carry out what one of PBS's programs would request."""

@@ -41,9 +41,9 @@ PICTURES: dict[str, Sequence[str]] = {
     "quota-change": _CHANGE,
     "plan": ("7",),
     "pass": ("7", "left", "left", "left"),
-    "audit": (*_CHANGE, "a", _DONE, "z", _DONE, "e", *"1300", "enter", _DONE, "a", _DONE, "8"),
+    "audit": (*_CHANGE, "a", _DONE, "z", _DONE, "a", _DONE, "e", *"1300", "enter", _DONE, "a", _DONE, "8"),
     "drain": ("u", "3", "j", "j", "space", "j", "space", ":", *"drain", "enter", "down", "enter"),
-    "confirm": ("u", "5", *"jjj", "space", "j", "space", "a", *"jj", "enter", _DONE, "a"),
+    "confirm": ("u", "5", *"jjj", "space", "j", "space", "a", "d", _DONE, "a"),
 }
 """The name of each picture, and the keys that lead to it from the start."""
 
@@ -57,10 +57,11 @@ def warmed_up() -> DemoCluster:
     return cluster
 
 
-async def draw(folder: Path) -> list[Path]:
-    """Draw every picture into a folder; returns the files."""
+async def draw(folder: Path, names: Sequence[str]) -> list[Path]:
+    """Draw the named pictures into a folder; returns the files."""
     files = []
-    for name, keys in PICTURES.items():
+    for name in names:
+        keys = PICTURES[name]
         with tempfile.TemporaryDirectory() as state:
             cluster = warmed_up()
             backend = SimulatedBackend(cluster, cluster_of_trace, Scratch("pbsteer-pictures-"))
@@ -92,20 +93,21 @@ def _by_itself(svg: str) -> str:
     return _FONT_FACE.sub("", svg).replace("<svg ", '<svg xml:space="preserve" ', 1)
 
 
-async def _until_decided(console: Console, pilot: Pilot[None]) -> None:
+async def _until_decided(console: Console, pilot: Pilot[str]) -> None:
     while console.main.cluster is None or console.main.cluster.decision is None:
         await pilot.pause(0.02)
     await pilot.pause()
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Draw into the named folder."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m tui.cli.readme_pictures FOLDER\n")
+    """Draw into the named folder, all pictures or those that are named after it."""
+    first, *names = arguments or [""]
+    if not first or not PICTURES.keys() >= set(names):
+        sys.stderr.write(f"usage: python -m tui.cli.readme_pictures FOLDER [NAME...], of {', '.join(PICTURES)}\n")
         return 2
-    folder = Path(arguments[0])
+    folder = Path(first)
     folder.mkdir(parents=True, exist_ok=True)
-    for file in asyncio.run(draw(folder)):
+    for file in asyncio.run(draw(folder, names or list(PICTURES))):
         sys.stdout.write(f"{file}\n")
     return 0
 

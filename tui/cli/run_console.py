@@ -16,8 +16,9 @@ from tui.backends.simulated_cluster import SimulatedBackend
 from tui.backends.thread_and_gc_tuning import take_short_turns
 from tui.cli.open_backend import NoServerError, open_any, open_demo
 from tui.cli.shared_options import complain
-from tui.config.production_servers import SiteError, console_files, read_site
+from tui.config.production_servers import Site, SiteError, console_files, read_site
 from tui.forecast.forecast_in_background import BackgroundForecasts
+from tui.screen.actions.theme_help_quit import DEMO
 from tui.screen.app import Console
 from tui.screen.terminal.end_on_hangup import end_with_terminal
 from tui.screen.workers.user_files import kept_files
@@ -38,22 +39,48 @@ def run_console(
     mouse: bool,
     interval_s: float | None,
 ) -> None:
-    """Open the console; returns when it is left."""
+    """Open the console, and on other servers those that it is told to go to; returns when it is left."""
     if not sys.stdout.isatty() or not sys.stdin.isatty():
         raise click.ClickException("the console needs a terminal; pbsteer status prints one look without one")
-    backend: Backend
-    simulation: SimulatedBackend | None
-    try:
-        site = read_site(console_files(os.environ))
-        if demo:
-            backend = simulation = open_demo(trace, size, settings_path)
-        else:
-            backend, simulation = open_any(os.environ, server, settings_path)
-    except (NoServerError, SettingsError, SiteError, BackendError) as error:
-        raise click.ClickException(str(error)) from error
-    complain(backend)
     end_with_terminal(sys.stdin.fileno())
     take_short_turns()
+    here, following = "", DEMO if demo else server
+    notice = ""
+    while True:
+        backend: Backend
+        simulation: SimulatedBackend | None
+        try:
+            site = read_site(console_files(os.environ))
+            if following == DEMO:
+                backend = simulation = open_demo(trace, size, settings_path)
+            else:
+                backend, simulation = open_any(os.environ, following, settings_path)
+        except (NoServerError, SettingsError, SiteError, BackendError) as error:
+            if not here or notice:
+                raise click.ClickException(str(error)) from error
+            # The console was on another server, and goes back there.
+            following, notice = here, f"server {following}: {error}"
+            continue
+        complain(backend)
+        told = _show(backend, simulation, site, interval_s, notice, theme=theme, ascii_only=ascii_only, mouse=mouse)
+        if told is None:
+            return
+        here, following, notice = following or backend.name, told, ""
+
+
+def _show(
+    backend: Backend,
+    simulation: SimulatedBackend | None,
+    site: Site,
+    interval_s: float | None,
+    notice: str,
+    *,
+    theme: str,
+    ascii_only: bool,
+    mouse: bool,
+) -> str | None:
+    """The console on one server, which first says ``notice``; returns the name of the one to go to next, None where the
+    console was left."""
     if simulation is not None:
         simulation.start()
     console = Console(
@@ -67,10 +94,12 @@ def run_console(
         site=site,
         files=kept_files(os.environ),
         forecasts=BackgroundForecasts(backend),
+        notice=notice,
     )
-    console.run(mouse=mouse)
+    following = console.run(mouse=mouse)
     if console.return_code:
         raise SystemExit(console.return_code)
+    return following
 
 
 _PLAIN_LOCALES = ("C", "POSIX")

@@ -79,7 +79,14 @@ def look(backend: Any) -> Any:
     try:
         server_status = backend.poll()
         poll_s = time.perf_counter() - began_s
-        cluster = see(server_status, backend.settings(), backend.ledger(), poll_s, passes=backend.journal.read())
+        cluster = see(
+            server_status,
+            backend.settings(),
+            backend.ledger(),
+            poll_s,
+            passes=backend.journal.read(),
+            used=backend.used(),
+        )
     except BackendError as error:
         raise ServerAwayError(safe(str(error))) from error
     return cluster.decided(time.perf_counter)

@@ -1,4 +1,5 @@
-"""The site's settings for the console: the production servers, where the server's name must be typed for every change.
+"""The site's settings for the console: the production servers, where the server's name must be typed for every change,
+and the servers that a console can go to.
 
 They are in ``/etc/pbsteer/console.toml`` and the user's ``~/.config/pbsteer/console.toml``; the second file can only
 add to the first. A file that cannot be understood is an error, not an empty file.
@@ -15,7 +16,7 @@ from migration.config.tomllib_or_tomli import parse_toml
 from tui.config.xdg_folders import config_folder
 
 SITE_FILE = Path("/etc/pbsteer/console.toml")
-_KEYS = ("production",)
+_KEYS = ("production", "servers")
 EVERY_SERVER = "*"
 
 
@@ -25,9 +26,11 @@ class SiteError(ValueError):
 
 @dataclass(frozen=True)
 class Site:
-    """``production`` has server names in lower case, or ``*`` for all servers."""
+    """``production`` has server names in lower case, or ``*`` for all servers; ``servers`` the names of those that the
+    console offers to go to, in order."""
 
     production: frozenset[str] = frozenset()
+    servers: tuple[str, ...] = ()
 
     def is_production(self, server: str) -> bool:
         """Whether the server's name is listed, as given or without its domain."""
@@ -43,9 +46,12 @@ def console_files(environment: Mapping[str, str]) -> tuple[Path, Path]:
 def read_site(files: tuple[Path, ...]) -> Site:
     """The settings of all files together; missing files count as empty. Raises :class:`SiteError`."""
     production: set[str] = set()
+    servers: dict[str, None] = {}
     for path in files:
-        production |= _production(path, _read(path))
-    return Site(frozenset(production))
+        data = _read(path)
+        production |= {name.lower() for name in _names(path, data, "production", ', or ["*"]')}
+        servers.update(dict.fromkeys(_names(path, data, "servers")))
+    return Site(frozenset(production), tuple(servers))
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -66,8 +72,8 @@ def _read(path: Path) -> Mapping[str, Any]:
     return data
 
 
-def _production(path: Path, data: Mapping[str, Any]) -> set[str]:
-    names = data.get("production", [])
+def _names(path: Path, data: Mapping[str, Any], key: str, also: str = "") -> list[str]:
+    names = data.get(key, [])
     if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
-        raise SiteError(f'{path}: production is {names!r}; allowed is a list of server names, ["hpc1"], or ["*"]')
-    return {name.strip().lower() for name in names}
+        raise SiteError(f'{path}: {key} is {names!r}; allowed is a list of server names, ["hpc1"]{also}')
+    return [name.strip() for name in names]

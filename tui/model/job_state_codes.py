@@ -16,7 +16,7 @@ STATE_WORDS = {
     "S": "suspended",
     "U": "suspended by its user",
     "E": "exiting",
-    "B": "array begun",
+    "B": "array, running",
     "M": "moved",
     "X": "subjob done",
     "F": "finished",

@@ -26,18 +26,20 @@ from tui.model.typed_attributes import (
 
 _PART_OF_STATE = {"R": 0, "E": 0, "S": 0, "U": 0, "B": 0, "H": 2, "W": 2}
 
+_GPUS = "Resource_List.ngpus"
 UserKey = tuple[str, str]
 """``(queue, user)``, ``(queue, group)`` or ``(queue, project)``."""
 
 
 @dataclass
 class Use:
-    """What one user, group or project uses and waits for in one queue. Suspended jobs are running but use no cores."""
+    """What one user, group or project uses and waits for in one queue. Suspended jobs are running but use nothing."""
 
     cores: int = 0
     running: int = 0
     waiting: int = 0
     waiting_cores: int = 0
+    gpus: int = 0
 
 
 @dataclass
@@ -89,7 +91,7 @@ def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], reso
         user = counts.users[queue, user_of(job)]
         group = counts.groups[queue, group_of(job)]
         project = counts.projects[queue, job.get("project", "")]
-        cores = amount(job, asked)
+        cores, gpus = amount(job, asked), amount(job, _GPUS) if _GPUS in job else 0
         jobs_here = 1
         if is_array(job_id):
             state = state if state in "HW" else "Q"
@@ -98,15 +100,16 @@ def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], reso
             counts.subjobs_running[parent_of(job_id)] += 1
         counts.states[state] += jobs_here
         counts.queue_states[queue][state] += jobs_here
-        _add(user, state, jobs_here, cores)
-        _add(group, state, jobs_here, cores)
-        _add(project, state, jobs_here, cores)
+        for use in (user, group, project):
+            _add(use, state, jobs_here, cores, gpus)
     return counts
 
 
-def _add(use: Use, state: str, jobs: int, cores: int) -> None:
+def _add(use: Use, state: str, jobs: int, cores: int, gpus: int) -> None:
     if state in RUNNING_STATES:
-        use.cores += 0 if state in SUSPENDED_STATES else jobs * cores
+        if state not in SUSPENDED_STATES:
+            use.cores += jobs * cores
+            use.gpus += jobs * gpus
         use.running += jobs
     elif state in "QHW":
         use.waiting += jobs

@@ -109,6 +109,17 @@ def vnode_state(attributes: Attributes) -> VnodeState:
     return VnodeState("" if parts & {"free", "job-busy"} else "?", text, bool(parts & {"free", "job-busy"}))
 
 
+_OF_JOBS = {"job-busy": "full", "job-exclusive": "exclusive", "job-sharing": "shared"}
+
+
+def spoken(words: str) -> str:
+    """PBS's states as they are read: ``job-busy`` is full; beside another state, what only says whether jobs are there
+    is left out."""
+    parts = [part.strip() for part in words.split(",") if part.strip()]
+    others = [part for part in parts if part != "free" and part not in _OF_JOBS]
+    return ", ".join(others or [_OF_JOBS.get(part, part) for part in parts]) or words
+
+
 def soft_limits(queue: Attributes, resource: str) -> Limits:
     """A queue's or the server's soft quotas on a resource; none if the attribute is missing or unreadable."""
     try:

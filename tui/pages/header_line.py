@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, Span, fit_line, joined, safe, width
-from tui.text.times_and_durations import clock_time, short_span
+from tui.text.times_and_durations import clock_time, day_of, short_span
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,9 @@ def header_line(header: Header, cells: int) -> Line:
     lock: Span = (f"UNLOCKED {header.unlocked_s:.0f} s", "warn") if header.unlocked_s > 0 else ("READ-ONLY", "bold")
     badge: Line = (("PRODUCTION", "bad cursor"),) if header.production else ()
     simulated: Line = ((f"SIMULATED {header.simulation}", "mark"),) if header.simulation else ()
-    clock: Line = ((clock_time(header.now_s, seconds=True), ""),)
+    time_of_day: Line = ((clock_time(header.now_s, seconds=True), ""),)
+    with_day: Line = ((day_of(header.now_s), ""), *time_of_day)
+    times: tuple[Line, ...] = (with_day, *[time_of_day] * 3, ())
     name: Line = ((safe(header.server), "title"),)
     for level in range(5):
         left = joined(
@@ -52,7 +54,10 @@ def header_line(header: Header, cells: int) -> Line:
             " · ",
         )  # fmt: skip
         middle = joined([part for part in (badge, simulated, (lock,)) if part], "  ")
-        right = joined([part for part in (_poll(header, level), clock if level < 4 else ()) if part], "   ")
+        right = joined(
+            [part for part in (_poll(header, level), times[level]) if part],
+            "   ",
+        )
         taken = _cells((*left, *middle, *right))
         if taken + 6 <= cells:
             gap = cells - taken - 2

@@ -52,6 +52,16 @@ class JobDetail(NamedTuple):
     errors: Tail | None = None
 
 
+class JobFiles(NamedTuple):
+    """A job's script and its lines in the logs, each with the reason where there is none."""
+
+    job_id: str
+    script: str = ""
+    script_problem: str = ""
+    log: Sequence[str] = ()
+    log_problem: str = ""
+
+
 def job_lines(cluster: ClusterView, job_id: str, cells: int, detail: JobDetail | None = None) -> list[Line]:
     """The whole page for a width in cells; ``detail`` is None until it has been looked up."""
     attributes = cluster.job(job_id) or (detail.attributes if detail is not None else None)

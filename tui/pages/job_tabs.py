@@ -1,4 +1,4 @@
-"""The pages of one job beside its main one: an array's subjobs, its output and errors, its resources, its history."""
+"""The pages of one job beside its main one: an array's subjobs, output and errors, script, resources, history, log."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from policy.model.pbs_units import parse_amount, show_job
 from tui.backends.job_output_tail import Tail
 from tui.model.job_state_codes import state_words
 from tui.model.typed_attributes import Attributes, amount, is_array, moment, seconds, vnodes_of
-from tui.pages.job_page import JobDetail, history_lines, job_lines
+from tui.pages.job_page import JobDetail, JobFiles, history_lines, job_lines
 from tui.state.cluster_view import ClusterView
 from tui.text.name_ranges import few_names
 from tui.text.screen_line import Line, safe, width
 from tui.text.times_and_durations import short_span
 
-WHY, SUBJOBS, OUTPUT, RESOURCES, HISTORY = "why", "subjobs", "output", "resources", "history"
+WHY, SUBJOBS, OUTPUT, SCRIPT, RESOURCES, HISTORY, LOG = (
+    "why", "subjobs", "output", "script", "resources", "history", "log",
+)  # fmt: skip
+OF_FILES = (SCRIPT, LOG)
+"""The pages that are looked up when they are shown, since PBS's programs take a while for them."""
 _MOST_SUBJOBS = 1000
 _LOOKED_UP_YET: Line = (("looking it up", "dim"),)
 _USED, _ASKED = "resources_used.", "Resource_List."
@@ -22,11 +26,15 @@ _USED, _ASKED = "resources_used.", "Resource_List."
 
 def tabs_of(job_id: str) -> tuple[str, ...]:
     """The names of a job's pages, in order."""
-    return (WHY, *((SUBJOBS,) if is_array(job_id) else ()), OUTPUT, RESOURCES, HISTORY)
+    return (WHY, *((SUBJOBS,) if is_array(job_id) else ()), OUTPUT, SCRIPT, RESOURCES, HISTORY, LOG)
 
 
-def tab_lines(tab: str, cluster: ClusterView, job_id: str, cells: int, detail: JobDetail | None) -> list[Line]:
-    """One of the pages; ``detail`` is None until it has been looked up."""
+def tab_lines(
+    tab: str, cluster: ClusterView, job_id: str, cells: int, detail: JobDetail | None, files: JobFiles | None = None
+) -> list[Line]:
+    """One of the pages; ``detail`` and ``files`` are None until they have been looked up."""
+    if tab in OF_FILES:
+        return [_LOOKED_UP_YET] if files is None else _script(files) if tab == SCRIPT else _log(files)
     if tab == SUBJOBS:
         return _subjobs(cluster, job_id)
     if tab == OUTPUT:
@@ -64,6 +72,25 @@ def _output(detail: JobDetail | None) -> list[Line]:
     for title, tail in (("errors", detail.errors), ("output", detail.tail)):
         lines += [*_tail(title, tail), ()] if tail is not None else []
     return lines[:-1] or [(("its output is not known", "dim"),)]
+
+
+def _script(files: JobFiles) -> list[Line]:
+    """The script, with comments and PBS's directives apart."""
+    if files.script_problem:
+        return [((safe(files.script_problem), "warn"),)]
+    return [((safe(line), _role_of(line)),) for line in files.script.splitlines()]
+
+
+def _role_of(line: str) -> str:
+    if line.startswith("#PBS"):
+        return "title"
+    return "dim" if line.lstrip().startswith("#") else ""
+
+
+def _log(files: JobFiles) -> list[Line]:
+    if files.log_problem:
+        return [((safe(files.log_problem), "warn"),)]
+    return [((safe(line), ""),) for line in files.log] or [(("the logs on this host have no line of it", "dim"),)]
 
 
 def _tail(title: str, tail: Tail) -> list[Line]:

@@ -41,8 +41,16 @@ _OF_VIEW: Mapping[str, Sequence[Hint]] = {
         _TABLE[3],
     ),
     "quotas": (("into", "jobs"), ("edit", "quota"), ("user-priority", "priority"), ("right", "next queue"), *_TABLE),
-    "plan": (_OPEN, ("left", "pass before"), ("right", "pass after"), ("down", "move"), ("next-view", "next view")),
+    "plan": (
+        _OPEN,
+        ("left", "pass before"),
+        ("right", "pass after"),
+        ("act", "act"),
+        ("unfold", "unfold"),
+        *_TABLE[:3],
+    ),
     "audit": (*_TABLE[:2], ("down", "move"), ("next-view", "next view")),
+    "reservations": (("into", "its jobs"), *_TABLE),
     "migration": (_OPEN, ("act", "act"), *_TABLE),
     "job": (
         ("back", "back"),

@@ -1,6 +1,6 @@
 """What needs an administrator's attention: a pause, hooks that fail or do not run, queues that are stopped or not
-driven, vnodes that are not up, unreadable data, jobs that wait for their victims, overcommitted quotas, users over
-quota."""
+driven, vnodes that are not up, unreadable data, jobs that wait for their victims, jobs that run past their walltime or
+leave their cores idle, overcommitted quotas, users over quota."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import NamedTuple
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
 from policy.model.limit_attributes import EntityKey
 from policy.model.pbs_units import show_count, show_job
+from tui.model.job_efficiency import shares_of
 from tui.model.overcommitted_quotas import overcommitted
-from tui.model.typed_attributes import moment
+from tui.model.typed_attributes import amount, moment, spoken, user_of
 from tui.pages.goal import PLAN, Goal
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
@@ -58,6 +59,8 @@ def needs(cluster: ClusterView, also: Callable[[ClusterView], list[Need]] | None
         *_queues(cluster),
         *_problems(cluster),
         *_held(cluster),
+        *_past_walltime(cluster),
+        *_idle_jobs(cluster),
         *_overcommitted(cluster),
     ]
     return [*found, *(also(cluster) if also is not None else [])]
@@ -99,9 +102,9 @@ def _vnodes(cluster: ClusterView) -> list[Need]:
         comment = cluster.server_status.vnodes[names[0]].get("comment", "") if len(names) == 1 else ""
         line: Line = (
             (f"{safe(folded_names(names))} ", ""),
-            (_state_in_words(state), "bad" if "down" in state else "warn"),
+            (safe(spoken(state)), "bad" if "down" in state else "warn"),
             (f" since {day_and_time(since_s, cluster.now_s)}" if since_s else "", ""),
-            (_jobs_there(cluster, names), ""),
+            (_jobs_there(cluster, names, "lost" if "down" in state else "left"), ""),
             (f": {safe(comment)}" if comment else "", "dim"),
         )
         found.append(Need(line, _to_vnodes(names)))
@@ -112,20 +115,13 @@ def _vnodes(cluster: ClusterView) -> list[Need]:
     return found
 
 
-_OF_JOBS = frozenset({"free", "job-busy", "job-exclusive", "job-sharing"})
 _MOST_NAMES = 100
 """Most vnodes in one filter, which has to stay readable."""
 
 
-def _state_in_words(state: str) -> str:
-    """The state without what only says whether jobs are there, which the line says by itself."""
-    parts = [part.strip() for part in state.split(",")]
-    return safe(", ".join(part for part in parts if part not in _OF_JOBS) or state)
-
-
-def _jobs_there(cluster: ClusterView, names: Sequence[str]) -> str:
+def _jobs_there(cluster: ClusterView, names: Sequence[str], which: str) -> str:
     jobs = {job_id for name in names for job_id in ids_on(cluster, name)}
-    return f", {show_count(len(jobs), 'job')} there" if jobs else ""
+    return f", {show_count(len(jobs), 'job')} {which}" if jobs else ""
 
 
 def _to_vnodes(names: Sequence[str]) -> Goal:
@@ -170,6 +166,54 @@ def _queues(cluster: ClusterView) -> list[Need]:
             line: Line = ((f"queue {safe(name)} is ", ""), ("stopped", "warn"), (wait, ""))
             found.append(Need(line, Goal("queues", cursor=name, kind="queue", names=(name,))))
     return found
+
+
+_LEAST_IDLE = 16
+"""Idle cores that one user's jobs hold before that is worth a line."""
+
+
+def _idle_jobs(cluster: ClusterView) -> list[Need]:
+    """Users whose jobs hold many cores and use little of them: ``erin holds 256 cores at 12%: 4``."""
+    found: dict[str, list[tuple[float, int, str]]] = defaultdict(list)
+    for job_id in cluster.idle_jobs:
+        attributes = cluster.server_status.jobs[job_id]
+        idle = shares_of(attributes, cluster.use_of(job_id)).idle_cores
+        found[user_of(attributes)].append((idle, amount(attributes, "Resource_List.ncpus"), job_id))
+    needed: list[tuple[float, Need]] = []
+    for user, jobs in found.items():
+        idle, cores = sum(each[0] for each in jobs), sum(each[1] for each in jobs)
+        if idle < _LEAST_IDLE:
+            continue
+        ids = [job_id for *_, job_id in sorted(jobs, reverse=True)]
+        first = safe(" ".join(map(show_job, ids[:_MOST_USERS])))
+        more = f" and {len(ids) - _MOST_USERS:,} more" if len(ids) > _MOST_USERS else ""
+        line: Line = (
+            (f"{safe(user)} ", ""),
+            (f"holds {show_count(cores, 'core')} at {100 * (1 - idle / cores):.0f}%", "warn"),
+            (f": {'job' if len(ids) == 1 else 'jobs'} {first}{more}", ""),
+        )
+        which = "job" if len(ids) == 1 else ""
+        text = "id:=" + "|".join(quoted(show_job(job_id)) for job_id in ids[:_MOST_NAMES])
+        goal = Goal("job", subject=ids[0], kind="job", names=(ids[0],)) if which else Goal("jobs", filter=text)
+        needed.append((idle, Need(line, goal)))
+    needed.sort(key=lambda item: -item[0])
+    return [need for _, need in needed[:_MOST_NOTES]]
+
+
+def _past_walltime(cluster: ClusterView) -> list[Need]:
+    """Jobs that run on although their walltime is over: the MoM has not ended them."""
+    over = cluster.overdue_jobs
+    if not over:
+        return []
+    first = safe(" ".join(map(show_job, over[:_MOST_USERS])))
+    more = f" and {len(over) - _MOST_USERS:,} more" if len(over) > _MOST_USERS else ""
+    line: Line = (
+        (f"{first}{more} ", "bold"),
+        (f"{'runs' if len(over) == 1 else 'run'} past the walltime", "bad"),
+        (": their host has not ended them", "dim"),
+    )
+    text = "id:=" + "|".join(quoted(show_job(job_id)) for job_id in over[:_MOST_NAMES])
+    return [Need(line, Goal("jobs", filter=text, kind="job", names=tuple(over[:_MOST_NAMES])))]
 
 
 def _problems(cluster: ClusterView) -> list[Need]:

@@ -338,7 +338,7 @@ def _coming_free(cluster: ClusterView, cells: int, rows: int) -> list[Part]:
         if at <= column < columns - len(words):
             starts = (*starts, (" " * (column - at), ""), (words, "warn"))
             at = column + len(words)
-    parts = [_rule("cores coming free, by expected ends", cells, f"{end:,} of {total:,} in 12 h")]
+    parts = [_rule("cores coming free, by expected ends", cells, f"up to {end:,} of {total:,} in 12 h")]
     if starts:
         parts.append(Part((("  ", ""), *starts), PLAN))
     parts += [Part((("  ", ""), (text, "good"))) for text in area(shares, rows)]

@@ -1,6 +1,7 @@
 """The tab strip: every view with its key and what is in it, on one line above the view.
 
-If the line is too narrow, the other views lose their counts first, then their names; the one that is shown keeps both.
+If the line is too narrow, the other views lose their counts first, then the one that is shown does,
+then the others lose their names.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ def counts_of_views(cluster: ClusterView) -> dict[str, str]:
     """What is in each view, by its name: rows, users over quota, the next pass's starts and preemptions."""
     queues = execution_queues(cluster)
     over = sum((row.over or 0) > 0 for queue in queues for row in quota_rows(cluster, queue).values())
+    reserved = len(cluster.server_status.reservations)
     counts = {
         "queues": f"{len(queues):,}",
         "vnodes": f"{len(cluster.server_status.vnodes):,}",
         "jobs": f"{sum(cluster.counts.states.values()):,}",
+        "reservations": f"{reserved:,}" if reserved else "",
         "quotas": f"{over:,} over" if over else "",
     }
     if cluster.decision is not None:
@@ -40,7 +43,7 @@ def counts_of_views(cluster: ClusterView) -> dict[str, str]:
 def tab_strip(tabs: Sequence[Tab], shown: str, cells: int) -> Line:
     """The strip in exactly so many cells; ``shown`` is the view that is shown, which may have no tab."""
     line: Line = ()
-    for level in range(3):
+    for level in range(4):
         line = tuple(span for tab in tabs for span in _tab(tab, level, is_shown=tab.view == shown))
         if sum(width(text) for text, _ in line) <= cells:
             break
@@ -60,8 +63,8 @@ def view_at(strip: Line, tabs: Sequence[Tab], x: int) -> str:
 
 
 def _tab(tab: Tab, level: int, *, is_shown: bool) -> tuple[Span, ...]:
-    about = f" {tab.about}" if tab.about else ""
+    about = f" {tab.about}" if tab.about and (level < 1 or (is_shown and level != 2)) else ""
     if is_shown:
         return ((f"[{tab.key} {tab.view}{about}]", "tab"),)
-    name = f" {tab.view}" if level < 2 else ""
-    return (" ", ""), (tab.key, "key"), (name, ""), (about if level < 1 else "", "dim"), (" ", "")
+    name = f" {tab.view}" if level < 3 else ""
+    return (" ", ""), (tab.key, "key"), (name, ""), (about, "dim"), (" ", "")

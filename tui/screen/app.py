@@ -28,8 +28,8 @@ NO_SITE = Site()
 NOT_KEPT = KeptFiles()
 
 
-class Console(App[None]):
-    """The console on one backend."""
+class Console(App[str]):
+    """The console on one backend. Its result is the name of the server to go to next; None where it was left."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """
@@ -51,6 +51,7 @@ class Console(App[None]):
         theme: str = "",
         site: Site = NO_SITE,
         files: KeptFiles = NOT_KEPT,
+        notice: str = "",
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
         forecasts: Forecasts | None = None,
@@ -72,6 +73,7 @@ class Console(App[None]):
             site=site,
             look=self._look,
             files=files,
+            notice=notice,
             clock=clock,
             elapsed=elapsed,
             forecasts=forecasts,

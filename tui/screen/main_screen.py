@@ -18,7 +18,7 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
-from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, CommandError, views_of
+from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, RESERVATIONS, CommandError, key_of_view, views_of
 from tui.audit.audit_file import Actor, AuditLog
 from tui.backends.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
@@ -35,7 +35,7 @@ from tui.screen.terminal.themes import Look
 from tui.screen.views.all_views import make_views
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.base_view import View
-from tui.screen.views.overview_plan_and_job import JobView
+from tui.screen.views.job import JobView
 from tui.screen.views.visited_places import Place, Places
 from tui.screen.widgets.clickable_tabs import Tabs
 from tui.screen.widgets.footer import Footer, Said
@@ -49,6 +49,7 @@ from tui.screen.workers.user_files import Keeping, KeptFiles
 from tui.screen.workers.worker_messages import (
     Counted,
     FromPoller,
+    JobFilesFound,
     JobFound,
     Loaded,
     Made,
@@ -71,7 +72,8 @@ _SHORT = 10
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
-    """The console on one backend. ``clock`` is the wall clock, ``elapsed`` a monotonic clock, both in seconds."""
+    """The console on one backend. ``clock`` is the wall clock, ``elapsed`` a monotonic clock, both in seconds;
+    ``notice`` is a problem to begin with."""
 
     DEFAULT_CSS = """
     MainScreen { layers: default above; }
@@ -100,6 +102,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         site: Site,
         files: KeptFiles,
         look: Look,
+        notice: str = "",
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
         forecasts: Forecasts | None = None,
@@ -116,7 +119,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._seen = Seen(elapsed)
         self._unlock = Unlock()
         self._sorting = False
-        self._warning = ""
+        self._warning = notice
         self._dispatcher = Dispatcher(self)
         self.places = Places()
         self._views = dict(make_views())
@@ -146,7 +149,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             known = self.views.get(name)
             if isinstance(known, TableView):
                 known.layout_chosen = layout
-        self._warning = self.runner.unconfirmed() or self.keeping.problem
+        self._warning = self._warning or self.runner.unconfirmed() or self.keeping.problem
         waits_for = "building the simulated cluster" if self.simulation is not None else "asking the server"
         self.say(self._warning or waits_for, "bad" if self._warning else "")
         self.tick()
@@ -198,6 +201,19 @@ class MainScreen(Screen[None], inherit_bindings=False):
         view = self.views["job"]
         if isinstance(view, JobView):
             view.show_detail(message.detail)
+
+    def on_job_view_files_wanted(self, message: JobView.FilesWanted) -> None:
+        """A page of a job is shown that needs its script or its log."""
+        message.stop()
+        view = self.views["job"]
+        if isinstance(view, JobView):
+            self.lookups.job_files(view.job_id, view.age_s)
+
+    def on_job_files_found(self, message: JobFilesFound) -> None:
+        """The lookup of a job's script and log has ended."""
+        view = self.views["job"]
+        if isinstance(view, JobView):
+            view.show_files(message.files)
 
     def on_trail_read(self, message: TrailRead) -> None:
         """The audit file was read."""
@@ -320,7 +336,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if cluster is not None and self._counted[0] is not cluster:
             self._counted = (cluster, counts_of_views(cluster))
         views = views_of(migrates=self.migration is not None)
-        tabs = [Tab(str(key), name, self._counted[1].get(name, "")) for key, name in enumerate(views, start=1)]
+        hidden = RESERVATIONS if not self._counted[1].get(RESERVATIONS) and self.view_name != RESERVATIONS else ""
+        tabs = [Tab(key_of_view(name), name, self._counted[1].get(name, "")) for name in views if name != hidden]
         self._tabs.show_tabs(tabs, self.view_name, self.size.width)
         if self._seen.away:
             self.footer.hint(((f" {safe(self._seen.away)}", "bad"),))

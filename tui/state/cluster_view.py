@@ -7,14 +7,14 @@ immutable; each poll makes a new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 from hooks.forecast.published_forecast import PublishedForecast
-from hooks.pbs.raw_server_status import NAME, Attributes, ServerStatus
+from hooks.pbs.raw_server_status import NAME, Attributes, Objects, ServerStatus
 from hooks.translate.snapshot import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Run, Settings, Snapshot, Start, decide
 from policy.eligibility.classes_by_priority_quota import BASE
@@ -23,8 +23,10 @@ from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
 from policy.reasons.reason_names import MoreNumbers
 from tui.backends.pass_journal import NO_PASSES, Passes
+from tui.model.job_efficiency import Shares, is_overdue, mean_share, shares_of
 from tui.model.server_changes import Watched
 from tui.model.status_counts import Counts, count, folded, subjobs_of
+from tui.model.typed_attributes import user_of
 from tui.state.ended_jobs import Finished
 from tui.text.name_ranges import natural
 
@@ -103,8 +105,9 @@ class ClusterView:
     """One poll: the server status, its counts, modes by queue; ``decision`` is None until the first plan is made.
 
     ``watched`` has the changes since the console's start, ``passes`` the journal. ``finished`` has jobs that have
-    ended, newest first, or None if they are not requested. ``hook_faults`` has sentences on hooks that the server does
-    not run, if the hooks were looked up. ``forecast`` is the newest there is, of a pass or of this console.
+    ended, newest first, or None if they are not requested. ``used`` has the ``resources_used`` of running jobs.
+    ``hook_faults`` has sentences on hooks that the server does not run, if the hooks were looked up. ``forecast`` is
+    the newest there is, of a pass or of this console.
     """
 
     server_status: ServerStatus
@@ -119,6 +122,7 @@ class ClusterView:
     decision: Decision | None = None
     hook_faults: tuple[str, ...] = ()
     forecast: PublishedForecast | None = None
+    used: Objects = field(default_factory=dict)
 
     @cached_property
     def job_ids(self) -> list[str]:
@@ -145,6 +149,50 @@ class ClusterView:
         """A job's attributes, also of an ended one if these were requested; None if unknown."""
         found = self.server_status.jobs.get(job_id)
         return found if found is not None or self.finished is None else self.finished.jobs.get(job_id)
+
+    @cached_property
+    def idle_jobs(self) -> list[str]:
+        """The running jobs and subjobs that use little of their cores."""
+        return [job_id for job_id, texts in self._measured() if shares_of(texts, self.use_of(job_id)).is_idle]
+
+    @cached_property
+    def overdue_jobs(self) -> list[str]:
+        """The running jobs and subjobs whose walltime is over."""
+        return [job_id for job_id, texts in self._measured() if is_overdue(texts, self.use_of(job_id))]
+
+    def _measured(self) -> Iterator[tuple[str, Attributes]]:
+        """The running jobs of which the server has figures. Without the reader these are among their attributes."""
+        jobs = self.server_status.jobs
+        for job_id in self.used or jobs:
+            texts = jobs.get(job_id, {})
+            if texts.get("job_state") == "R" and (self.used or "resources_used.walltime" in texts):
+                yield job_id, texts
+
+    def use_of(self, job_id: str) -> Attributes:
+        """The ``resources_used`` of a running or ended job, as far as the server has figures."""
+        return self.used.get(job_id) or self.job(job_id) or {}
+
+    def with_use(self, job_id: str) -> Attributes | None:
+        """A job's attributes with its ``resources_used``; None if it is unknown."""
+        found, used = self.job(job_id), self.used.get(job_id)
+        return {**found, **used} if found is not None and used else found
+
+    @cached_property
+    def efficiency(self) -> Mapping[tuple[str, str], float]:
+        """The share of their cores that users keep busy, by queue and user; without those that have no figures."""
+        parts: dict[tuple[str, str], list[tuple[Attributes, Attributes]]] = {}
+        for job_id, texts in self._measured():
+            parts.setdefault((texts.get("queue", ""), user_of(texts)), []).append((texts, self.use_of(job_id)))
+        means = {key: mean_share(jobs) for key, jobs in parts.items()}
+        return {key: share for key, share in means.items() if share is not None}
+
+    def shares(self, job_id: str) -> Shares:
+        """How much of what it holds a job uses; of an array, the share of cores of its running subjobs."""
+        subjobs = self.subjob_ids.get(job_id)
+        if not subjobs:
+            return shares_of(self.job(job_id) or {}, self.use_of(job_id))
+        parts = [(self.job(each) or {}, self.use_of(each)) for each in subjobs]
+        return Shares(mean_share(parts), ran_s=max(shares_of(*part).ran_s for part in parts))
 
     @property
     def server_name(self) -> str:
@@ -189,7 +237,8 @@ class ClusterView:
 
     def prepare(self) -> None:
         """Compute the cached properties now instead of at their first use."""
-        _ = self.job_ids, self.vnode_names, self.subjob_ids
+        _ = self.job_ids, self.vnode_names, self.subjob_ids, self.idle_jobs, self.overdue_jobs
+        _ = self.efficiency
         if self.decision is not None:
             decision = self.decision
             _ = decision.reasons, decision.starts, decision.preempts, decision.estimates, decision.snapshot.cluster()
@@ -205,6 +254,7 @@ def see(
     *,
     passes: Passes = NO_PASSES,
     finished: Finished | None = None,
+    used: Objects | None = None,
     before: ClusterView | None = None,
 ) -> ClusterView:
     """The cluster view of one server status, counted but without a decision. ``before`` is the last poll's view."""
@@ -227,6 +277,7 @@ def see(
         passes,
         finished,
         forecast=passes.forecast,
+        used=used or {},
     )
 
 

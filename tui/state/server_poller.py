@@ -21,6 +21,7 @@ from tui.backends.backend_protocol import Backend, BackendError
 from tui.backends.thread_and_gc_tuning import COLLECTOR
 from tui.state.cluster_view import ClusterView, see
 from tui.state.ended_jobs import History
+from tui.state.used_resources import UsedResources
 
 PATIENCE = 9.0
 OWN_PATIENCE = 1.0
@@ -80,6 +81,7 @@ class Poller(threading.Thread):
         self._stopped = threading.Event()
         self._cluster: ClusterView | None = None
         self.history = History(backend, stopwatch)
+        self._use = UsedResources(backend, stopwatch)
         self._known = Known()
 
     def ask(self) -> None:
@@ -136,6 +138,7 @@ class Poller(threading.Thread):
             poll_s,
             passes=self._backend.journal.read(),
             finished=self.history.now(),
+            used=self._use.now(),
             before=self._cluster,
         )
         if self._forecasts is not None:

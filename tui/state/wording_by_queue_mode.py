@@ -7,6 +7,7 @@ partition (docs/hooks.md). Every page, table and preview takes its verb forms fr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tui.backends.pass_journal import Pass
@@ -64,6 +65,20 @@ def starts_in(cluster: ClusterView, queue: str) -> Wording:
 def preemptions_in(cluster: ClusterView, queue: str) -> Wording:
     """The forms for the preemptions that the console's plan has in a queue."""
     return _wording(cluster, queue, frozenset({"drive", "advise"}))
+
+
+def titles_of(
+    cluster: ClusterView, verb: str, wording: Callable[[ClusterView, str], Wording], jobs: Iterable[tuple[str, str]]
+) -> dict[str, list[str]]:
+    """Jobs, given as (queue, id), by what is done with them: those for whom it is carried out (``starts``) apart from
+    the others (``would start``). Without jobs there is one empty title for all queues."""
+    titled: dict[str, list[str]] = {}
+    for queue, job_id in jobs:
+        titled.setdefault(wording(cluster, queue).does(verb), []).append(job_id)
+    if not titled:
+        forms = [wording(cluster, queue).does(verb) for queue in cluster.modes]
+        titled[f"{verb}s" if f"{verb}s" in forms else f"would {verb}"] = []
+    return dict(sorted(titled.items()))
 
 
 def _wording(cluster: ClusterView, queue: str, modes: frozenset[str]) -> Wording:

@@ -71,7 +71,11 @@ class Listing(NamedTuple, Generic[Key]):
 def jobs(cluster: ClusterView) -> Listing[str]:
     """Jobs and arrays: running, waiting in the plan's order, held, and ended ones if they were requested."""
     return Listing(
-        cluster.job_ids, job_columns(cluster), job_fields_also(cluster), cluster.job, cluster.server_status.resources
+        cluster.job_ids,
+        job_columns(cluster),
+        job_fields_also(cluster),
+        cluster.with_use,
+        cluster.server_status.resources,
     )
 
 

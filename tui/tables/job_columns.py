@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from hooks.pbs.job_ids_and_states import is_subjob
 from policy.model.pbs_units import show_job
+from tui.model.job_efficiency import LOW, Shares
 from tui.model.typed_attributes import (
     RUNNING_STATES,
     WAITING_STATES,
@@ -25,6 +26,7 @@ from tui.tables.columns import SPARE, Column
 from tui.tables.filter_line import Value
 from tui.tables.job_start_and_end import expected_end, likely_start, real_end, started_at
 from tui.tables.planned_job_outcome import outcome_of
+from tui.text.amounts import in_bytes
 from tui.text.screen_line import Line, plain, safe
 from tui.text.times_and_durations import day_and_time, short_span, show_hms
 
@@ -46,6 +48,7 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
     """The columns over the job ids of this cluster view."""
     jobs = _Jobs(cluster)
     cores_name = f"Resource_List.{cluster.counted}"
+    has_gpus = cluster.counts.vnodes.gpus[1] > 0
 
     def state(job_id: str) -> str:
         return jobs[job_id].get("job_state", "?")
@@ -68,6 +71,10 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
 
     def why(job_id: str) -> Line:
         return outcome_of(cluster, job_id)
+
+    def show_why(job_id: str) -> Line:
+        line = outcome_of(cluster, job_id, briefly=True)
+        return (("idle · ", "warn"), *line) if cluster.shares(job_id).is_idle else line
 
     def number(job_id: str) -> int:
         digits = show_job(job_id).partition("[")[0]
@@ -129,6 +136,44 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
     def waited_s(job_id: str) -> float | None:
         return elapsed_s(job_id) if state(job_id) in WAITING_STATES else None
 
+    def gpus(job_id: str) -> int:
+        return amount(jobs[job_id], "Resource_List.ngpus")
+
+    def show_gpus(job_id: str) -> Line:
+        return ((f"{gpus(job_id):,}", ""),) if gpus(job_id) else (("-", "dim"),)
+
+    def memory(job_id: str) -> int:
+        return amount(jobs[job_id], "Resource_List.mem")
+
+    def show_memory(job_id: str) -> Line:
+        return ((in_bytes(memory(job_id)), ""),) if memory(job_id) else (("-", "dim"),)
+
+    def left_s(job_id: str) -> float | None:
+        began_s, length_s = started_at(jobs[job_id]), walltime_s(job_id)
+        running = state(job_id) in RUNNING_STATES
+        return began_s + length_s - cluster.now_s if running and began_s is not None and length_s is not None else None
+
+    def show_left(job_id: str) -> Line:
+        found = left_s(job_id)
+        if found is None:
+            return (("-", "dim"),)
+        return ((short_span(found), ""),) if found > 0 else (("over", "bad"),)
+
+    def percent(of: Callable[[Shares], float | None]) -> Callable[[str], int | None]:
+        """The share in whole per cent, as filters compare it."""
+        return lambda job_id: None if (share := of(cluster.shares(job_id))) is None else round(100 * share)
+
+    def share_column(name: str, of: Callable[[Shares], float | None], rank: int) -> Column[str]:
+        value = percent(of)
+
+        def show(job_id: str) -> Line:
+            found = value(job_id)
+            if found is None:
+                return (("-", "dim"),)
+            return ((f"{found}%", "warn" if found < 100 * LOW and name != "memeff" else ""),)
+
+        return Column(name, name, 4, value, show, ">", rank)
+
     def queue(job_id: str) -> str:
         return jobs[job_id].get("queue", "")
 
@@ -140,10 +185,16 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
         Column("user", "user", 6, user, text(user), most=32, names=True),
         Column("queue", "queue", 6, queue, text(queue), rank=3, most=24, names=True),
         Column("state", "state", 6, state, show_state, most=16),
-        Column("cores", cluster.counted, 6, cores, lambda job_id: ((f"{cores(job_id):,}", ""),), ">"),
+        Column("cores", cluster.counted, 5, cores, lambda job_id: ((f"{cores(job_id):,}", ""),), ">"),
+        *([Column("gpus", "gpus", 4, gpus, show_gpus, ">", 5)] if has_gpus else []),
+        Column("mem", "mem", 6, memory, show_memory, ">", 7),
         Column("walltime", "walltime", 9, walltime_s, lambda job_id: ((show_hms(walltime_s(job_id)), ""),), ">", 4),
         Column("time", "time", 6, elapsed_s, lambda job_id: ((show_elapsed(job_id), ""),), ">", 1),
-        Column("name", "name", 10, name, text(name), rank=2, most=40),
+        Column("left", "left", 7, left_s, show_left, ">", 6),
+        share_column("eff", lambda shares: shares.cpu, 1),
+        share_column("memeff", lambda shares: shares.memory, SPARE + 8),
+        *([share_column("gpueff", lambda shares: shares.gpu, SPARE + 9)] if has_gpus else []),
+        Column("name", "name", 8, name, text(name), rank=2, most=40),
         Column("group", "group", 8, group, text(group), rank=SPARE, most=32, names=True),
         Column("project", "project", 10, project, show_project, rank=SPARE + 1, most=40, names=True),
         Column("wait", "waited", 9, waited_s, lambda job_id: ((show_hms(waited_s(job_id)), ""),), ">", SPARE + 2),
@@ -152,7 +203,7 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
         time_column("starts-by", starts_by_s, until(lambda job_id: likely_start(cluster, job_id, nine_tenths=True)), 7),
         time_column("ends", lambda job_id: expected_end(cluster, job_id), until(lambda j: expected_end(cluster, j)), 3),
         time_column("ended", lambda job_id: real_end(cluster, job_id), ago(lambda j: real_end(cluster, j)), 6),
-        Column("why", "where, or why it waits", 0, lambda job_id: plain(why(job_id)), why),
+        Column("why", "where, or why it waits", 0, lambda job_id: plain(why(job_id)), show_why),
     ]
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 
+from policy import Reason
 from policy.model.pbs_units import show_count, show_job
 from tui.model.job_state_codes import exit_words, state_words, substate_words
 from tui.model.typed_attributes import RUNNING_STATES, Attributes, is_array, moment, seconds, subjobs_waiting, vnodes_of
 from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 from tui.state.wording_by_queue_mode import preemptions_in, starts_in
+from tui.tables.reason_in_short import in_short
 from tui.text.name_ranges import few_names
 from tui.text.screen_line import Line, Span, safe
 from tui.text.times_and_durations import day_and_time, short_span
 
 
-def outcome_of(cluster: ClusterView, job_id: str) -> Line:
-    """The most useful fact about this job now, short enough for a cell."""
+def outcome_of(cluster: ClusterView, job_id: str, *, briefly: bool = False) -> Line:
+    """The most useful fact about this job now; ``briefly``, in a few words for a cell, else in a whole sentence."""
     attributes = cluster.job(job_id)
     if attributes is None:
         return (("no longer on the server", "dim"),)
@@ -36,7 +38,8 @@ def outcome_of(cluster: ClusterView, job_id: str) -> Line:
         found = decision.reason_of(job_id)
         if found is not None:
             job, reason = found
-            sentence = reason.sentence(job, cluster.now_s, decision.more_of(job_id))
+            say = in_short if briefly else Reason.sentence
+            sentence = say(reason, job, cluster.now_s, decision.more_of(job_id))
             if reason.code == "preempting":
                 sentence = preemptions_in(cluster, queue).of_plan(sentence)
             return ((safe(sentence), ""),)
@@ -58,7 +61,7 @@ def describe_job(cluster: ClusterView, job_id: str) -> Line:
 
 
 def _state(cluster: ClusterView, job_id: str, attributes: Attributes) -> Line:
-    """``B array begun: 8 subjobs run, 12 wait · ``; empty for a job that is no longer there."""
+    """``B array, running: 8 subjobs run, 12 wait · ``; empty for a job that is no longer there."""
     letter = attributes.get("job_state", "")
     if not letter:
         return ()

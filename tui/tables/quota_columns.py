@@ -13,17 +13,20 @@ from typing import NamedTuple
 
 from hooks.pbs.custom_resources import PRIORITY
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, show_entity
+from tui.model.job_efficiency import LOW
 from tui.model.status_counts import Use, UserKey, count
 from tui.model.typed_attributes import soft_limits
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import QuotaScope, scope_of
-from tui.tables.columns import Column
+from tui.tables.columns import SPARE, Column
 from tui.text.screen_line import Line, safe, width
 from tui.text.text_bars import quota_bar, round_scale, ruler
 
 _NOTHING = Use()
 _OTHER_CELLS = 54
 """The cells that the other columns, the gaps and the cursor take of a line beside names and bars."""
+_MORE_CELLS = 6
+"""The cells that the GPUs take, and that the efficiency takes."""
 _NAME_CELLS, _MOST_NAME_CELLS = 14, 32
 
 
@@ -31,13 +34,15 @@ _Uses = dict[str, Use]
 
 
 class QuotaRow(NamedTuple):
-    """One entity's quota and use in one scope; ``own`` is False if the quota is not the entity's own entry."""
+    """One entity's quota and use in one scope; ``own`` is False if the quota is not the entity's own entry.
+    ``efficiency`` is the share of its cores that a user keeps busy, where that is known."""
 
     entity: EntityKey
     quota: int | None
     own: bool
     use: Use
     priority: int | None
+    efficiency: float | None = None
 
     @property
     def over(self) -> int | None:
@@ -67,7 +72,14 @@ def quota_rows(cluster: ClusterView, queue: str) -> dict[EntityKey, QuotaRow]:
         if entity == ALL:
             use = _sum(list(users.values()))
         priority = priorities.get(entity, priorities.get((kind, GENERIC)) if kind != "o" else None)
-        rows[entity] = QuotaRow(entity, generic if quota is None else quota, quota is not None, use, priority)
+        rows[entity] = QuotaRow(
+            entity,
+            generic if quota is None else quota,
+            quota is not None,
+            use,
+            priority,
+            cluster.efficiency.get((scope.queue, name)) if kind == "u" else None,
+        )
     return dict(sorted(rows.items(), key=lambda item: _most_over(item[1])))
 
 
@@ -118,6 +130,7 @@ def _sum(uses: list[Use]) -> Use:
         sum(use.running for use in uses),
         sum(use.waiting for use in uses),
         sum(use.waiting_cores for use in uses),
+        sum(use.gpus for use in uses),
     )
 
 
@@ -139,7 +152,9 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -
     """The columns over these rows; the line's width ``cells`` decides the length of the bars beside names of at least
     ``names`` cells."""
     names = max(names, name_cells(rows))
-    bar_cells = max(8, cells - _OTHER_CELLS - names)
+    has_gpus = any(row.use.gpus for row in rows.values())
+    has_figures = any(row.efficiency is not None for row in rows.values())
+    bar_cells = max(8, cells - _OTHER_CELLS - names - _MORE_CELLS * (has_gpus + has_figures))
     most = max((max(row.use.cores, row.quota or 0) for row in rows.values()), default=0)
     scale = round_scale(most)
 
@@ -158,6 +173,17 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -
     def waits(entity: EntityKey) -> Line:
         waiting = rows[entity].use.waiting
         return ((f"{waiting:,} job{'' if waiting == 1 else 's'}", ""),) if waiting else ()
+
+    def efficiency(entity: EntityKey) -> int | None:
+        share = rows[entity].efficiency
+        return None if share is None else round(100 * share)
+
+    def show_efficiency(entity: EntityKey) -> Line:
+        found = efficiency(entity)
+        return (("-", "dim"),) if found is None else ((f"{found}%", "warn" if found < 100 * LOW else ""),)
+
+    def gpus(entity: EntityKey) -> Line:
+        return ((f"{rows[entity].use.gpus:,}", ""),) if rows[entity].use.gpus else (("-", "dim"),)
 
     def priority(entity: EntityKey) -> Line:
         found = rows[entity].priority
@@ -179,6 +205,8 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -
         Column(
             "used", "used", 6, lambda entity: rows[entity].use.cores, lambda e: ((f"{rows[e].use.cores:,}", ""),), ">"
         ),
+        *([Column("gpus", "gpus", 4, lambda e: rows[e].use.gpus, gpus, ">", 4)] if has_gpus else []),
+        Column("eff", "eff", 4, efficiency, show_efficiency, ">", 5 if has_figures else SPARE),
         Column(
             "bar",
             ruler(scale, bar_cells),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tui.text.screen_line import Line
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
-FULL, OVER, FREE, QUOTA = "█", "▓", "░", "┃"
+FULL, FREE, OVER, QUOTA = "█", "░", "═", "┃"
 THIN, THIN_FREE = "▬", "─"
 BAR_GLYPHS = frozenset(FULL + OVER + FREE + QUOTA + THIN + THIN_FREE)
 
@@ -39,7 +39,8 @@ def area(values: Sequence[float | None], rows: int) -> list[str]:
 
 
 def quota_bar(used: int, quota: int | None, scale: int, cells: int) -> Line:
-    """Use beside quota on a common scale: used cells, the quota's mark, cells over it or free below it."""
+    """Use beside quota on a common scale: used cells, the quota's mark, cells over it or free below it; lines, so that
+    bars above each other stay apart."""
     if scale <= 0 or cells <= 0:
         return ()
 
@@ -47,15 +48,15 @@ def quota_bar(used: int, quota: int | None, scale: int, cells: int) -> Line:
         return min(cells, round(cells * amount / scale))
 
     if quota is None:
-        return (FULL * at(used), "bar"), (" " * (cells - at(used)), "")
+        return (THIN * at(used), "bar"), (" " * (cells - at(used)), "")
     mark = min(at(quota), cells - 1)
     within = min(at(used), mark) if used else 0
     over = max(0, at(used) - mark - 1) if used > quota else 0
     if used > quota:
         over = max(over, 1) if mark + 1 < cells else 0
     return (
-        (FULL * within, "bar"),
-        (FREE * (mark - within), "dim"),
+        (THIN * within, "bar"),
+        (THIN_FREE * (mark - within), "dim"),
         (QUOTA, "mark"),
         (OVER * over, "warn"),
         (" " * (cells - mark - 1 - over), ""),

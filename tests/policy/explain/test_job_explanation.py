@@ -360,13 +360,15 @@ def test_a_victim_that_lingers() -> None:
 
 
 def test_a_run_that_may_go_says_by_what() -> None:
-    assert text_of(of("1.srv"), "may go") == (
+    assert text_of(of("1.srv"), "can be preempted") == (
         "u:alice uses 8 of a quota of 4, and stays at or above it without this run: a job within quota"
         " may take its cores"
     )
-    assert texts_of(of("1.srv", settings=Settings(quota=QuotaSettings(preempt=False))), "may go") == []
+    assert texts_of(of("1.srv", settings=Settings(quota=QuotaSettings(preempt=False))), "can be preempted") == []
     assert (
-        texts_of(of("1", classes_picture(), settings=Settings(priority=PrioritySettings(preempt=False))), "may go")
+        texts_of(
+            of("1", classes_picture(), settings=Settings(priority=PrioritySettings(preempt=False))), "can be preempted"
+        )
         == []
     )
 
@@ -375,12 +377,12 @@ def test_a_run_that_may_go_says_by_what() -> None:
 
 
 def test_why_a_packed_job_is_where_it_is() -> None:
-    assert text_of(of("6.srv"), "why there").startswith("the fewest vnodes that hold it")
-    assert text_of(of("1.srv"), "why there") == "nothing but what it asks for decided: any vnodes"
+    assert text_of(of("6.srv"), "placement").startswith("the fewest vnodes that hold it")
+    assert text_of(of("1.srv"), "placement") == "any vnodes: only what it asks for decided"
     waiting = [job("3", select="2:ncpus=1", place="scatter"), job("4", select="2:ncpus=1", place="pack")]
     snapshot = cluster([vnode("v1"), vnode("v2")], waiting)
-    assert text_of(of("3", snapshot), "why there").startswith("one chunk on each host")
-    assert text_of(of("4", snapshot), "why there").startswith("all on one host")
+    assert text_of(of("3", snapshot), "placement").startswith("one chunk on each host")
+    assert text_of(of("4", snapshot), "placement").startswith("all on one host")
 
 
 def ranked(**more: Any) -> Snapshot:
@@ -392,7 +394,7 @@ def ranked(**more: Any) -> Snapshot:
 
 def test_why_a_ranked_job_is_where_it_is() -> None:
     explanation = of("3", ranked(rank=RankWish("memory", Needs(memory_kib=40))))
-    assert text_of(explanation, "why there") == (
+    assert text_of(explanation, "placement") == (
         "v2: by memory S = 0.8 x U 2 = 1.6, number 1 of those that meet its requirements now"
     )
 
@@ -400,8 +402,8 @@ def test_why_a_ranked_job_is_where_it_is() -> None:
 def test_a_site_may_rank_by_itself_and_a_vnode_may_tell_nothing() -> None:
     settings = Settings(ranking=RankingSettings("memory"))
     snapshot = ranked().apply(Changes(10, running=[run("8", "a", "v3=4")]))
-    assert text_of(of("3", snapshot, settings=settings), "why there").startswith("v2: by memory S = 0.8 x U 1")
-    assert text_of(of("8", snapshot, settings=settings), "why there") == (
+    assert text_of(of("3", snapshot, settings=settings), "placement").startswith("v2: by memory S = 0.8 x U 1")
+    assert text_of(of("8", snapshot, settings=settings), "placement") == (
         "v3: by memory, without a recent reading, number 3 of those that meet its requirements now"
     )
 
@@ -411,10 +413,10 @@ STRIPED = "striped over 2 nodes with at most 2 pieces on each, where 1 would hol
 
 def test_why_a_striped_job_is_where_it_is() -> None:
     snapshot = cluster([vnode("v1"), vnode("v2")], [job("3", select="4:ncpus=1", layout=Layout("stripe"))])
-    assert text_of(of("3", snapshot), "why there") == f"{STRIPED}: the job wishes so"
+    assert text_of(of("3", snapshot), "placement") == f"{STRIPED}: the job wishes so"
     plan = decide(snapshot, Ledger(), SETTINGS)
     explanation = explain(plan.started, decide(plan.started, plan.ledger, SETTINGS), "3", SETTINGS)
-    assert text_of(explanation, "why there") == "a stripe over 2 vnodes started there with it"
+    assert text_of(explanation, "placement") == "a stripe over 2 vnodes started there with it"
 
 
 def test_a_site_may_stripe_by_itself_and_what_was_tried_is_told() -> None:
@@ -423,7 +425,7 @@ def test_a_site_may_stripe_by_itself_and_what_was_tried_is_told() -> None:
     runs = [run("1", "a", "v1=4"), run("2", "a", "v2=4")]
     nodes = [vnode(f"v{number}") for number in range(1, 5)]
     explanation = of("3", cluster(nodes, [job("3", select="4:ncpus=1")], runs), settings=settings)
-    assert texts_of(explanation, "why there") == [
+    assert texts_of(explanation, "placement") == [
         f"{STRIPED}: stripe.layout is stripe",
         "tried over 4 nodes: not so many have room now for their share of at most 1 piece",
     ]

@@ -17,7 +17,7 @@ def test_a_formula_of_the_site_chooses_another_vnode() -> None:
     assert starts(decide(snapshot, Ledger(), Settings())) == {"1": "(a:ncpus=1)"}
     plan = decide(snapshot, Ledger(), SCARCER)
     assert starts(plan) == {"1": "(b:ncpus=1)"}
-    (why,) = [line.text for line in explain(snapshot, plan, "1", SCARCER).lines if line.label == "why there"]
+    (why,) = [line.text for line in explain(snapshot, plan, "1", SCARCER).lines if line.label == "placement"]
     assert "S = 0.5 x U 1 = 0.5" in why
 
 

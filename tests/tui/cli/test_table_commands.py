@@ -83,7 +83,7 @@ def test_quotas_are_of_every_queue_or_of_one(backend: ScriptedBackend) -> None:
     assert (alice["quota"], alice["used"], alice["over"]) == ("4", "12", "8")
     assert rows("quotas", "gpu") == []
     assert "the server has gpu, workq" in run("quotas", "nosuch").output
-    assert "┃▓" in run("quotas", "workq").output
+    assert "┃═" in run("quotas", "workq").output
 
 
 def test_queues_have_their_counts(backend: ScriptedBackend) -> None:

@@ -35,4 +35,4 @@ def test_only_substates_that_say_more_than_the_state_are_told() -> None:
 
 
 def test_states_have_words() -> None:
-    assert [state_words(letter) for letter in "QBF?"] == ["queued", "array begun", "finished", "state ?"]
+    assert [state_words(letter) for letter in "QBF?"] == ["queued", "array, running", "finished", "state ?"]

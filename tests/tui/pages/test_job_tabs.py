@@ -5,8 +5,8 @@ from __future__ import annotations
 from policy import Ledger, Settings
 from tests.tui.scripted_server import a_server_status, running, with_job
 from tui.backends.job_output_tail import Tail
-from tui.pages.job_page import JobDetail
-from tui.pages.job_tabs import HISTORY, OUTPUT, RESOURCES, SUBJOBS, tab_lines, tabs_of
+from tui.pages.job_page import JobDetail, JobFiles
+from tui.pages.job_tabs import HISTORY, LOG, OUTPUT, RESOURCES, SCRIPT, SUBJOBS, tab_lines, tabs_of
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 
@@ -54,3 +54,17 @@ def test_the_output_has_the_errors_and_ends_with_its_last_line() -> None:
 def test_what_is_not_looked_up_yet_is_said() -> None:
     for tab in (OUTPUT, HISTORY):
         assert shown(tab, "11.hpc1") == "looking it up"
+
+
+def of_files(tab: str, files: JobFiles) -> str:
+    return "\n".join(plain(line) for line in tab_lines(tab, cluster(), "11.hpc1", 100, None, files))
+
+
+def test_the_script_and_the_log_are_shown_or_why_they_cannot_be() -> None:
+    assert shown(SCRIPT, "11.hpc1") == shown(LOG, "11.hpc1") == "looking it up"
+    found = JobFiles("11.hpc1", "#!/bin/sh\n#PBS -N x\necho \x1b[2J\n", log=("06/01 S  Job Queued",))
+    assert of_files(SCRIPT, found) == "#!/bin/sh\n#PBS -N x\necho ␛[2J"
+    assert of_files(LOG, found) == "06/01 S  Job Queued"
+    not_found = JobFiles("11.hpc1", script_problem="printjob: no permission", log_problem="tracejob: no logs")
+    assert of_files(SCRIPT, not_found) == "printjob: no permission"
+    assert of_files(LOG, not_found) == "tracejob: no logs"

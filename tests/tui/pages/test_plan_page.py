@@ -1,35 +1,15 @@
-"""The console's plan: whose it is and when it was made, and sentences that are true of each job that they name."""
+"""The console's plan in short: whose it is, when it was made, and what of it is carried out."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import pytest
 
 from policy import Ledger, Settings
-from tests.policy.clusters import cluster, job, plan_for, run, vnode
 from tests.tui.scripted_server import a_job, a_server_status, changed, with_job
-from tui.pages.plan_page import plan_in_short, plan_lines, waiting_lines
-from tui.state.cluster_view import ClusterView, Decision, see
+from tui.pages.plan_page import plan_in_short, plan_notes
+from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 from tui.text.times_and_durations import clock_time
-
-
-def told(cores: Sequence[int]) -> str:
-    """The line on jobs of so many cores that wait behind the first job in line."""
-    jobs = [job("2", "zoe", "8"), *(job(str(number), "bob", str(each)) for number, each in enumerate(cores, start=3))]
-    snapshot = cluster([vnode("v1", 8)], jobs, [run("1", "a", "v1=8", 0, 100)])
-    (line,) = (line for line in waiting_lines(Decision(snapshot, plan_for(snapshot), (), 0.0), 10) if "3" in line[0][0])
-    return plain(line)
-
-
-def test_jobs_that_differ_are_told_of_one_that_is_named() -> None:
-    assert told((4, 5, 4)).startswith("3 4 5, of which 3: needs 4 cores: 0 are idle")
-    assert told((4,) * 9).startswith("3 4 5 6 7 8 and 3 more, of which 3: needs 4 cores: 0 are idle")
-
-
-def test_jobs_that_are_alike_share_a_sentence() -> None:
-    assert told((4, 4)).startswith("3 4: needs 4 cores: 0 are idle")
 
 
 def in_mode(**modes: str) -> ClusterView:
@@ -61,7 +41,8 @@ def test_the_plan_in_short_says_whose_it_is_and_what_of_it_is_carried_out(modes:
     assert plan_in_short(cluster) == f"the console's plan of {at} {words}"
 
 
-def test_starts_of_driven_and_of_observed_queues_have_titles_of_their_own() -> None:
-    lines = [plain(line) for line in plan_lines(in_mode(workq="drive", gpu="observe"))]
-    assert lines[lines.index("starts") + 1].startswith("  17 carol 1c on v2")
-    assert lines[lines.index("would start") + 1].startswith("  18 carol 1c on v2")
+def test_the_notes_say_where_the_plan_is_carried_out() -> None:
+    notes = [plain(line) for line in plan_notes(in_mode(workq="drive", gpu="observe"))]
+    assert notes[0].startswith("the console's plan of ")
+    assert "workq is in drive: the next pass does this" in notes
+    assert any(note.startswith("gpu is in observe") for note in notes)

@@ -28,14 +28,14 @@ def page(cluster: ClusterView) -> str:
 
 def test_how_many_run_where_and_what_the_rest_waits_for() -> None:
     told = page(cluster_with("v1", "v1", "v2"))
-    assert "state B: array begun" in told
+    assert "state B: array, running" in told
     assert "subjobs 3 subjobs run on v[1-2]; 10 wait" in told
     assert "waits for first in line: needs 1 core" in told
 
 
 def test_below_the_table_both_are_said_in_words() -> None:
     (line,) = [plain(describe_job(cluster_with("v1", "v2"), ARRAY))]
-    assert line.startswith("B array begun: 2 subjobs run, 10 wait · ")
+    assert line.startswith("B array, running: 2 subjobs run, 10 wait · ")
 
 
 def test_an_array_that_has_not_begun_says_so() -> None:

@@ -41,7 +41,7 @@ async def test_the_overview_answers_is_it_well_and_what_needs_me(backend: Script
         ("vnodes", ["v1", "free", "o offline", "64 of 64 GB"]),
         ("grid", ["▐ v1   8▌", "v1 · free · 0 of 8 cores free", "jobs 11"]),
         ("jobs", ["11", "alice", "on v1", "16[]", "Q 0+10", "huge"]),
-        ("quotas", ["alice", "┃▓", "over 8", "everyone else", "2*"]),
+        ("quotas", ["alice", "┃═", "over 8", "everyone else", "2*"]),
         ("plan", ["starts", "preempts", "leaves waiting"]),
     ],
 )

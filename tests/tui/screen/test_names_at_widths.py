@@ -52,7 +52,7 @@ async def test_names_are_whole_on_a_usual_screen(
 
 
 async def test_a_wide_screen_shows_groups_and_projects_whole(backend: ScriptedBackend, audit: Path) -> None:
-    async with open_console(backend, audit, (200, 36)) as steered:
+    async with open_console(backend, audit, (230, 36)) as steered:
         await steered.press("5")
         await steered.until_shown(PROJECT)
 

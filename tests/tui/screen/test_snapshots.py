@@ -28,6 +28,7 @@ KEYS = {
     "pass": "7h",
     "audit": "8",
     "job": "5j\r",
+    "plan-unfolded": "7Gx",
 }
 
 
@@ -53,6 +54,10 @@ def a_day(tmp_path: Path, **options: bool) -> Console:
     backend.set_vnode("v1", **{f"resources_available.{READING}": reading.show()})
     backend.set_vnode("v3", state="down", last_state_change_time=str(int(NOON_S - 1200)), comment="fan 2")
     backend.server_status = with_job(backend.server_status, "16[3].hpc1", running("dave", 1, "v2"))
+    backend.use = {
+        "11.hpc1": {"resources_used.cput": "00:28:48", "resources_used.walltime": "00:30:00"},
+        "12.hpc1": {"resources_used.cput": "00:14:24", "resources_used.walltime": "00:30:00"},
+    }
     backend.set_job("12.hpc1", Output_Path="v2:/home/alice/post.o12")
     backend.ended = {
         "9.hpc1": {**running("erin", 4, "v2"), "job_state": "F", "Exit_status": "1", "mtime": str(int(NOON_S - 600))}
@@ -70,7 +75,7 @@ def a_day(tmp_path: Path, **options: bool) -> Console:
     return a_console(backend, tmp_path / "audit.jsonl", [], **options)
 
 
-async def settle(console: Console, pilot: Pilot[None], keys: str) -> None:
+async def settle(console: Console, pilot: Pilot[str], keys: str) -> None:
     """Until the plan is made, the keys are pressed, and what they looked up is there."""
     while console.main.cluster is None or console.main.cluster.decision is None:
         await pilot.pause(0.01)
@@ -90,7 +95,7 @@ async def settle(console: Console, pilot: Pilot[None], keys: str) -> None:
 def test_a_view_looks_as_it_did(snap_compare: Any, tmp_path: Path, view: str, size: str) -> None:
     console = a_day(tmp_path)
 
-    async def lead(pilot: Pilot[None]) -> None:
+    async def lead(pilot: Pilot[str]) -> None:
         await settle(console, pilot, KEYS[view])
 
     assert snap_compare(console, terminal_size=SIZES[size], run_before=lead)
@@ -103,7 +108,7 @@ def test_a_view_without_colour_looks_as_it_did(
     monkeypatch.setenv("NO_COLOR", "1")
     console = a_day(tmp_path)
 
-    async def lead(pilot: Pilot[None]) -> None:
+    async def lead(pilot: Pilot[str]) -> None:
         await settle(console, pilot, KEYS[view])
 
     assert snap_compare(console, terminal_size=SIZES["120x36"], run_before=lead)
@@ -112,7 +117,7 @@ def test_a_view_without_colour_looks_as_it_did(
 def test_the_overview_in_ascii_looks_as_it_did(snap_compare: Any, tmp_path: Path) -> None:
     console = a_day(tmp_path, ascii_only=True)
 
-    async def lead(pilot: Pilot[None]) -> None:
+    async def lead(pilot: Pilot[str]) -> None:
         await settle(console, pilot, "")
 
     assert snap_compare(console, terminal_size=(80, 24), run_before=lead)

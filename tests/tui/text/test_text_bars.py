@@ -6,7 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.text.screen_line import plain, width
-from tui.text.text_bars import FREE, FULL, OVER, QUOTA, heights, quota_bar, round_scale, ruler, share_bar
+from tui.text.text_bars import (
+    FREE,
+    FULL,
+    OVER,
+    QUOTA,
+    THIN,
+    THIN_FREE,
+    heights,
+    quota_bar,
+    round_scale,
+    ruler,
+    share_bar,
+)
 
 AMOUNTS = st.integers(0, 10**6)
 
@@ -25,8 +37,8 @@ def test_only_use_over_the_quota_is_drawn_past_its_mark(used: int, quota: int, c
 
 
 def test_use_beside_quota_reads_left_to_right() -> None:
-    assert plain(quota_bar(3, 4, 8, 16)) == FULL * 6 + FREE * 2 + QUOTA + " " * 7
-    assert plain(quota_bar(8, 4, 8, 16)) == FULL * 8 + QUOTA + OVER * 7
+    assert plain(quota_bar(3, 4, 8, 16)) == THIN * 6 + THIN_FREE * 2 + QUOTA + " " * 7
+    assert plain(quota_bar(8, 4, 8, 16)) == THIN * 8 + QUOTA + OVER * 7
 
 
 @given(st.integers(1, 10**6), st.integers(2, 60))

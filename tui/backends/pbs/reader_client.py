@@ -28,7 +28,7 @@ from tui.backends.pbs.find_pbs import PbsPlace
 TIMEOUT_S = 60.0
 _CHUNK = 1 << 16
 _NO_LIBRARY = "pbs_ifl below"
-_LAST = frozenset({"rest", "ended", "error"})
+_LAST = frozenset({"rest", "ended", "used", "error"})
 """Keys that only the last line of a reply has."""
 
 
@@ -103,11 +103,18 @@ class Reader:
 
     def ended(self, since_s: float) -> dict[str, dict[str, str]]:
         """The jobs that ended since ``since_s`` (seconds since 1970). Raises :class:`BackendError`."""
+        return self._found("ended", {"since_s": since_s})
+
+    def used(self) -> dict[str, dict[str, str]]:
+        """The ``resources_used`` of the jobs that run. Raises :class:`BackendError`."""
+        return self._found("used", {})
+
+    def _found(self, want: str, more: Mapping[str, object]) -> dict[str, dict[str, str]]:
         try:
-            (answer,) = self._ask({"want": "ended", "since_s": since_s}, self._deadline_s())
+            (answer,) = self._ask({"want": want, **more}, self._deadline_s())
         except (_EndedError, ReaderUnusableError) as ended:
             raise BackendError(str(ended) or "no reader") from ended
-        found = answer.get("ended")
+        found = answer.get(want)
         if not isinstance(found, dict):
             raise BackendError(str(answer.get("error", "the reader's answer cannot be used")))
         return found

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from hooks.pbs.job_ids_and_states import is_subjob, parent_of
 from hooks.pbs.parse_qmgr_list import parse_list
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.store.state_files import LAST_PASS, State
@@ -20,7 +21,7 @@ from hooks.store.state_folder import state_folder
 from policy import Ledger, Settings
 from policy.model.ledger_between_passes import LedgerError
 from tui.audit.match_server_names import goes_by, is_same, names_of
-from tui.backends.backend_protocol import BackendError, Reply
+from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
 from tui.backends.pbs.find_pbs import PbsPlace
@@ -148,6 +149,30 @@ class PbsBackend:
             for job_id, texts in jobs.items()
             if texts.get("job_state") == "F" and (moment(texts, "mtime") or 0.0) >= since_s
         }
+
+    def used(self) -> Mapping[str, Mapping[str, str]]:
+        """The ``resources_used`` of the jobs that run; without the reader they are in each poll's answer."""
+        if self._reader is None:
+            return {}
+        with self._explained():
+            return self._reader.used()
+
+    def script(self, job_id: str) -> str:
+        """The script, by ``printjob -s``: PBS keeps it in its database on the server's host, which root alone reads."""
+        asked = parent_of(job_id) if is_subjob(job_id) else job_id
+        said = run([self._place.program("printjob"), "-s", asked], READ_TIMEOUT_S, self._environment)
+        if said.status != 0 or not said.out.strip():
+            raise BackendError(f"printjob -s {asked}: {said.words} (it needs root, on the server's host)")
+        return said.out
+
+    def log_lines(self, job_id: str, days: int) -> Sequence[str]:
+        """The lines by ``tracejob``, which reads the logs in this host's PBS_HOME."""
+        argv = [self._place.program("tracejob"), "-w", "300", "-n", str(days), job_id]
+        said = run(argv, READ_TIMEOUT_S, self._environment)
+        lines = [line for line in said.out.splitlines() if line.strip()]
+        if not lines:
+            raise BackendError(f"tracejob {job_id}: {said.words}")
+        return lines[-MOST_LOG_LINES:]
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
         """One object, by PBS's programs; None if it is not there, also for a ``job`` that has ended."""

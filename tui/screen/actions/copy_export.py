@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from policy.model.pbs_units import show_count
 from tui.action_registry import CommandError
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.base_table_view import TableView
@@ -60,7 +61,7 @@ class ExportActions:
 
         def work() -> str:
             write_new(path, as_text(kind, columns, keys, origin), overwrite=overwrite)
-            return f"{len(keys):,} rows are in {path}"
+            return f"{show_count(len(keys), 'row')} written to {path}"
 
-        self._screen.say(f"writing {len(keys):,} rows to {path}")
+        self._screen.say(f"writing to {path}")
         self._screen.lookups.take_out(work)

@@ -135,6 +135,10 @@ class FindActions:
 
     # Rows
 
+    def mark_all(self) -> None:
+        """Mark all rows that are shown, or unmark them."""
+        self._screen.say(f"{self._table.table.mark_all():,} marked")
+
     def mark(self) -> None:
         """Mark or unmark the row."""
         view = self._screen.view

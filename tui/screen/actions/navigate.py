@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from policy.model.pbs_units import show_job
-from tui.action_registry import CommandError, views_of
+from tui.action_registry import RESERVATIONS, CommandError, views_of
 from tui.pages.goal import Goal
 from tui.pages.job_tabs import OUTPUT
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.find import FindDialog
 from tui.screen.views.base_table_view import TableView
+from tui.screen.views.job import JobView
 from tui.screen.views.overview import OverviewView
-from tui.screen.views.overview_plan_and_job import JobView
+from tui.screen.views.plan import PlanView
+from tui.screen.views.reservations import ReservationsView
 from tui.screen.views.visited_places import Place
 from tui.tables.filter_line import quoted
 from tui.tables.find_anything import JOB, USER, VNODE, Everything, Found
@@ -27,8 +29,9 @@ class NavigateActions:
 
     def view(self, argument: str) -> None:
         """Show a view by name."""
-        if argument not in self._views:
-            raise CommandError(f"view {argument!r}: there are {', '.join(self._views)}")
+        views = views_of(migrates=self._screen.migration is not None)
+        if argument not in views:
+            raise CommandError(f"view {argument!r}: there are {', '.join(views)}")
         self._screen.go(argument)
 
     def next_view(self) -> None:
@@ -46,13 +49,22 @@ class NavigateActions:
 
     @property
     def _views(self) -> tuple[str, ...]:
-        return views_of(migrates=self._screen.migration is not None)
+        views, cluster = views_of(migrates=self._screen.migration is not None), self._screen.cluster
+        has_some = cluster is not None and cluster.server_status.reservations
+        return views if has_some else tuple(view for view in views if view != RESERVATIONS)
 
     def into(self) -> None:
         """Open what is under the cursor: a job, the jobs of a queue, vnode or user, the goal of a line."""
         view = self._screen.view
         if isinstance(view, OverviewView) and view.goal is not None:
             self._go_to(view.goal)
+        elif isinstance(view, PlanView):
+            if view.job_id:
+                self._show_job(view.job_id)
+            else:
+                view.unfold()
+        elif isinstance(view, ReservationsView):
+            self._screen.jump("jobs", f"queue:={quoted(view.queue)}")
         elif view.view_name == "jobs":
             self._show_job(view.cursor_name or "")
         elif view.view_name in ("queues", "vnodes", "grid", "quotas"):

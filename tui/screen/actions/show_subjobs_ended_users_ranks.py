@@ -7,6 +7,8 @@ from tui.action_registry import CommandError
 from tui.model.typed_attributes import is_array
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.jobs import JobsView
+from tui.screen.views.plan import PlanView
+from tui.screen.views.quotas import QuotasView
 from tui.screen.views.vnodes import OccupancyView
 from tui.state.ended_jobs import WINDOW_S
 from tui.tables.grid_colours import COLOURS
@@ -20,8 +22,13 @@ class InspectActions:
         self._screen = screen_api
 
     def unfold(self) -> None:
-        """Show the running subjobs of the array under the cursor, or hide them."""
+        """Show the running subjobs of the array under the cursor, the jobs of a part of the plan, or the quotas of
+        those without jobs; or hide them."""
         view, name = self._screen.view, self._screen.view.cursor_name or ""
+        if isinstance(view, QuotasView):
+            self._screen.say(view.unfold())
+        elif isinstance(view, PlanView):
+            view.unfold()
         if not isinstance(view, JobsView):
             return
         if not (is_array(name) or is_subjob(name)):

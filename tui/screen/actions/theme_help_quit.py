@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from policy.model.pbs_units import show_job
@@ -13,11 +14,14 @@ from tui.pages.key_hints import actions_of
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.help import HelpScreen
 from tui.screen.dialogs.messages import MessagesScreen
+from tui.screen.dialogs.operations_menu import ActMenu, Item
 from tui.screen.widgets.prompt import Complaint, Typing
 from tui.tables.grid_colours import COLOURS
 from tui.tables.vnode_ranks import MODES
 from tui.text.screen_line import Line
 
+DEMO = "demo"
+"""The name by which a console goes to the simulated cluster."""
 _SWITCH = ("on", "off")
 _MOST_COMMANDS = 12
 _MOST_JOBS = 100
@@ -104,6 +108,7 @@ class ConsoleActions:
         words: dict[str, list[str]] = {
             "view": list(views_of(migrates=migration is not None)),
             "migrating": list(islice(migration.jobs, _MOST_JOBS)) if migration is not None else [],
+            "server": [*self._screen.runner.servers, DEMO],
             "theme": list(THEME_NAMES),
             "switch": list(_SWITCH),
             "speed": [str(speed) for speed in SPEEDS],
@@ -132,6 +137,23 @@ class ConsoleActions:
     def messages(self) -> None:
         """What the line at the bottom said."""
         self._screen.app.push_screen(MessagesScreen(self._screen.footer.kept))
+
+    def server(self, argument: str = "") -> None:
+        """Go to another server: leave this one, and open the console again on the other."""
+        screen_api = self._screen
+        if screen_api.runner.busy is not None:
+            raise CommandError("server: an operation is under way here; :halt stops it")
+        if argument:
+            if argument.startswith("-") or argument.split() != [argument]:
+                raise CommandError(f"server {argument!r}: one name of a host")
+            screen_api.app.exit(argument)
+            return
+        here = {screen_api.backend.name, screen_api.cluster.server_name if screen_api.cluster is not None else ""}
+        others = [name for name in screen_api.runner.servers if name not in here]
+        if not others:
+            raise CommandError('server: console.toml lists no other; servers = ["hpc1", "hpc2"] there, or :server NAME')
+        items = [Item(name, "go there", "", partial(self.server, name)) for name in others]
+        screen_api.choose(ActMenu(f"servers · this is {screen_api.backend.name}", items))
 
     def quit(self) -> None:
         """Leave."""

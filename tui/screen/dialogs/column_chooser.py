@@ -57,7 +57,7 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
     def on_mount(self) -> None:
         """Fill head, columns and keys."""
         self._head.show([((f"columns of {self._view}", "title"),)])
-        keys = (("space", "show"), ("J K", "order"), ("d", "the usual"), ("enter", "take"), ("esc", "leave"))
+        keys = (("space", "show"), ("J K", "order"), ("d", "default"), ("enter", "apply"), ("esc", "cancel"))
         self._foot.show([tuple(span for key, does in keys for span in ((key, "key"), (f" {does}   ", "")))])
         self.show_entries()
 

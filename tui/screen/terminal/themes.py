@@ -105,7 +105,7 @@ class Ascii(LineFilter):
 class Look:
     """The look of one console: its theme (``none`` where the environment sets NO_COLOR) and its characters."""
 
-    def __init__(self, app: App[None], *, without_colour: bool) -> None:
+    def __init__(self, app: App[str], *, without_colour: bool) -> None:
         self._app = app
         self.without_colour = without_colour
         self._no_colour, self._ascii = NoColor(enabled=without_colour), Ascii(enabled=False)

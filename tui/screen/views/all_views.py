@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from tui.screen.views.audit import AuditView
 from tui.screen.views.base_view import View
+from tui.screen.views.job import JobView
 from tui.screen.views.jobs import JobsView
 from tui.screen.views.overview import OverviewView
-from tui.screen.views.overview_plan_and_job import JobView, PlanView
+from tui.screen.views.plan import PlanView
 from tui.screen.views.queues import QueuesView
 from tui.screen.views.quotas import QuotasView
+from tui.screen.views.reservations import ReservationsView
 from tui.screen.views.vnodes import OccupancyView, VnodesView
 
 _KINDS: tuple[type[View], ...] = (
@@ -22,6 +24,7 @@ _KINDS: tuple[type[View], ...] = (
     QuotasView,
     PlanView,
     AuditView,
+    ReservationsView,
     JobView,
 )
 

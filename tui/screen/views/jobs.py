@@ -66,7 +66,7 @@ class JobsView(TableWithDetails[str]):
 
     def attributes(self, cluster: ClusterView) -> AttributesOf[str]:
         """PBS's attributes of a job."""
-        return cluster.job
+        return cluster.with_use
 
     def more_fields(self, cluster: ClusterView) -> Mapping[str, Callable[[str], Value]]:
         """Fields of the filter beyond the columns, by PBS's own names."""

@@ -29,14 +29,26 @@ class QuotasView(TableView[EntityKey]):
         self.queue = ""
         self._rows: dict[EntityKey, QuotaRow] = {}
         self._name_cells = 0
+        self.shows_idle = False
+        self._idle = 0
 
     def keys(self, cluster: ClusterView) -> Sequence[EntityKey]:
-        """The entries, most over quota first."""
+        """The entries, most over quota first; those without jobs only where they were asked for."""
         queues = quota_scopes(cluster)
         if self.queue not in queues:
             self.queue = queues[0] if queues else ""
         self._rows = quota_rows(cluster, self.queue)
-        return list(self._rows)
+        idle = {entity for entity, row in self._rows.items() if not (row.use.running or row.use.waiting)}
+        idle -= {entity for entity in idle if entity[1] == GENERIC}
+        self._idle = len(idle)
+        return [entity for entity in self._rows if self.shows_idle or entity not in idle]
+
+    def unfold(self) -> str:
+        """Show the entries without jobs, or hide them; returns what is shown now."""
+        self.shows_idle = not self.shows_idle
+        self.repaint()
+        words = "and those without jobs" if self.shows_idle else "with jobs"
+        return f"users, groups and projects {words}"
 
     def columns(self, cluster: ClusterView) -> list[Column[EntityKey]]:
         """The columns, with bars as long as there is room for. The names' column never becomes narrower for one queue,
@@ -50,8 +62,11 @@ class QuotasView(TableView[EntityKey]):
         scope = scope_of(cluster, self.queue)
         users = [row for (kind, name), row in self._rows.items() if kind == "u" and name != GENERIC]
         used, quotas = sum(row.use.cores for row in users), sum(row.quota or 0 for row in users if row.own)
-        sums = f" · used {used:,}, quotas add up to {quotas:,}" if self.size.width >= _ROOM_FOR_SUMS else ""
-        return f"quotas · {scope.place} · {scope.resource}{sums}"
+        sums = f" · used {used:,}, quotas add up to {quotas:,}"
+        if self.size.width < _ROOM_FOR_SUMS:
+            sums = f" · {used:,} of {quotas:,}"
+        hidden = f" · {self._idle:,} without jobs, x" if self._idle and not self.shows_idle else ""
+        return f"quotas · {scope.place} · {scope.resource}{sums}{hidden}"
 
     def move(self, name: str) -> None:
         """Left and right choose the queue."""

@@ -110,6 +110,15 @@ class Table(LineView, Generic[Key]):
             self.marked ^= {self._cursor}
             self.move(1)
 
+    def mark_all(self) -> int:
+        """Mark all keys that are shown, those that are marked already too; if all are, unmark them. Returns how many
+        are marked now."""
+        shown = set(self.keys)
+        self.marked = self.marked - shown if shown <= self.marked else self.marked | shown
+        self.update()
+        self.post_message(self.Moved())
+        return len(self.marked)
+
     def forget_marks_but(self, keys: Sequence[Key]) -> None:
         """Drop the marks of keys that are gone; those that a filter hides stay."""
         if self.marked:

@@ -15,8 +15,16 @@ from textual.worker import get_current_worker
 from tui.audit.read_and_merge_audit_records import find_problem, read_trail
 from tui.backends.backend_protocol import Backend, BackendError, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
-from tui.pages.collect_job_details import detail_of
-from tui.screen.workers.worker_messages import Counted, JobFound, Loaded, MigrationRead, TakenOut, TrailRead
+from tui.pages.collect_job_details import detail_of, files_of
+from tui.screen.workers.worker_messages import (
+    Counted,
+    JobFilesFound,
+    JobFound,
+    Loaded,
+    MigrationRead,
+    TakenOut,
+    TrailRead,
+)
 from tui.tables.export_table import ExportError
 
 if TYPE_CHECKING:
@@ -32,6 +40,10 @@ class Lookups:
     def job(self, job_id: str) -> None:
         """Look up one job; posts :class:`tui.screen.workers.worker_messages.JobFound`."""
         self._ask("job", lambda: self._screen.post_message(JobFound(detail_of(self._backend, job_id))))
+
+    def job_files(self, job_id: str, age_s: float) -> None:
+        """Look up one job's script and log; posts :class:`tui.screen.workers.worker_messages.JobFilesFound`."""
+        self._ask("files", lambda: self._screen.post_message(JobFilesFound(files_of(self._backend, job_id, age_s))))
 
     def trail(self) -> None:
         """Read the audit, own and shared; posts :class:`tui.screen.workers.worker_messages.TrailRead`."""

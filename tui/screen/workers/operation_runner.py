@@ -89,6 +89,7 @@ class OperationRunner:
     ) -> None:
         self._host, self._audit, self._site, self._clock = host, audit, site, clock
         self._forecasts = forecasts
+        self.servers = site.servers
         self._halted = threading.Event()
         self.done: list[Done] = []
         self.busy: Operation | None = None

@@ -34,8 +34,10 @@ async def test_rows_are_copied_with_tabs_between_their_cells(backend: ScriptedBa
         assert "copy-row: works in a table" in steered.text
         await steered.press("g", "y")
         assert "copy: this line names nothing" in steered.text
-        await steered.press("7", "y")
-        assert "copy: there is nothing under the cursor" in steered.text
+        await steered.press("5")
+        await steered.command("filter user:zzz")
+        await steered.press("y")
+        assert "copy: nothing is under the cursor here" in steered.text
 
 
 async def test_all_rows_go_into_a_file_as_filtered_ordered_and_with_the_columns_shown(
@@ -48,7 +50,7 @@ async def test_all_rows_go_into_a_file_as_filtered_ordered_and_with_the_columns_
         await steered.command("filter user:=user7|user8")
         await steered.command("sort cores")
         await steered.command(f"export {file}")
-        await steered.until_shown("12 rows are in")
+        await steered.until_shown("12 rows written to")
     rows = list(csv.DictReader(file.open(encoding="utf-8")))
     assert list(rows[0]) == ["id", "user", "cores"]
     assert {row["user"] for row in rows} == {"user7", "user8"}
@@ -63,7 +65,7 @@ async def test_json_says_where_the_rows_are_from(backend: ScriptedBackend, audit
     async with open_console(backend, audit) as steered:
         await steered.press("3")
         await steered.command(f"export {file}")
-        await steered.until_shown("3 rows are in")
+        await steered.until_shown("3 rows written to")
     data = json.loads(file.read_text())
     assert (data["server"], data["table"], data["filter"]) == ("hpc1", "vnodes", "")
     assert [row["vnode"] for row in data["rows"]] == ["v1", "v2", "v3"]
@@ -84,7 +86,7 @@ async def test_nothing_is_overwritten_without_a_bang(backend: ScriptedBackend, a
         await steered.until_shown("link.csv is there already")
         assert not (tmp_path / "elsewhere").exists()
         await steered.command(f"export {file} !")
-        await steered.until_shown("6 rows are in")
+        await steered.until_shown("6 rows written to")
         assert file.read_text().startswith('"id","user",')
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "there.csv"]
 
@@ -111,7 +113,7 @@ async def test_a_formula_in_a_name_is_harmless(audit: Path, tmp_path: Path) -> N
         await steered.press("5")
         await steered.command("columns id name time")
         await steered.command(f"export {file}")
-        await steered.until_shown("2 rows are in")
+        await steered.until_shown("2 rows written to")
     text = file.read_text(encoding="utf-8")
     assert "\x1b" not in text
     assert [row["name"] for row in csv.DictReader(text.splitlines())] == ["'=HYPERLINK(1)", "'-2+3␛[2J␊next"]
