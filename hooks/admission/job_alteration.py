@@ -69,7 +69,7 @@ def refuse_fixing(fixing: Fixing) -> str | None:
     """The sentence to refuse an alteration by which a running job could no longer be preempted, or no longer be saved;
     None if it does neither."""
     if fixing.rerunable is False and fixing.was_rerunable:
-        what = "not rerunable (qalter -r n)"
+        what = "not rerunnable (qalter -r n)"
     elif fixing.checkpoint == NO_CHECKPOINT and fixing.was_checkpoint != NO_CHECKPOINT:
         what = "not checkpointable (qalter -c n)"
     else:
