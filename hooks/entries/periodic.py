@@ -18,7 +18,7 @@ from hooks.act.soft_walltime_stripe_for_waiting_jobs import Hints, find_hints, g
 from hooks.audit.audit_from_server_log import copy_server_changes
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.decision_deadline import (
-    PassDeadline,
+    ClockDeadline,
     Slow,
     describe_left_out,
     describe_unstarted,
@@ -186,7 +186,7 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
         ended = find_finished(found.runs, server_status, ledger.preemptions, settings.schedule.interval_s)
         translation = translation._replace(snapshot=snapshot.apply(Changes(server_status.time_s, finished=ended)))
     budget_s = settings.schedule.budget_s
-    deadline = PassDeadline(time_to_decide_s(budget_s, budget_s - budget.left_s()))
+    deadline = ClockDeadline(time_to_decide_s(budget_s, budget_s - budget.left_s()))
     plan = decide(translation.snapshot, ledger, settings, deadline=deadline)
     slowest = deadline.slowest()
     summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start)

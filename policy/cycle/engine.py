@@ -20,8 +20,8 @@ from policy.cycle.preempt_long_run_for_short_job import rescue
 from policy.eligibility.order_by_qsub_priority import queue_order
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
+from policy.plan.deadline import NEVER, Deadline
 from policy.plan.pass_context import Context
-from policy.plan.pass_deadline import NEVER, Deadline
 from policy.plan.plan_builder import PlanBuilder
 from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason
