@@ -248,7 +248,7 @@ class _Pass:
                 or job.queue not in plain
                 or (confined is not None and (not job.rerunable or job.id in confined.capped))
             ):
-                reason = context.gates.shut(job)
+                reason = context.gates.blocking_reason(job)
                 if reason is not None:
                     self._job_attempts.at_a_gate(job, reason)
                     continue

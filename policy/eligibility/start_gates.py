@@ -37,7 +37,7 @@ class Gates:
         self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
         self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
 
-    def shut(self, job: Job) -> Reason | None:
+    def blocking_reason(self, job: Job) -> Reason | None:
         """The reason why the job may not start now; None where no gate blocks it."""
         if job.queue in self._plain and not job.blocked and job.not_before_s is None:
             return None if self._confined is None else self._confined.why(job)
@@ -92,7 +92,7 @@ class Gates:
         """The reason why the job may not start, if the head's limits and licences are to stay free for the head as
         well."""
         self.expect(head)
-        reason = self.shut(job)
+        reason = self.blocking_reason(job)
         self.expect(head, -1)
         return reason
 
