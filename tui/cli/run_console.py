@@ -13,7 +13,7 @@ from policy import SettingsError
 from tui.audit.audit_file import Actor, audit_path
 from tui.backends.backend_protocol import Backend, BackendError
 from tui.backends.simulated_cluster import SimulatedBackend
-from tui.backends.thread_and_gc_tuning import take_short_turns
+from tui.backends.thread_and_gc_tuning import shorten_switch_interval
 from tui.cli.open_backend import NoServerError, open_any, open_demo
 from tui.cli.shared_options import complain
 from tui.config.production_servers import SiteError, console_files, read_site
@@ -52,7 +52,7 @@ def run_console(
         raise click.ClickException(str(error)) from error
     complain(backend)
     end_with_terminal(sys.stdin.fileno())
-    take_short_turns()
+    shorten_switch_interval()
     if simulation is not None:
         simulation.start()
     console = Console(

@@ -49,7 +49,7 @@ def attention(cluster: ClusterView) -> list[Line]:
 
 
 def needs(cluster: ClusterView, also: Callable[[ClusterView], list[Need]] | None = None) -> list[Need]:
-    """What needs somebody, the worst first; users over quota, which is mostly normal, only with ``also``."""
+    """The needs, the worst first; users over quota, which is mostly normal, only with ``also``."""
     found = [
         *_pause(cluster),
         *[Need(((safe(fault), "bad"),)) for fault in cluster.hook_faults],
