@@ -17,7 +17,7 @@ PYTEST = $(BIN)/python -m pytest $(CHOICE) --durations 25 --durations-min 8 -o c
 PART   = .ci/part $@
 
 .PHONY: help venv dev demo check slow everything lint types arrows floor test-fast test-laws test-real test-faults \
-	faults centre-faults bench bench-pbs bench-migration bench-tui fuzz-tui tables pictures lock clean
+	faults centre-faults bench bench-forecast bench-pbs bench-migration bench-tui fuzz-tui tables pictures lock clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -82,6 +82,9 @@ faults: dev      ## over a thousand faults on a real PBS server, for an hour and
 
 bench: dev       ## the figures: replay speed, seconds a pass
 	$(BIN)/python -m pytest tests/bench --benchmark-only --benchmark-disable-gc -s
+
+bench-forecast: dev  ## how well starts are foretold, and what that costs; TRACES="FILE[=NODESxCORES] ...": on these traces; takes minutes
+	$(BIN)/python -m tests.bench_forecast $(TRACES)
 
 bench-pbs: dev   ## the figures on a real PBS server: submission, starts, a pass, soft limits, the console; as root, takes minutes
 	$(BIN)/python -m tests.bench_pbs

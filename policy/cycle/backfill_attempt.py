@@ -129,27 +129,33 @@ def wait_behind(
     window_s = reservation.until_s - context.now_s
     shrinks = context.shrinks
     exact = idle_cores_decide(context, region)
-    passing: list[Job] = []
-    spare = -1
+    idle, spare = region.idle, reservation.spare_cores
+    lacking: list[Job] | None = None
+    passing: list[Job] | None = None
     for job in jobs:
         request = job.request
         cores = request.cores
-        if not request.only_cores:
-            attempt_behind_head(job, region)
-        elif cores > region.idle:
-            builder.waiting_for(Reason("too-few-idle", (("idle", region.idle),))).append(job)
-        elif (
-            exact
-            and cores > reservation.spare_cores
-            and job.left_s > window_s
-            and not (shrinks and _tested(context, job, region, reservation).estimate_s <= window_s)
-        ):
-            if spare != reservation.spare_cores:
-                spare = reservation.spare_cores
-                passing = builder.waiting_for(_not_beside(context, reservation, builder))
-            passing.append(job)
-        else:
-            attempt_behind_head(job, region)
+        if request.only_cores:
+            if cores > idle:
+                if lacking is None:
+                    lacking = builder.waiting_for(Reason("too-few-idle", (("idle", idle),)))
+                lacking.append(job)
+                continue
+            if (
+                exact
+                and cores > spare
+                and job.left_s > window_s
+                and not (shrinks and _tested(context, job, region, reservation).estimate_s <= window_s)
+            ):
+                if passing is None:
+                    passing = builder.waiting_for(_not_beside(context, reservation, builder))
+                passing.append(job)
+                continue
+        attempt_behind_head(job, region)
+        if region.idle != idle:
+            idle, lacking = region.idle, None
+        if reservation.spare_cores != spare:
+            spare, passing = reservation.spare_cores, None
 
 
 def idle_cores_decide(context: Context, region: Region) -> bool:

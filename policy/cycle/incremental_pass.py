@@ -26,8 +26,8 @@ class Settled:
     """The memo of a pass: its outcome, how long that holds by itself, and what new jobs are compared with."""
 
     __slots__ = (
-        "estimates", "exact", "idle", "ledger", "next_s", "plain", "reservation", "settings", "total",
-        "until_s", "waits",
+        "_region", "_waits", "estimates", "exact", "idle", "ledger", "next_s", "plain", "reservation", "settings",
+        "total", "until_s",
     )  # fmt: skip
 
     def __init__(
@@ -42,8 +42,21 @@ class Settled:
         self.plain = context.plain
         self.total = region.total
         self.estimates = plan.estimates
-        self.waits = _as_left(plan.waits, region, reservation, plain=context.plain) if plan.starts else plan.waits
         self.next_s = plan.next_s
+        self._waits = plan.waits
+        self._region = region if plan.starts else None
+
+    def waits(self) -> Waits:
+        """The reasons as they are after the pass. They are worked out once asked for: most passes are followed by
+        another change."""
+        if self._region is not None:
+            self._waits = _as_left(self._waits, self._region, self.reservation, plain=self.plain)
+            self._region = None
+        return self._waits
+
+    def keep(self, waits: Waits) -> None:
+        """Replace the reasons, as new jobs got theirs."""
+        self._waits = waits
 
 
 _LASTING = frozenset({"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits", "never-arranged"})
@@ -102,7 +115,7 @@ def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Pla
         reservation = settled.reservation
         window_s = reservation.until_s - now_s
         shrinks = settings.backfill.kind == "checkpoint"
-        waits = settled.waits.by_reason()
+        waits = settled.waits().by_reason()
         for job in cluster.arrivals:
             cores = job.request.cores
             if not job.request.only_cores or cores > settled.total or job.subjobs is not None:
@@ -114,6 +127,6 @@ def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Pla
             else:
                 return None
             waits[reason] = [*waits.get(reason, ()), job]
-        settled.waits = Waits(waits)
+        settled.keep(Waits(waits))
         cluster.arrivals = []
-    return Plan(now_s, (), (), settled.estimates, settled.waits, ledger, snapshot, settled.next_s)
+    return Plan(now_s, (), (), settled.estimates, settled.waits(), ledger, snapshot, settled.next_s)

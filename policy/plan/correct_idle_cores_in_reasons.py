@@ -25,6 +25,10 @@ def with_idle_left(waits: Mapping[Reason, list[Job]], regions: Mapping[str, Regi
         if not isinstance(named, int) or all(region.idle >= named for region in regions.values()):
             left.setdefault(reason, []).extend(jobs)
             continue
+        if reason.code == "too-few-idle" and len(set(map(id, regions.values()))) == 1:
+            idle = next(iter(regions.values())).idle
+            left.setdefault(with_idle(reason, min(idle, named)), []).extend(jobs)
+            continue
         lists: dict[tuple[int, bool], list[Job]] = {}
         for job in jobs:
             idle = regions[job.queue].idle

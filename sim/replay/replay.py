@@ -10,11 +10,11 @@ ends of other jobs.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from math import inf
 from time import process_time
-from typing import Callable
+from typing import Callable, Protocol
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.model.allocation import Allocation
@@ -25,6 +25,22 @@ from sim.replay.node_contention import Contention, Shape
 from sim.workload.application_contention_traits import traits_of
 from sim.workload.windows_of_given_reservations import windows_of_nodes
 from sim.workload.workload import Cluster, TraceJob, Workload
+
+
+class Observer(Protocol):
+    """Watches a replay without changing it. :meth:`look` is called where ``next_s`` is before the next event."""
+
+    next_s: float
+
+    def look(self, until_s: float, snapshot: Snapshot, ledger: Ledger) -> None:
+        """This has been the state since the last event, and stays until before ``until_s``. Sets ``next_s``."""
+
+    def happened(self, now_s: float, submitted: Sequence[Job], ended: Sequence[Finished]) -> None:
+        """Jobs were submitted, and runs ended by themselves; they are decided about next."""
+
+    def started(self, job_id: str, now_s: float) -> None:
+        """A job started for the first time."""
+
 
 _PROGRESS_EVERY = 1000
 _NEVER_S = inf
@@ -47,14 +63,16 @@ def replay(
     progress: Callable[[int], None] | None = None,
     *,
     contention: bool = False,
+    observer: Observer | None = None,
 ) -> Replay:
-    """Run the workload to its end. ``progress`` is called now and then with the number of ended jobs.
+    """Run the workload to its end. ``progress`` is called now and then with the number of ended jobs, ``observer`` with
+    what happens.
 
     Jobs that could never start under the policy (a hard limit below their size) are left out and counted. With
     ``contention`` a recorded run time is the job's time when packed and alone (:mod:`sim.replay.node_contention`); no
     job is then killed at its estimate.
     """
-    run = _Run(workload, cluster, policy, progress, contention=contention)
+    run = _Run(workload, cluster, policy, progress, contention=contention, observer=observer)
     collecting = gc.isenabled()
     gc.disable()  # a replay makes no reference cycles, and searching for them costs a fifth of its time
     try:
@@ -156,7 +174,9 @@ class _Run:
         progress: Callable[[int], None] | None,
         *,
         contention: bool,
+        observer: Observer | None = None,
     ) -> None:
+        self._observer = observer
         self._jobs = workload.jobs
         self._progress = progress
         self._snapshot = Snapshot.build(0, vnodes_of(cluster), [policy.queue], server=policy.server)
@@ -169,13 +189,14 @@ class _Run:
         self._queue = policy.queue.name
         self._settings = settings = policy.settings
         self._observes = settings.backfill.predictor != "none" or settings.stripe.layout == "learn"
+        self._tells_ends = self._observes or observer is not None
         self._ended = 0
         self.checkpoint_core_s = 0.0
         self.lost_core_s = 0.0
         self.never = 0
 
     def to_the_end(self) -> None:
-        jobs, ends, observes = self._jobs, self._ends, self._observes
+        jobs, ends, observes, observer = self._jobs, self._ends, self._tells_ends, self._observer
         count, next_job = len(jobs), 0
         submit_s = jobs[0].submit_s if jobs else _NEVER_S
         wake_s = _NEVER_S
@@ -185,6 +206,8 @@ class _Run:
             now_s = min(ends[0][0], submit_s, wake_s) if ends else min(submit_s, wake_s)
             if now_s == _NEVER_S:
                 return
+            if observer is not None and observer.next_s < now_s:
+                observer.look(now_s, self._snapshot, self._ledger)
             gone: list[str] = []
             queued: list[Job] = []
             finished: list[Finished] = []
@@ -200,8 +223,10 @@ class _Run:
                 queued.append(self._submit(jobs[next_job]))
                 next_job += 1
                 submit_s = jobs[next_job].submit_s if next_job < count else _NEVER_S
+            if observer is not None:
+                observer.happened(now_s, queued, finished)
             changes = Changes(now_s, queued, (), gone)
-            wake_s = self._pass(changes._replace(finished=finished) if finished else changes)
+            wake_s = self._pass(changes._replace(finished=finished) if finished and self._observes else changes)
 
     def _submit(self, trace: TraceJob) -> Job:
         cores = trace.cores
@@ -255,6 +280,8 @@ class _Run:
         life.note_delay(now_s)
         if life.first_start_s is None:
             life.first_start_s = now_s
+            if self._observer is not None:
+                self._observer.started(start.id, now_s)
         life.end_s = end_s = now_s + life.left_s()
         if self._contention is None:
             heappush(self._ends, (end_s, life.trace.number, life))

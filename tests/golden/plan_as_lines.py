@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from policy import Ledger, Plan
 from policy.eligibility.classes_by_priority_quota import BASE
+from policy.forecast.forecast import Forecast
 from policy.model.allocation import Allocation
 from policy.plan.plan_types import Start
 
@@ -25,6 +26,18 @@ def tell(plan: Plan) -> Lines:
         "waits": sorted(_tell_waits(plan)),
         "ledger": sorted(_tell_ledger(plan.ledger)),
     }
+
+
+def tell_forecast(said: Forecast) -> list[str]:
+    """A line for each job: the moments before which it starts in half and in nine of ten of the draws, the last one,
+    where, and which run's end it most often waits for."""
+    lines = [f"{job_id}: unknown, {why}" for job_id, why in said.unknown.items()]
+    for job in said.jobs.values():
+        half, nine, last = ("-" if at is None else f"{at:g}" for at in (job.half_s, job.nine_tenths_s, job.last_s))
+        where = f" on {_where(job.allocation)}" if job.allocation is not None else ""
+        after = f", after {job.after} in {job.after_draws} of {said.draws}" if job.after else ""
+        lines.append(f"{job.id}: half by {half}, nine in ten by {nine}, last {last}{where}{after}")
+    return sorted(lines)
 
 
 def _tell_start(start: Start, now_s: float) -> Iterator[str]:

@@ -3,7 +3,8 @@
 A file says it in lines that read aloud. A vnode: ``v1 8 mem=16gb state=down``. A job: ``3 bob 4 est=100 sub=20``,
 that is id, user, select, and what is not as usual. A run: ``1 alice v1=4 since=0 est=100``, with vnode and cores, or an
 exec_vnode. A window of a vnode: ``closed='reservation R12 from 300 to 900 with ncpus=2'``. The plan is told in the same
-way, each reason by its sentence. A story may go on in steps: what happened since, and the plan of the next pass.
+way, each reason by its sentence. A story may go on in steps: what happened since, and the plan of the next pass. With
+``[forecast]`` it tells when the waiting jobs will start, from runs of the ``past`` (``bob 4 took=20 of=100``).
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from typing import Any, NamedTuple
 
 from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
 from policy.eligibility.classes_by_priority_quota import BASE
+from policy.forecast.forecast import forecast
+from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.job_preferences import Layout, Needs, RankWish
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, Server, Window
 from policy.model.ledger_between_passes import Backfilled, Earmark, History, Tally
 from policy.model.limit_attributes import Limits
 from policy.model.pbs_units import parse_amount
 from sim.workload.read_toml_file import read_toml
-from tests.golden.plan_as_lines import Lines, tell
+from tests.golden.plan_as_lines import Lines, tell, tell_forecast
 from tests.policy.clusters import QUEUE, job, place_of, quotas
 
 
@@ -36,6 +39,7 @@ class Told(NamedTuple):
 
 _FACTS = {
     "story", "now_s", "vnodes", "readings", "queue", "jobs", "runs", "server", "settings", "ledger", "plan", "step",
+    "forecast",
 }  # fmt: skip
 _STEP = {"say", "now_s", "jobs", "gone", "ended", "let_go", "plan"}
 
@@ -51,7 +55,18 @@ def read_story(path: Path) -> list[Told]:
         assert set(step) <= _STEP, f"{path.name}: unknown {set(step) - _STEP}"
         plan = decide(plan.started.apply(_changes(step, plan.started)), plan.ledger, settings)
         passes.append(Told(step["say"], _expected(step["plan"], path), tell(plan)))
+    if "forecast" in data:
+        told = data["forecast"]
+        assert set(told) == {"past", "says"}, f"{path.name}: the forecast has {sorted(told)}"
+        ended = RunTimeHistory(map(_ended, told["past"]))
+        decided = forecast(_snapshot(data), _ledger(data.get("ledger", [])), settings, ended)
+        passes.append(Told("the forecast", {"says": told["says"]}, {"says": tell_forecast(decided)}))
     return passes
+
+
+def _ended(line: str) -> Finished:
+    user, cores, more = _words(line)
+    return Finished("0", user, more.get("application", ""), int(cores), 0, float(more["took"]), float(more["of"]))
 
 
 def _expected(said: Mapping[str, Any], path: Path) -> Lines:

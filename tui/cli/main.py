@@ -51,6 +51,9 @@ COMMANDS: Mapping[str, Part] = {
     "simulate": Part("sim.cli.simulate", "simulate", "Replay a workload under one or more policies, and compare."),
     "compare": Part("sim.cli.compare", "compare", "Compare policies on a workload: one table and one picture."),
     "tune": Part("sim.cli.tune", "tune", "Recommend settings from the site's own history."),
+    "forecast": Part(
+        "sim.cli.forecast", "forecast", "How well starts would have been foretold on a workload: --evaluate."
+    ),
     "migrate": Part(
         "migration.cli.migrate_check_and_plan",
         "migrate",

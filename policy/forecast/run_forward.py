@@ -1,0 +1,218 @@
+"""One draw: the cluster run forward event by event, with run times that are given, until all waiting jobs have started.
+
+Each moment at which runs end, jobs arrive or time alone changes the decision is one pass of :func:`decide`. Its starts
+and preemptions are taken as done at once; the scheduler sees the asked times only, never the drawn ones. Ends close
+together are one event: what is drawn for tomorrow is not known to the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Callable, NamedTuple
+
+from policy.cycle.engine import decide
+from policy.model.allocation import Allocation
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
+from policy.model.ledger_between_passes import Ledger
+from policy.plan.plan_types import Preempt, Start
+from policy.settings.site_settings import Settings
+from policy.state.cluster_snapshot import Changes, Snapshot
+
+_PASSES_AT_ONE_MOMENT = 1000
+"""A moment whose passes ask for one more so often is left as it is; the next event goes on."""
+
+RunTime = Callable[[Job], float]
+"""The whole run time of a job, in seconds, as drawn; infinite if nothing is known."""
+
+
+class DrawnStart(NamedTuple):
+    """A job's first start in one draw: when, where, and the widest of the runs that ended at that moment ("" if time
+    alone let it start)."""
+
+    at_s: float
+    allocation: Allocation
+    after: str
+
+
+class Draw(NamedTuple):
+    """The first starts by job. ``until_s``: how far the draw went; ``passes``: how many decisions it took.
+
+    ``complete``: it ended since no job was left to wait for, nothing more would happen, or the horizon was reached; not
+    since the passes allowed were used up. ``preemptions``: how many runs were preempted until then, and
+    ``repeated_core_s`` the core-seconds that they have to run again, saving and restarting included. ``used_core_s``:
+    the core-seconds that runs held from the begin until the horizon.
+    """
+
+    starts: Mapping[str, DrawnStart]
+    until_s: float
+    passes: int
+    complete: bool
+    preemptions: int = 0
+    repeated_core_s: float = 0.0
+    used_core_s: float = 0.0
+
+
+class Forward:
+    """The cluster at a moment, and what every draw from there has in common."""
+
+    def __init__(
+        self, snapshot: Snapshot, ledger: Ledger, settings: Settings, wanted: Collection[str], grain: float = 0.0
+    ) -> None:
+        """``wanted``: the jobs whose starts are looked for. ``grain``: ends of runs that differ by less than this part
+        of the time until the first of them are taken to be at one moment, their mean."""
+        self.grain = grain
+        self.snapshot = snapshot
+        self.ledger = ledger
+        self.settings = settings
+        self.wanted = frozenset(wanted)
+
+    def draw(
+        self,
+        ends_s: Mapping[str, float],
+        run_time: RunTime,
+        horizon_s: float,
+        passes: int,
+        arrivals: Iterable[Job] = (),
+    ) -> Draw:
+        """Run forward until the horizon (a moment), with at most so many passes.
+
+        ``ends_s`` has the drawn end of each run that is under way, at the earliest now; ``arrivals`` are further jobs
+        in order of their ``submit_s``.
+        """
+        return _Forward(self, ends_s, run_time, arrivals).until(horizon_s, passes)
+
+
+class _Forward:
+    """The state of one draw. ``_ends`` may hold outdated ends: one counts only if it is the run's present one."""
+
+    def __init__(self, base: Forward, ends_s: Mapping[str, float], run_time: RunTime, arrivals: Iterable[Job]) -> None:
+        self._snapshot = base.snapshot
+        self._ledger = base.ledger
+        self._settings = base.settings
+        self._grain = base.grain
+        self._run_time = run_time
+        self._arrivals = iter(arrivals)
+        self._whole_s: dict[str, float] = {}
+        self._started_s: dict[str, float] = {}
+        self._end_s = dict(ends_s)
+        self._ends = [(end_s, run_id) for run_id, end_s in ends_s.items() if end_s != UNLIMITED_S]
+        heapify(self._ends)
+        self._pending = set(base.wanted)
+        self._starts: dict[str, DrawnStart] = {}
+        self._passes = 0
+        now_s, runs = base.snapshot.time_s, base.snapshot.cluster().runs
+        self._holds = {run.id: (run.job.cores, now_s) for run in runs.values()}
+        self._used_core_s = self._repeated_core_s = 0.0
+        self._preemptions = 0
+
+    def until(self, horizon_s: float, passes: int) -> Draw:
+        ends, arriving = self._ends, next(self._arrivals, None)
+        from_s = now_s = wake_s = self._snapshot.time_s
+        while self._pending and self._passes < passes:
+            while ends and self._end_s.get(ends[0][1]) != ends[0][0]:
+                heappop(ends)
+            next_s = min(ends[0][0] if ends else UNLIMITED_S, wake_s)
+            if arriving is not None:
+                next_s = min(next_s, arriving.submit_s)
+            if next_s > horizon_s or next_s == UNLIMITED_S:
+                now_s = min(horizon_s, next_s)
+                break
+            now_s = max(now_s, next_s)
+            gone, mean_s = self._ended(now_s, min(horizon_s, now_s + self._grain * (now_s - from_s)))
+            now_s = max(now_s, mean_s)
+            for run_id in gone:
+                self._give_back(run_id, now_s)
+            queued: list[Job] = []
+            while arriving is not None and arriving.submit_s <= now_s:
+                queued.append(arriving)
+                arriving = next(self._arrivals, None)
+            wake_s = self._pass(Changes(now_s, queued, (), gone), passes)
+        for run_id in list(self._holds):
+            self._give_back(run_id, min(horizon_s, self._end_s.get(run_id, horizon_s)))
+        return Draw(
+            self._starts, now_s, self._passes, not self._pending or self._passes < passes, self._preemptions,
+            self._repeated_core_s, self._used_core_s,
+        )  # fmt: skip
+
+    def _give_back(self, run_id: str, at_s: float) -> None:
+        """A run's cores are free from then on."""
+        cores, since_s = self._holds.pop(run_id)
+        self._used_core_s += cores * (at_s - since_s)
+
+    def _ended(self, now_s: float, until_s: float) -> tuple[list[str], float]:
+        """Take the runs that end until then, and the mean of their ends (``now_s`` if none does)."""
+        ends, gone, sum_s = self._ends, [], 0.0
+        while ends and ends[0][0] <= until_s:
+            end_s, run_id = heappop(ends)
+            if self._end_s.get(run_id) == end_s:
+                del self._end_s[run_id]
+                gone.append(run_id)
+                sum_s += max(now_s, end_s) - now_s
+        return gone, now_s + sum_s / len(gone) if gone else now_s
+
+    def _pass(self, changes: Changes, most: int) -> float:
+        """Decide and carry out; again while preemptions free cores. Returns when time alone asks for the next pass."""
+        now_s = changes.time_s
+        after = self._widest(changes.gone)
+        snapshot = self._snapshot.apply(changes)
+        for _ in range(_PASSES_AT_ONE_MOMENT):
+            plan = decide(snapshot, self._ledger, self._settings)
+            self._passes += 1
+            self._ledger, snapshot = plan.ledger, plan.started
+            for start in plan.starts:
+                self._start(start, now_s, after)
+            if (not plan.preempts and not plan.again) or self._passes >= most:
+                break
+            snapshot = self._preempt(snapshot, plan.preempts, now_s)
+        self._snapshot = snapshot
+        return UNLIMITED_S if plan.next_s is None or plan.next_s <= now_s else plan.next_s
+
+    def _widest(self, gone: Sequence[str]) -> str:
+        if not gone:
+            return ""
+        runs = self._snapshot.cluster().runs
+        return max(gone, key=lambda run_id: (runs[run_id].job.cores, run_id))
+
+    def _start(self, start: Start, now_s: float, after: str) -> None:
+        job = start.job
+        whole_s = self._whole_s.get(start.id)
+        if whole_s is None:
+            whole_s = self._whole_s[start.id] = self._run_time(job)
+        end_s = now_s + max(0.0, whole_s - job.saved_s)
+        self._started_s[start.id] = now_s
+        self._end_s[start.id] = end_s
+        self._holds[start.id] = (job.cores, now_s)
+        if end_s != UNLIMITED_S:
+            heappush(self._ends, (end_s, start.id))
+        if job.id in self._pending:
+            self._pending.discard(job.id)
+            self._starts[job.id] = DrawnStart(now_s, start.allocation, after)
+
+    def _preempt(self, snapshot: Snapshot, preempts: Sequence[Preempt], now_s: float) -> Snapshot:
+        """The victims' cores are free, and their jobs wait again with their age."""
+        waiting: dict[str, Job] = {}
+        for preempt in preempts:
+            run = preempt.run
+            self._end_s.pop(run.id, None)
+            saved_s = self._saved_s(run, now_s)
+            job = run.job
+            self._give_back(run.id, now_s)
+            self._preemptions += 1
+            self._repeated_core_s += job.cores * (now_s - self._started_s.get(run.id, run.start_s) - saved_s)
+            if run.subjob is None:
+                waiting[job.id] = job._replace(saved_s=job.saved_s + saved_s)
+                continue
+            # An array is one entry: what one of its subjobs has saved is taken off that subjob's run time.
+            self._whole_s[run.id] = self._whole_s.get(run.id, self._run_time(job)) - saved_s
+            known = waiting.get(job.id) or snapshot.cluster().jobs.get(job.id)
+            left = known.subjobs or () if known is not None else ()
+            waiting[job.id] = job._replace(subjobs=tuple(sorted({*left, run.subjob})))
+        return snapshot.apply(Changes(now_s, list(waiting.values()), (), [preempt.id for preempt in preempts]))
+
+    def _saved_s(self, run: Run, now_s: float) -> float:
+        """What a run that is preempted now has saved of its work, less what saving and restarting cost."""
+        checkpoint = self._settings.checkpoint
+        done_s = now_s - self._started_s.get(run.id, run.start_s)
+        saves = checkpoint.saves if run.job.saves is None else run.job.saves
+        return done_s - checkpoint.charge_s(run.job.cores) if saves and done_s > 0 else 0.0
