@@ -23,7 +23,7 @@ from policy.plan.plan_types import Start
 from policy.state.cluster_index import ClusterIndex
 from policy.striping.spread_ranks import cut, total_pieces
 
-_UNHEARD = 30
+_MOST_WITHOUT_REPLY = 30
 """Starts in a row without waiting for a reply: some tenths of a second for a server that runs hooks for each."""
 
 _WAITING = "QHW"
@@ -40,8 +40,8 @@ class Starter:
         self._cluster = cluster
         self._sizes = read_sizes(server_status.resources)
         self._reshaped: set[str] = set()
-        self._unheard: dict[str, str] = {}
-        self._since_heard = 0
+        self._without_reply: dict[str, str] = {}
+        self._since_reply = 0
 
     def start(self, start: Start) -> None:
         """Start the job exactly where the plan says. Raises :class:`hooks.pbs.pbs_ifl_client.IflError` if the server's
@@ -55,25 +55,25 @@ class Starter:
         if walltime:
             self._connection.set_walltime(job_id, walltime)
         exec_vnode = find_exec_vnode(start, self._cluster, self._sizes)
-        if self._connection.hears_starts and self._since_heard >= _UNHEARD:
-            self._since_heard = 0
+        if self._connection.confirms_starts and self._since_reply >= _MOST_WITHOUT_REPLY:
+            self._since_reply = 0
             self._connection.start(start.id, exec_vnode)
             return
-        self._since_heard += 1
-        self._connection.start_unheard(start.id, exec_vnode)
-        self._unheard[start.id] = exec_vnode
+        self._since_reply += 1
+        self._connection.start_without_reply(start.id, exec_vnode)
+        self._without_reply[start.id] = exec_vnode
 
     def find_refused(self) -> dict[str, str]:
         """A sentence for each job that still waits, of those started without waiting for a reply. Raises
         :class:`hooks.pbs.pbs_ifl_client.IflError` if the server cannot be reached."""
-        if not self._unheard:
+        if not self._without_reply:
             return {}
         refused = {}
-        for job_id, texts in self._connection.read_these_jobs([*self._unheard], ("job_state", "comment")).items():
-            if job_id in self._unheard and texts.get("job_state", "") in _WAITING:
+        for job_id, texts in self._connection.read_these_jobs([*self._without_reply], ("job_state", "comment")).items():
+            if job_id in self._without_reply and texts.get("job_state", "") in _WAITING:
                 comment = texts.get("comment", "")
                 why = comment[len(_REFUSED) :] if comment.startswith(_REFUSED) else "the server did not do it"
-                refused[job_id] = f"cannot start {job_id} on {self._unheard[job_id]}: {why}"
+                refused[job_id] = f"cannot start {job_id} on {self._without_reply[job_id]}: {why}"
         return refused
 
 

@@ -20,25 +20,29 @@ from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
 from policy.settings.site_settings import RankingSettings, Settings
 from policy.striping.spread_ranks import cut
 
-Look = Callable[[], Union[Summary, None]]
+RereadSummary = Callable[[], Union[Summary, None]]
 """Returns the summary as it would be now, or None if that cannot be known."""
 
 
 def find_impossible(
-    resource_list: Mapping[str, str], queue: str, summary: Summary, settings: Settings, look: Look | None = None
+    resource_list: Mapping[str, str],
+    queue: str,
+    summary: Summary,
+    settings: Settings,
+    reread: RereadSummary | None = None,
 ) -> str | None:
     """Why a job with this ``Resource_List`` can never run in the queue; None if it can, if the list cannot be read, or
     if the settings let such jobs wait in a queue of that mode.
 
-    With ``look`` a refusal is judged again by the server's present vnodes, and dropped if they cannot be read.
+    With ``reread`` a refusal is judged again by the server's present vnodes, and dropped if they cannot be read.
 
     A chunk that is too large for any host is no reason if the job may be striped and so cut.
     """
     if not settings.submission.refuses_impossible_in(summary.mode(queue)):
         return None
     why = _find_why(resource_list, queue, summary, settings)
-    if why and look is not None:
-        now = look()
+    if why and reread is not None:
+        now = reread()
         why = _find_why(resource_list, queue, now, settings) if now is not None else ""
     return f"this job can never run in queue {queue}: {why}" if why else None
 

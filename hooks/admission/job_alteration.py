@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hooks.admission.impossible_requests_and_soft_walltime import (
-    Look,
     Preemptibility,
+    RereadSummary,
     find_impossible,
     find_nonsense,
     shrink_estimate,
@@ -45,14 +45,14 @@ class Alteration(NamedTuple):
 
 
 def refuse_alteration(
-    alteration: Alteration, summary: Summary, settings: Settings, look: Look | None = None
+    alteration: Alteration, summary: Summary, settings: Settings, reread: RereadSummary | None = None
 ) -> str | None:
     """The sentence to refuse an alteration with; None if it is allowed. Alterations of managers and operators, and of
     jobs that run, are not refused here."""
     if alteration.privileged or alteration.running:
         return None
     after = _after(alteration)
-    return find_impossible(after, alteration.queue, summary, settings, look) or find_nonsense(after)
+    return find_impossible(after, alteration.queue, summary, settings, reread) or find_nonsense(after)
 
 
 class Fixing(NamedTuple):
@@ -69,7 +69,7 @@ def refuse_fixing(fixing: Fixing) -> str | None:
     """The sentence to refuse an alteration by which a running job could no longer be preempted, or no longer be saved;
     None if it does neither."""
     if fixing.rerunable is False and fixing.was_rerunable:
-        what = "not rerunable (qalter -r n)"
+        what = "not rerunnable (qalter -r n)"
     elif fixing.checkpoint == NO_CHECKPOINT and fixing.was_checkpoint != NO_CHECKPOINT:
         what = "not checkpointable (qalter -c n)"
     else:

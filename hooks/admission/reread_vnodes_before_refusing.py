@@ -31,7 +31,7 @@ class _Vnode(NamedTuple):
     partition: str
 
 
-def look(pbs: Any, queue: str, summary: Summary) -> Summary | None:
+def reread_summary(pbs: Any, queue: str, summary: Summary) -> Summary | None:
     """The summary with the queue's vnodes, and the names of all vnodes, as they are now. None if that cannot be known:
     a vnode of the queue has not reported yet, or there is no time to read."""
     begun_s = time.monotonic()

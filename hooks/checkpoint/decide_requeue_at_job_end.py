@@ -34,7 +34,7 @@ _AGAIN_S = 0.5
 """Seconds between two requests to a server that is away."""
 
 
-class Asked(NamedTuple):
+class RunOnServer(NamedTuple):
     """What the server knows of the run that ended: its start, its mark, whether the job is rerunnable (PBS does not
     tell the MoM), whether the run's first host is up, and whether the job was deleted."""
 
@@ -57,7 +57,7 @@ class Verdict(NamedTuple):
 def judge_end(
     exit_status: int,
     saved_status: int,
-    asked: Asked | None,
+    run: RunOnServer | None,
     ended_s: float,
     *,
     could_be: bool,
@@ -72,30 +72,34 @@ def judge_end(
     whatever its exit status. Never requeued: a job killed by its owner or at its walltime, and one that the server
     reports as not rerunnable (``qsub -r n``) or deleted.
 
-    ``asked`` is None if the server did not answer; then the job is requeued only if it ``could_be`` one that was asked,
+    ``run`` is None if the server did not answer; then the job is requeued only if it ``could_be`` one that was asked,
     and ended with ``saved_status``. ``mom_began_s``: a MoM started after the request does not know how the job ended.
     """
     if not may_be_run_again(exit_status):
         return Verdict(again=False, why="it was killed")
     has_saved = exit_status == saved_status
-    if asked is None:
+    if run is None:
         like_it = "jobs like it are asked" if could_be else "jobs like it are not"
         return Verdict(could_be and has_saved, f"the server does not say whether it was asked to save; {like_it}")
-    mark = asked.mark
-    if mark.how == CHECKPOINT and has_saved and mark.is_of_run(asked.start_s) and may_come_back(asked):
-        return Verdict(again=True, why="it was asked to save, and its exit status says that it has")
-    if mark.how != SIGNAL:
-        return Verdict(again=False, why="it was not asked to save and end")
-    if asked.is_deleted:
+    mark = run.mark
+    if mark.how not in (SIGNAL, CHECKPOINT):
+        return Verdict(again=False, why="it was not asked to save")
+    if run.is_deleted:
         return Verdict(again=False, why="it was deleted")
-    if not asked.is_rerunnable:
+    if not run.is_rerunnable:
         return Verdict(again=False, why="it must not be run twice")
+    if mark.how == CHECKPOINT:
+        if not mark.is_of_run(run.start_s):
+            return Verdict(again=False, why="it was asked to save by a checkpoint, but maybe in an earlier run")
+        says = "says" if has_saved else "does not say"
+        why = f"it was asked to save by a checkpoint, and its exit status {says} that it has"
+        return Verdict(has_saved, why, is_logged=True)
     is_unsure = mom_began_s > mark.asked_s - SLACK_S
     in_time = ended_s <= mark.until_s + (AWAY_S if is_unsure else SLACK_S)
-    times = f"asked at {mark.asked_s} to save until {mark.until_s}, in a run since {asked.start_s or 0:.0f}"
+    times = f"asked at {mark.asked_s} to save until {mark.until_s}, in a run since {run.start_s or 0:.0f}"
     if mark.why:
         times += f", and withdrawn then ({mark.why})"
-    if not mark.is_of_run(asked.start_s):
+    if not mark.is_of_run(run.start_s):
         # A server that was away gives its running jobs new start times. Then the exit status decides as long as the
         # mark is recent; later it does not, or a program that always ends with this status would be requeued for ever.
         is_young = mark.asked_s <= ended_s <= mark.until_s + AWAY_S
@@ -113,21 +117,16 @@ def find_mom_start(pbs_home: str) -> float:
         return 0.0
 
 
-def may_come_back(asked: Asked) -> bool:
-    """Whether the job may run again: it is rerunnable and not deleted."""
-    return asked.is_rerunnable and not asked.is_deleted
-
-
-def judge_failed_restart(asked: Asked | None) -> Verdict:
+def judge_failed_restart(run: RunOnServer | None) -> Verdict:
     """Whether a job that PBS could not restart from its checkpoint is requeued: yes, unless the server says that it was
     deleted, as may happen while PBS tries."""
-    if asked is not None and asked.is_deleted:
+    if run is not None and run.is_deleted:
         return Verdict(again=False, why="it was deleted")
     return Verdict(again=True, why="it could not be started again from its checkpoint")
 
 
-def judge_patiently(
-    ask: Callable[[], Asked | None], judge: Callable[[Asked | None], Verdict], within_s: float
+def judge_until_server_back(
+    ask: Callable[[], RunOnServer | None], judge: Callable[[RunOnServer | None], Verdict], within_s: float
 ) -> Verdict:
     """The verdict. One for a requeue is returned only when the server lists the job's host as up, or after ``within_s``
     seconds; one for a final end is returned at once.
@@ -138,16 +137,16 @@ def judge_patiently(
     """
     deadline = time.monotonic() + within_s
     while True:
-        asked = ask()
-        verdict = judge(asked)
-        if not verdict.again or (asked is not None and asked.is_host_there):
+        run = ask()
+        verdict = judge(run)
+        if not verdict.again or (run is not None and run.is_host_there):
             return verdict
         if time.monotonic() >= deadline:
             return verdict._replace(why=f"{verdict.why}; its host was not back with the server in {within_s:g} s")
         time.sleep(_AGAIN_S)
 
 
-def ask_server(pbs_ifl: Any, job_id: str, within_s: float) -> Asked | None:
+def ask_server(pbs_ifl: Any, job_id: str, within_s: float) -> RunOnServer | None:
     """What the server knows of the run; None if it does not answer within ``within_s`` seconds. PBS's client cannot be
     interrupted, so a child process makes the request."""
     texts = _in_child(lambda: _read(pbs_ifl, job_id), within_s)
@@ -156,7 +155,7 @@ def ask_server(pbs_ifl: Any, job_id: str, within_s: float) -> Asked | None:
     mark = read_marks(texts).get(index_of(job_id))
     is_host_there = is_there({"state": texts.get(_VNODE_STATE, "")})
     is_rerunnable = texts.get("Rerunable") != "False"
-    return Asked(read_start_s(texts), mark or Mark(), is_rerunnable, is_host_there, was_deleted(texts))
+    return RunOnServer(read_start_s(texts), mark or Mark(), is_rerunnable, is_host_there, was_deleted(texts))
 
 
 def _read(pbs_ifl: Any, job_id: str) -> Mapping[str, str] | None:

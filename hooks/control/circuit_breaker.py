@@ -48,13 +48,13 @@ class CircuitBreaker(NamedTuple):
     rest_began_s: int = 0
 
     @property
-    def spent(self) -> bool:
+    def is_to_open(self) -> bool:
         """Whether so many passes in a row have failed that the queues go back to PBS's scheduler."""
         return self.unfinished >= MOST_UNFINISHED
 
     @property
-    def missing(self) -> int:
-        """How many good passes are missing until pbsteer may drive; 0 where it may."""
+    def successes_needed(self) -> int:
+        """How many more good passes must end before pbsteer may drive; 0 if it may."""
         return max(0, self._proof() - self.good) if self.setbacks else 0
 
     @property
@@ -78,7 +78,7 @@ class CircuitBreaker(NamedTuple):
         fails, the next rest follows at once."""
         return self._replace(
             unfinished=MOST_UNFINISHED - 1,
-            setbacks=self.setbacks if self.missing else self.setbacks + 1,
+            setbacks=self.setbacks if self.successes_needed else self.setbacks + 1,
             good=0,
             rests=self.rests + 1,
             rest_began_s=int(now_s),
@@ -86,7 +86,7 @@ class CircuitBreaker(NamedTuple):
 
     def begun(self) -> CircuitBreaker:
         """The breaker with one more pass begun; if the last pass did not end, its failure counts now."""
-        good = 0 if self.unfinished and self.missing else self.good
+        good = 0 if self.unfinished and self.successes_needed else self.good
         return self._replace(unfinished=self.unfinished + 1, good=good, rest_began_s=0)
 
     def ended(self) -> CircuitBreaker:
@@ -129,7 +129,7 @@ def begin_pass(
         return None
     if before.unfinished and not before.rest_began_s:
         alerts.report(FAILING, f"the last pass did not finish, {before.unfinished} in a row", now_s)
-    if not before.spent:
+    if not before.is_to_open:
         breaker = before.begun()
         breaker.write(state)
         return breaker
@@ -140,7 +140,7 @@ def begin_pass(
     if names:
         message = (
             f"{failed}: scheduler {', '.join(names)} is switched on again and has its queues back; {rest}, and pbsteer"
-            f" drives them after {breaker.missing} passes without a failure"
+            f" drives them after {breaker.successes_needed} passes without a failure"
         )
         alerts.report(HANDED_BACK, message, now_s)
     else:

@@ -14,7 +14,7 @@ from typing import Callable, NamedTuple
 
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.pbs_units import show_count
-from policy.plan.pass_deadline import Deadline
+from policy.plan.deadline import Deadline
 
 _PART_FOR_DECIDING = 2
 _LEAST_PART = 4
@@ -32,8 +32,8 @@ class Slow(NamedTuple):
     user: str
 
 
-class PassDeadline(Deadline):
-    """Expires ``seconds`` after it was made; ``clock`` returns seconds."""
+class ClockDeadline(Deadline):
+    """A deadline with a clock: expires ``seconds`` after it was made. ``clock`` returns seconds."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -58,7 +58,7 @@ _FILES = (".HK", ".PY", ".CF")
 _Stamp = list[tuple[int, int]]
 
 
-class Passed(NamedTuple):
+class PassResult(NamedTuple):
     """What a pass did, for the next one. ``spent_s``: seconds of reading and deciding, of which ``cpu_s`` were its own
     processor time; ``tried``: the jobs that it tried to start; ``has_started``: whether some were; ``is_unsettled``: a
     scheduler is being switched, and the next pass has to go on with that."""
@@ -77,10 +77,10 @@ class EarlyPass(NamedTuple):
     tried: frozenset[str] = frozenset()
 
 
-class Next(NamedTuple):
-    """The pass that comes next: early, or due if ``ahead`` is None."""
+class NextPass(NamedTuple):
+    """The next pass: an early one, or the one that is due if ``early`` is None."""
 
-    ahead: EarlyPass | None = None
+    early: EarlyPass | None = None
 
 
 class EarlyPasses:
@@ -104,7 +104,7 @@ class EarlyPasses:
         # PBS interrupts this process by alarm(2); the timer shows the time that PBS gave it.
         self._alarm_s = signal.getitimer(signal.ITIMER_REAL)[0]
         self._schedule = PassSettings()
-        self._seen: Look | None = Look()
+        self._seen: ServerPoll | None = ServerPoll()
         self._tried: set[str] = set()
         self._follows_starts = False
         self._busy_until_s = 0.0
@@ -124,15 +124,15 @@ class EarlyPasses:
         if self._follows_starts:
             self._seen = None
             return
-        self._seen = Look()
+        self._seen = ServerPoll()
         if schedule.look_s and time.monotonic() < self._due_s and hasattr(self._ifl, "_pbs_ifl"):
             try:
                 with Connection(self._ifl) as connection:
-                    self._seen = Look.read(connection)
+                    self._seen = ServerPoll.read(connection)
             except IflError:
                 return
 
-    def wait(self, passed: Passed) -> Next | None:
+    def wait(self, passed: PassResult) -> NextPass | None:
         """Wait until there is something to do; None if no further pass comes, also if PBS's alarm ends the waiting. The
         next pass is expected to take as long as the last one read and decided."""
         try:
@@ -140,7 +140,7 @@ class EarlyPasses:
         except (IflError, KeyboardInterrupt):
             return None
 
-    def _wait(self, passed: Passed) -> Next | None:
+    def _wait(self, passed: PassResult) -> NextPass | None:
         self._tried.update(passed.tried)
         now_s = time.monotonic()
         if self._seen is not None and not self._seen.counts:
@@ -166,10 +166,10 @@ class EarlyPasses:
                     return None
                 if now_s >= last_s:
                     return self._stay(now_s, rested_s, took_s)
-                if now_s >= rested_s and (connection is None or Look.read(connection) != self._seen):
-                    return Next(EarlyPass(self._due_s - now_s, frozenset(self._tried)))
+                if now_s >= rested_s and (connection is None or ServerPoll.read(connection) != self._seen):
+                    return NextPass(EarlyPass(self._due_s - now_s, frozenset(self._tried)))
 
-    def _stay(self, now_s: float, rested_s: float, took_s: float) -> Next | None:
+    def _stay(self, now_s: float, rested_s: float, took_s: float) -> NextPass | None:
         """Wait for the due pass and make it here: while jobs are being started, as soon as the rest after the last pass
         is over; and if it is too late to end, since PBS makes no other process for it then. None otherwise, once the
         process has reached its age limit, and after a pass that took half an interval. PBS's alarm is set anew, as in
@@ -185,10 +185,10 @@ class EarlyPasses:
         signal.setitimer(signal.ITIMER_REAL, self._alarm_s)
         self._intervals += 1
         self._tried.clear()
-        return Next()
+        return NextPass()
 
 
-class Look(NamedTuple):
+class ServerPoll(NamedTuple):
     """One poll of the server: its count of jobs in each state, as PBS reports it, and the states of the
     reservations."""
 
@@ -196,7 +196,7 @@ class Look(NamedTuple):
     reservations: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
-    def read(cls, connection: Connection) -> Look:
+    def read(cls, connection: Connection) -> ServerPoll:
         """Poll the server with two small requests. Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
         return cls(connection.read_counts(), connection.read_reservation_states())
 

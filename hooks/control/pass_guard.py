@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts
 from hooks.control.circuit_breaker import CircuitBreaker, begin_pass, end_silence, forget_pass, forget_unanswered
-from hooks.control.early_pass import EarlyPass, EarlyPasses, Passed, changed_s
+from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult, changed_s
 from hooks.control.server_answer_time import Watched
 from hooks.pbs.pbs_ifl_client import ServerAwayError
 from hooks.store.hook_settings import is_removed, read_config
@@ -26,7 +26,7 @@ class PassOutcome(NamedTuple):
     have their time until a pass is due; ``unstarted``: the sentence on starts that there was no time for."""
 
     sentences: list[str]
-    passed: Passed
+    passed: PassResult
     may_be_followed: bool
     unstarted: str = ""
 
@@ -36,9 +36,9 @@ RunPass = Callable[[Settings, State, CircuitBreaker, list[str]], PassOutcome]
 
 
 def guard_pass(
-    pbs: Any, pbs_ifl: Watched, early_passes: EarlyPasses, run: RunPass, ahead: EarlyPass | None = None
+    pbs: Any, pbs_ifl: Watched, early_passes: EarlyPasses, run: RunPass, early: EarlyPass | None = None
 ) -> PassOutcome | None:
-    """One due pass, or one early pass (``ahead``); None if it did not finish, or if passes rest.
+    """One due pass, or one early pass (``early``); None if it did not finish, or if passes rest.
 
     A second pass at the same time ends at once. A pass whose hook is being removed ends without a message.
     """
@@ -52,7 +52,7 @@ def guard_pass(
     pbs_ifl.forget()
     try:
         with state.locked():
-            if ahead is not None and early_passes.is_over:
+            if early is not None and early_passes.is_over:
                 return None
             breaker = begin_pass(pbs_ifl, state, settings, sentences, alerts, changed_s(config))
             if breaker is None:
@@ -64,9 +64,9 @@ def guard_pass(
             sentences += outcome.sentences
             breaker = breaker.ended()
             breaker.write(state)
-            if ahead is None:
+            if early is None:
                 alerts.note_unstarted(outcome.unstarted, time.time())
-            alerts.note_pass(breaker.missing, time.time())
+            alerts.note_pass(breaker.successes_needed, time.time())
             return outcome
     except ServerAwayError as error:
         # Usually the server that began this pass is being shut down; but not if replies break off again and again.
@@ -76,7 +76,7 @@ def guard_pass(
             raise
         pbs.logmsg(pbs.LOG_DEBUG, f"no pass of pbsteer: {printable(str(error))}")
     except SecondWriterError as error:
-        if not is_removed(config) and ahead is None:
+        if not is_removed(config) and early is None:
             sentences.append(f"no pass: {error}")
             sentences += _end_silence(pbs_ifl, state, settings, alerts)
     except Exception as error:

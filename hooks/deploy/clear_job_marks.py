@@ -40,17 +40,18 @@ def has_own_mark(texts: Mapping[str, str]) -> bool:
     return is_own_mark(texts.get(MARK_KEY, ""))
 
 
-def find_traces(connection: Connection) -> dict[str, Mapping[str, str]]:
+def find_marked_jobs(connection: Connection) -> dict[str, Mapping[str, str]]:
     """The jobs with a comment or a mark of ours, with their attributes."""
     jobs = connection.read_jobs(("comment", MARK_ATTRIBUTE))
     return {job_id: texts for job_id, texts in jobs.items() if has_own_comment(texts) or has_own_mark(texts)}
 
 
-def clear_traces(connection: Connection, longest_s: float = _LONGEST_S) -> dict[str, Any]:
-    """Remove them, for so many seconds at most; returns how many jobs are clear now, how many are not, and a reason."""
+def clear_marked_jobs(connection: Connection, longest_s: float = _LONGEST_S) -> dict[str, Any]:
+    """Remove comment and mark of these jobs, for so many seconds at most; returns how many jobs are clear now, how many
+    are not, and a reason."""
     deadline_s = time.monotonic() + longest_s
     cleared, why = 0, ""
-    found = find_traces(connection)
+    found = find_marked_jobs(connection)
     for job_id, texts in found.items():
         if time.monotonic() > deadline_s:
             why = f"there was no time for more within {longest_s:g} s"
@@ -86,7 +87,7 @@ def main(arguments: list[str]) -> int:
 def _do(connection: Connection, what: str) -> dict[str, Any]:
     if what == _SAVING:
         return {_SAVING: find_savers(connection.read_jobs(_RUN), time.time())}
-    return clear_traces(connection) if what == _CLEAR else {"jobs": list(find_traces(connection))}
+    return clear_marked_jobs(connection) if what == _CLEAR else {"jobs": list(find_marked_jobs(connection))}
 
 
 if __name__ == "__main__":

@@ -43,10 +43,10 @@ from hooks.deploy.settings_check import find_unfit
 from hooks.deploy.settings_choice import Chosen, choose
 from hooks.deploy.undo_job_changes import (
     Programs,
-    clear_traces,
+    ask_to_clear_marked_jobs,
     find_held,
     find_own_priorities,
-    find_traces,
+    list_marked_jobs,
     put_back_priority,
     release_victim,
 )
@@ -254,10 +254,10 @@ class Deployment:
             why = "jobs have the priority again that their users gave them"
             own = find_own_priorities(self._programs, read_priorities(State(self._folder)))
             held += [Step(job=job_id, priority=priority, why=why) for job_id, priority in own.items()]
-            traces = find_traces(self._programs, self._pbs_exec) if self._pbs_exec else ()
-            if traces:
+            marked_jobs = list_marked_jobs(self._programs, self._pbs_exec) if self._pbs_exec else ()
+            if marked_jobs:
                 why = "what passes wrote on jobs goes: comments, and marks of those that made room"
-                held.append(Step(traces=traces, why=why))
+                held.append(Step(marked_jobs=marked_jobs, why=why))
             first = sum(step.line in (f"delete hook {name}" for name in HOOKS if name != _GUARD) for step in steps)
             steps[first:first] = held
         if found.hooks or find_leftovers(self._home, HOOKS):
@@ -385,8 +385,8 @@ class Deployment:
             put_back_priority(self._programs, step.job, step.priority)
         elif step.job and self._programs is not None:
             release_victim(self._programs, step.job)
-        elif step.traces and self._programs is not None:
-            return clear_traces(self._programs, self._pbs_exec)
+        elif step.marked_jobs and self._programs is not None:
+            return ask_to_clear_marked_jobs(self._programs, self._pbs_exec)
         elif step.sweep is not None:
             sweep(self._home, HOOKS, self._folder / "hooks")
         elif step.line:

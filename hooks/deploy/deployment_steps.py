@@ -31,7 +31,7 @@ _KINDS = (("application/x-python", ".py"), ("application/x-config", ".json"))
 
 class Step(NamedTuple):
     """One thing to do: run a qmgr line, write a file (``text``), make a folder ``like`` another, remove a file or
-    folder, release a held job, give a job its ``priority``, clear what passes wrote on jobs (``traces``), or clear
+    folder, release a held job, give a job its ``priority``, clear what passes wrote on jobs (``marked_jobs``), or clear
     PBS's temporary files of our hooks from the folder ``sweep``.
 
     ``why``: its purpose, the same for all steps of a group.
@@ -43,7 +43,7 @@ class Step(NamedTuple):
     like: Path | None = None
     job: str = ""
     priority: int | None = None
-    traces: tuple[str, ...] = ()
+    marked_jobs: tuple[str, ...] = ()
     sweep: Path | None = None
     why: str = ""
 
@@ -54,9 +54,9 @@ class Step(NamedTuple):
         if self.job:
             argv = release_argv(self.job) if self.priority is None else priority_argv(self.job, self.priority)
             return " ".join(argv)
-        if self.traces:
-            jobs = " ".join(self.traces[:_MOST_SHOWN]) + (" ..." if len(self.traces) > _MOST_SHOWN else "")
-            return f"clear comment and mark of {show_count(len(self.traces), 'job')}: {jobs}"
+        if self.marked_jobs:
+            jobs = " ".join(self.marked_jobs[:_MOST_SHOWN]) + (" ..." if len(self.marked_jobs) > _MOST_SHOWN else "")
+            return f"clear comment and mark of {show_count(len(self.marked_jobs), 'job')}: {jobs}"
         if self.sweep is not None:
             return f"remove what is of our hooks in {self.sweep}"
         if self.like is not None:
@@ -73,8 +73,8 @@ class Step(NamedTuple):
             return {"do": "alter", "job": self.job, "priority": self.priority}
         if self.job:
             return {"do": "release", "job": self.job}
-        if self.traces:
-            return {"do": "clear", "jobs": list(self.traces)}
+        if self.marked_jobs:
+            return {"do": "clear", "jobs": list(self.marked_jobs)}
         if self.sweep is not None:
             return {"do": "sweep", "path": str(self.sweep)}
         if self.like is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hooks.deploy.deployment_steps import Step
 from hooks.deploy.installed_state import DeployError, Qmgr, ask, hooks_folder
-from hooks.deploy.undo_job_changes import Programs, run_traces
+from hooks.deploy.undo_job_changes import Programs, run_clear_job_marks
 from hooks.pbs.parse_qmgr_list import parse_list
 
 _TIMES = 4
@@ -56,7 +56,7 @@ _MOST_SHOWN = 5
 def describe_jobs_saving(programs: Programs, pbs_exec: str) -> str:
     """A sentence that names the jobs that still save, and what to do; empty if there are none, or if that cannot be
     known: passes that could not reach the server either have asked no job to save."""
-    savers: dict[str, int] = run_traces(programs, pbs_exec, "saving").get("saving", {})
+    savers: dict[str, int] = run_clear_job_marks(programs, pbs_exec, "saving").get("saving", {})
     if not savers:
         return ""
     shown = [f"{job_id} until {_clock(until_s)}" for job_id, until_s in list(savers.items())[:_MOST_SHOWN]]

@@ -58,21 +58,21 @@ def put_back_priority(programs: Programs, job_id: str, priority: int) -> None:
         raise DeployError(f"{' '.join(priority_argv(job_id, priority))}: {reply.complaint.strip()}")
 
 
-def find_traces(programs: Programs, pbs_exec: str) -> tuple[str, ...]:
+def list_marked_jobs(programs: Programs, pbs_exec: str) -> tuple[str, ...]:
     """The jobs that have a comment or a mark of ours; none if that cannot be found out, since neither does harm."""
-    return tuple(str(job_id) for job_id in run_traces(programs, pbs_exec, "find").get("jobs", ()))
+    return tuple(str(job_id) for job_id in run_clear_job_marks(programs, pbs_exec, "find").get("jobs", ()))
 
 
-def clear_traces(programs: Programs, pbs_exec: str) -> str:
+def ask_to_clear_marked_jobs(programs: Programs, pbs_exec: str) -> str:
     """Clear our comments and marks; returns a sentence on the outcome."""
-    answer = run_traces(programs, pbs_exec, "clear")
+    answer = run_clear_job_marks(programs, pbs_exec, "clear")
     if "error" in answer:
         return f"comments and marks stay: {answer['error']}"
     left = f"; {show_count(answer['left'], 'job')} not: {answer['why']}" if answer["left"] else ""
     return f"cleared {show_count(answer['cleared'], 'job')}{left}"
 
 
-def run_traces(programs: Programs, pbs_exec: str, what: str) -> Any:
+def run_clear_job_marks(programs: Programs, pbs_exec: str, what: str) -> Any:
     """The reply of :mod:`hooks.deploy.clear_job_marks` to the command ``what``; an ``error`` if it failed or cannot be
     read."""
     argv = ("pbs_python", "-I", str(Path(__file__).with_name("clear_job_marks.py")), pbs_exec, what)

@@ -21,7 +21,7 @@ from hooks.checkpoint.skip_server_query_at_job_end import (
 )
 
 if TYPE_CHECKING:
-    from hooks.checkpoint.decide_requeue_at_job_end import Asked, Verdict
+    from hooks.checkpoint.decide_requeue_at_job_end import RunOnServer, Verdict
 
 ANSWER_S = 5
 SERVER_BACK_S = 90
@@ -48,7 +48,7 @@ def handle(pbs: Any) -> str | None:
         again = is_lost or says_saved(job, exit_status, pbs.hook_config_filename)
         if again:
             job.rerun()
-        done = "is queued again, as one that saved" if again else "has ended"
+        done = "is requeued, as one that saved" if again else "has ended"
         pbs.logjobmsg(str(job.id), f"pbsteer: it ended with {exit_status} and {done}: {type(error).__name__}: {error}")
         raise
     return None
@@ -73,25 +73,25 @@ def _ask(pbs: Any, job: Any, exit_status: int) -> None:
     could_be = could_be_asked(job, method)
     began_s = find_mom_start(pbs.pbs_conf["PBS_HOME"])
 
-    def judge(asked: Asked | None) -> Verdict:
-        return judge_end(exit_status, saved_status, asked, ended_s, could_be=could_be, mom_began_s=began_s)
+    def judge(run: RunOnServer | None) -> Verdict:
+        return judge_end(exit_status, saved_status, run, ended_s, could_be=could_be, mom_began_s=began_s)
 
     _act(pbs, job, exit_status, judge)
 
 
-def _act(pbs: Any, job: Any, exit_status: int, judge: Callable[[Asked | None], Verdict]) -> None:
+def _act(pbs: Any, job: Any, exit_status: int, judge: Callable[[RunOnServer | None], Verdict]) -> None:
     import time
 
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
-    from hooks.checkpoint.decide_requeue_at_job_end import ask_server, judge_patiently
+    from hooks.checkpoint.decide_requeue_at_job_end import ask_server, judge_until_server_back
 
     began_s = time.time()
     job_id = str(job.id)
-    verdict = judge_patiently(lambda: ask_server(pbs_ifl, job_id, ANSWER_S), judge, SERVER_BACK_S)
+    verdict = judge_until_server_back(lambda: ask_server(pbs_ifl, job_id, ANSWER_S), judge, SERVER_BACK_S)
     found = f"after {time.time() - began_s:.1f} s: {verdict.why}"
     if verdict.again:
-        pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and is queued again, {found}")
+        pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and is requeued, {found}")
         job.rerun()
     elif verdict.is_logged:
         pbs.logjobmsg(job_id, f"pbsteer: it ended with {exit_status} and has ended, {found}")

@@ -13,7 +13,7 @@ from typing import Any
 from hooks.admission.impossible_requests_and_soft_walltime import read_preemptibility
 from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
 from hooks.admission.overlong_texts import refuse_beyond_bounds
-from hooks.admission.reread_vnodes_before_refusing import look
+from hooks.admission.reread_vnodes_before_refusing import reread_summary
 from hooks.pbs.custom_resources import OWN_SELECT, SAVE
 from hooks.pbs.managers_and_operators import may_manage
 from hooks.pbs.resource_list import change_resource_list, read_resource_list, without_empty
@@ -73,7 +73,11 @@ def handle(pbs: Any) -> str | None:
         preemptibility=read_preemptibility(rerunable, checkpoint, own, settings),
         keeps_otherwise=fixing is not None or SAVE in changes,
     )
-    refusal = refuse_alteration(alteration, summary, settings, lambda: look(pbs, queue, summary)) if changes else None
+    refusal = (
+        refuse_alteration(alteration, summary, settings, lambda: reread_summary(pbs, queue, summary))
+        if changes
+        else None
+    )
     if refusal:
         return refusal
     change_resource_list(pbs, event.job.Resource_List, follow_alteration(alteration, summary, settings))

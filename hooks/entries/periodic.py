@@ -18,7 +18,7 @@ from hooks.act.soft_walltime_stripe_for_waiting_jobs import Hints, find_hints, g
 from hooks.audit.audit_from_server_log import copy_server_changes
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.decision_deadline import (
-    PassDeadline,
+    ClockDeadline,
     Slow,
     describe_left_out,
     describe_unstarted,
@@ -26,7 +26,7 @@ from hooks.control.decision_deadline import (
     time_to_decide_s,
 )
 from hooks.control.drive_mode_obstacles import find_obstacles
-from hooks.control.early_pass import EarlyPass, EarlyPasses, Passed
+from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult
 from hooks.control.express_preemption_not_honoured import find_express_queues
 from hooks.control.fair_share_charges import (
     Charges,
@@ -78,29 +78,29 @@ def handle(pbs: Any) -> str | None:
         except KeyboardInterrupt:
             # PBS's alarm came while the process only waited: nothing is cut off.
             return None
-        outcome = _handle_pass(pbs, watched, early_passes, coming.ahead) if coming is not None else None
+        outcome = _handle_pass(pbs, watched, early_passes, coming.early) if coming is not None else None
     return None
 
 
 def _handle_pass(
-    pbs: Any, pbs_ifl: Watched, early_passes: EarlyPasses, ahead: EarlyPass | None = None
+    pbs: Any, pbs_ifl: Watched, early_passes: EarlyPasses, early: EarlyPass | None = None
 ) -> PassOutcome | None:
     def run(settings: Settings, state: State, breaker: CircuitBreaker, sentences: list[str]) -> PassOutcome:
-        if ahead is None:
+        if early is None:
             sentences += copy_server_changes(pbs_ifl, state, pbs.pbs_conf["PBS_HOME"], time.time())
-        return run_pass(pbs_ifl, settings, state, breaker, ahead)
+        return run_pass(pbs_ifl, settings, state, breaker, early)
 
-    return guard_pass(pbs, pbs_ifl, early_passes, run, ahead)
+    return guard_pass(pbs, pbs_ifl, early_passes, run, early)
 
 
 def run_pass(
-    pbs_ifl: Any, settings: Settings, state: State, breaker: CircuitBreaker, ahead: EarlyPass | None = None
+    pbs_ifl: Any, settings: Settings, state: State, breaker: CircuitBreaker, early: EarlyPass | None = None
 ) -> PassOutcome:
-    """One pass over the server of ``pbs_ifl``, due or early (``ahead``). An early pass does nothing if its time is over
+    """One pass over the server of ``pbs_ifl``, due or early (``early``). An early pass does nothing if its time is over
     once it has decided, and has no line in the journal if it did nothing."""
     schedule = settings.schedule
-    if ahead is not None:
-        schedule = replace(schedule, budget_s=min(schedule.budget_s, ahead.left_s), max_comments=0)
+    if early is not None:
+        schedule = replace(schedule, budget_s=min(schedule.budget_s, early.left_s), max_comments=0)
     acting = replace(settings, schedule=schedule)
     budget = Budget(schedule.budget_s)
     begun_s, begun_cpu_s = time.monotonic(), time.process_time()
@@ -111,21 +111,22 @@ def run_pass(
         warnings = _commit(decision, found, state)
         decide_s = time.monotonic() - begun_s - read_s
         cpu_s = time.process_time() - begun_cpu_s
-        if ahead is not None and budget.left_s() <= 0:
-            return PassOutcome(warnings, Passed(read_s + decide_s, cpu_s), may_be_followed=False)
-        not_again = ahead.tried if ahead is not None else frozenset()
-        least_s = time_to_act_s(schedule.budget_s) if ahead is None else 0.0
+        if early is not None and budget.left_s() <= 0:
+            return PassOutcome(warnings, PassResult(read_s + decide_s, cpu_s), may_be_followed=False)
+        not_again = early.tried if early is not None else frozenset()
+        least_s = time_to_act_s(schedule.budget_s) if early is None else 0.0
         outcome = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
-    unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if ahead is None else []
+    unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if early is None else []
     notes = [*decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
-    has_line = ahead is None or outcome.did_something
-    _record(decision, outcome, timing, notes, settings, state, has_line=has_line, early=ahead is not None)
+    has_line = early is None or outcome.did_something
+    _record(decision, outcome, timing, notes, settings, state, has_line=has_line, early=early is not None)
     is_unsettled = bool(decision.assignment.passing)
     may_be_followed = (is_unsettled or bool(decision.permissions.start)) and not decision.plan.preempts
     tried = [*outcome.started, *outcome.refused]
-    passed = Passed(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled)
-    if ahead is None and hasattr(pbs_ifl, "_pbs_ifl"):
+    passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled)
+    # The hooks of a simulated server run within its process, which must not be forked: only PBS's own module is SWIG's.
+    if early is None and hasattr(pbs_ifl, "_pbs_ifl"):
         warnings += _forecast(decision, settings, state)
     return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
 
@@ -191,8 +192,8 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     server_status = found.server_status
     translation = translate(server_status, settings, found.files)
     obstacles = find_obstacles(server_status, translation.modes, translation.unread, found.files)
-    if breaker.missing:
-        why = f"passes had failed; pbsteer drives again after {breaker.missing} more without a failure"
+    if breaker.successes_needed:
+        why = f"passes had failed; pbsteer drives again after {breaker.successes_needed} more without a failure"
         obstacles = {queue: why for queue, mode in translation.modes.items() if mode == "drive"}
     assignment = assign_schedulers(server_status, translation.modes, obstacles, found.switched)
     advised = {queue for queue, mode in translation.modes.items() if mode == "advise"}
@@ -211,7 +212,7 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
         ended = find_finished(found.runs, server_status, ledger.preemptions, settings.schedule.interval_s)
         translation = translation._replace(snapshot=snapshot.apply(Changes(server_status.time_s, finished=ended)))
     budget_s = settings.schedule.budget_s
-    deadline = PassDeadline(time_to_decide_s(budget_s, budget_s - budget.left_s()))
+    deadline = ClockDeadline(time_to_decide_s(budget_s, budget_s - budget.left_s()))
     plan = decide(translation.snapshot, ledger, settings, deadline=deadline)
     slowest = deadline.slowest()
     summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start)
@@ -289,8 +290,7 @@ def _act(
 
 
 def _forecast(decision: Decision, settings: Settings, state: State) -> list[str]:
-    """Begin a forecast beside the passes if one is due; a simulated server's hooks never do, as they run within its
-    process. Returns sentences for the server's log."""
+    """Begin a forecast beside the passes if one is due. Returns sentences for the server's log."""
     if not is_forecast_due(state, settings.forecast, decision.plan.time_s):
         return []
     from hooks.forecast.publish_forecast import start_forecast

@@ -17,7 +17,7 @@ from hooks.admission.impossible_requests_and_soft_walltime import (
     shrink_estimate,
 )
 from hooks.admission.overlong_texts import refuse_beyond_bounds
-from hooks.admission.reread_vnodes_before_refusing import look
+from hooks.admission.reread_vnodes_before_refusing import reread_summary
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE
 from hooks.pbs.managers_and_operators import may_manage
@@ -51,7 +51,7 @@ def handle(pbs: Any) -> str | None:
         return None
     resource_list = without_empty(read_resource_list(job.Resource_List))
     own = without_stripe(resource_list)
-    refusal = find_impossible(own, queue, summary, settings, lambda: look(pbs, queue, summary))
+    refusal = find_impossible(own, queue, summary, settings, lambda: reread_summary(pbs, queue, summary))
     refusal = refusal or find_nonsense(own)
     if refusal:
         return refusal

@@ -281,7 +281,7 @@ class Connection:
     # Acting
 
     @property
-    def hears_starts(self) -> bool:
+    def confirms_starts(self) -> bool:
         """Whether the server confirms starts; versions before 2022 do not."""
         return hasattr(self._ifl, "pbs_asyrunjob_ack")
 
@@ -290,9 +290,9 @@ class Connection:
         status = self._ifl.pbs_asyrunjob_ack(self._handle, job_id, exec_vnode, None)
         self._demand(status, f"start {job_id} on {exec_vnode}")
 
-    def start_unheard(self, job_id: str, exec_vnode: str) -> None:
-        """Request such a start without waiting for an answer: there is none. If a hook rejects it, its message goes
-        into the job's comment. Requests of one connection are served in their order."""
+    def start_without_reply(self, job_id: str, exec_vnode: str) -> None:
+        """Request a start without waiting for a reply, as PBS sends none. If a hook rejects it, the message goes into
+        the job's comment. Requests of one connection are served in their order."""
         status = self._ifl.pbs_asyrunjob(self._handle, job_id, exec_vnode, None)
         self._demand(status, f"start {job_id} on {exec_vnode}")
 

@@ -1,7 +1,7 @@
 """Folders and small files of guests below the landing folder. Runs as the user to whom they belong.
 
-The landing folder itself may be open to all, as /tmp is. A user's own folder in it must be that user's and no link, so
-that nobody can lead another's files elsewhere.
+The landing folder itself may be open to all, as /tmp is. A user's own folder in it must be that user's and no link;
+otherwise another user could redirect the files.
 """
 
 from __future__ import annotations

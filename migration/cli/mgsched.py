@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from migration.cli.open_site_for_users import HELP
-from migration.cli.open_source_cluster import open_source, said_in_a_line
+from migration.cli.open_source_cluster import errors_in_one_line, open_source
 from migration.passes.source_pass import BusyError, forget, pass_lock, source_pass
 
 _FORGET_WITHIN_S = 120
@@ -19,7 +19,7 @@ def main(*, gid: str | None) -> None:
     It runs every minute as the service's account; a second one ends at once. --forget is for a job whose target will
     never answer again: if that target still runs it, it runs twice.
     """
-    with said_in_a_line():
+    with errors_in_one_line():
         source = open_source()
         if gid is not None:
             with pass_lock(source.spool.home, _FORGET_WITHIN_S):

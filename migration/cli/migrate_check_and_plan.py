@@ -7,7 +7,7 @@ import json
 import click
 
 from migration.as_user.call_root_helper import run_as
-from migration.cli.open_source_cluster import open_source, said_in_a_line
+from migration.cli.open_source_cluster import errors_in_one_line, open_source
 from migration.passes.check_setup_with_other_clusters import check_pairs
 from migration.passes.source_pass import plan
 from migration.spool.queue_file import Queue
@@ -37,7 +37,7 @@ def check_command(ctx: click.Context, *, user: str, as_json: bool) -> None:
 
     Run it on each cluster: it sees one direction of each pair. The exit status is 1 if anything is wrong.
     """
-    with said_in_a_line():
+    with errors_in_one_line():
         found = list(check_pairs(open_source(), run_as, user))
     if as_json:
         click.echo(json.dumps([one._asdict() for one in found], indent=1))
@@ -54,7 +54,7 @@ def plan_command(*, as_json: bool) -> None:
 
     Clusters are asked what is free; nothing is offered, started or written.
     """
-    with said_in_a_line():
+    with errors_in_one_line():
         source = open_source()
         placements = plan(source)
         records = {record.gid: record for record in source.spool.read(Queue.REQUEST)}

@@ -1,6 +1,6 @@
-"""Opens this cluster for the programs that the service's account runs, and for nobody else.
+"""Opens this cluster for programs of the service's account.
 
-Root least of all: the files that root would make there could not be opened by the service afterwards.
+Other accounts are refused, root too: the service could not open files that root makes there.
 """
 
 from __future__ import annotations

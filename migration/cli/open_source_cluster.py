@@ -35,8 +35,8 @@ def open_source() -> Source:
 
 
 @contextmanager
-def said_in_a_line() -> Iterator[None]:
-    """Turn what may be wrong with the site's files into one line."""
+def errors_in_one_line() -> Iterator[None]:
+    """Turns errors of the cluster file, the spool and the system into one message of the command."""
     try:
         yield
     except (ClusterFileError, SpoolError, BusyError, OSError, ValueError) as error:

@@ -140,7 +140,7 @@ class Estimates:
     def why_not_cut(self, job: Job, window_s: float, longest_s: float) -> NotCut | None:
         """Why the job cannot be cut at the end of its window; None if it can.
 
-        It can if it starts before runs are asked to save for that time, is rerunable, has run its exempt time by then,
+        It can if it starts before runs are asked to save for that time, is rerunnable, has run its exempt time by then,
         is below the cap, and saves or has little to repeat even if the window becomes ``longest_s``.
         """
         if window_s <= self._grace_s:

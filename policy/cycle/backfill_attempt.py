@@ -63,7 +63,7 @@ class Backfilling:
         in_the_way = self._rejections.window_in_the_way(job, closed)
         if in_the_way is not None:
             return Left(in_the_way)
-        reason = self._context.gates.shut(job)
+        reason = self._context.gates.blocking_reason(job)
         if reason is not None:
             return Left(reason, final=True)
         left_s, cuttable = job.left_s, False

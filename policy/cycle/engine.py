@@ -20,8 +20,8 @@ from policy.cycle.preempt_long_run_for_short_job import rescue
 from policy.eligibility.fair_share_line import FairShareLine
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
+from policy.plan.deadline import NEVER, Deadline
 from policy.plan.pass_context import Context
-from policy.plan.pass_deadline import NEVER, Deadline
 from policy.plan.plan_builder import PlanBuilder
 from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason
@@ -177,7 +177,7 @@ class _Pass:
         if line.refused:
             for entry in entries:
                 if entry[3] in line.refused:
-                    self._builder.leave(entry[5], context.gates.shut(entry[5]) or line.refused[entry[3]])
+                    self._builder.leave(entry[5], context.gates.blocking_reason(entry[5]) or line.refused[entry[3]])
             entries = [entry for entry in entries if entry[3] not in line.refused]
         if promises and entries and not (len(promises) == 1 and entries[0][3] in promises):
             first = [entry for entry in entries if entry[3] in promises]
@@ -275,7 +275,7 @@ class _Pass:
                 or job.queue not in plain
                 or (confined is not None and (not job.rerunable or job.id in confined.capped))
             ):
-                reason = context.gates.shut(job)
+                reason = context.gates.blocking_reason(job)
                 if reason is not None:
                     self._job_attempts.at_a_gate(job, reason)
                     continue

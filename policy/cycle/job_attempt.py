@@ -71,7 +71,7 @@ class JobAttempts:
     def attempt_later(self, job: Job, region: Region) -> None:
         """Attempt a job that this pass has put off. Its gates are checked again: starts since then may have used up a
         limit."""
-        reason = self._context.gates.shut(job)
+        reason = self._context.gates.blocking_reason(job)
         if reason is not None:
             self.at_a_gate(job, reason)
         elif region.reservation is None:
@@ -141,7 +141,7 @@ class JobAttempts:
         """Attempt a job with a better claim than the head: it takes idle cores and victims as if nothing were
         reserved."""
         builder, allowed = self._builder, self._cluster.vnodes_of(job.queue)
-        shut = self._context.gates.shut(job)
+        shut = self._context.gates.blocking_reason(job)
         if shut is not None:
             builder.leave(job, shut)
             return
@@ -228,7 +228,7 @@ class JobAttempts:
             self._builder.leave(job, never)
             return
         # Where jobs are tried shortest first, earlier ones may have used up a limit since its gates were checked.
-        shut = self._context.gates.shut(job)
+        shut = self._context.gates.blocking_reason(job)
         if shut is not None:
             self._builder.leave(job, shut)
             return
@@ -316,7 +316,7 @@ class JobAttempts:
             if before != BASE and classes.again(left) != before:
                 self.set_aside.append(left)
                 return None
-        reason = self._context.gates.shut(left)
+        reason = self._context.gates.blocking_reason(left)
         if reason is not None:
             self._builder.leave(left, reason)
             return None

@@ -168,7 +168,7 @@ def rescue(context: Context, builder: PlanBuilder, earmarks: Earmarks) -> None:
     cluster, estimates, now_s = context.cluster, context.estimates, context.now_s
     chance = Rescue(cluster, context.settings.rescue, estimates, context.ledger, context.claims, now_s)
     open_to = [job for job in chance.short(cluster.jobs.values()) if job.id not in builder.earmarks]
-    short = [job for job in open_to if context.gates.shut(job) is None]
+    short = [job for job in open_to if context.gates.blocking_reason(job) is None]
     eligible = [job for job in short if chance.has_waited(job)]
     if eligible and any(cut.at_s == now_s for cut in context.ledger.cuts.values()):
         # Passes follow one another within a second while victims end. Beside a second cut the first would be for
@@ -226,7 +226,7 @@ def _fill_the_hole(
         head = region.reservation
         if job.id in builder.earmarks or job.id not in cluster.jobs or (head is not None and head.head.id == job.id):
             continue
-        shut = context.gates.shut(job) or builder.shut_beside_heads(job, builder.now_s + job.left_s)
+        shut = context.gates.blocking_reason(job) or builder.shut_beside_heads(job, builder.now_s + job.left_s)
         if shut is not None:
             continue
         closed, ever = _closed_to(job, context), cluster.vnodes_of(job.queue)

@@ -46,7 +46,7 @@ class Gates:
         self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
         self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
 
-    def shut(self, job: Job) -> Reason | None:
+    def blocking_reason(self, job: Job) -> Reason | None:
         """The reason why the job may not start now; None where no gate blocks it."""
         if self._refused and job.id in self._refused:
             return Reason("blocked", (("why", job.blocked),)) if job.blocked else self._refused[job.id]
@@ -103,7 +103,7 @@ class Gates:
         """The reason why the job may not start, if the head's limits and licences are to stay free for the head as
         well."""
         self.expect(head)
-        reason = self.shut(job)
+        reason = self.blocking_reason(job)
         self.expect(head, -1)
         return reason
 

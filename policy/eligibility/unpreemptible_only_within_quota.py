@@ -46,7 +46,7 @@ class Confined:
 
     def _why_not_preempted(self, job: Job) -> str:
         if not job.rerunable:
-            return "it is not rerunable"
+            return "it is not rerunnable"
         if job.id in self.capped:
             next_id = job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
             count = self._counts.get(next_id, 0)

@@ -336,7 +336,7 @@ class PlanBuilder:
         for job_id, at_s in before.items():
             job = waiting.get(job_id)
             if job is not None and job_id not in begun and job_id not in self.moved:
-                reason = self._context.gates.shut(job)
+                reason = self._context.gates.blocking_reason(job)
                 # A window that closes the whole queue was known when the promise was made.
                 if reason is None or reason.code == "queue-closed" or self.opens_s(job, reason) != UNLIMITED_S:
                     promises[job_id] = at_s

@@ -128,7 +128,7 @@ class CheckpointSettings:
     On a real server the request to save goes out ``grace_s`` before the promised time; a victim that still runs
     ``grace_s`` after the request is requeued. ``method`` is how jobs are asked to save, unless the job or its queue
     names a method: ``requeue`` sends no request, ``signal`` sends ``signal``, ``checkpoint`` has PBS's checkpoint
-    action end the job. A job that was asked and ends with ``exit_status`` is queued again.
+    action end the job. A job that was asked and ends with ``exit_status`` is requeued.
     """
 
     saves: bool = _flag(False)
@@ -165,7 +165,7 @@ class QuotaSettings:
     """P1: whether soft quotas preempt, which victims come first, and how long runs are exempt.
 
     ``counted`` names the resources whose quotas count; empty: all that have quotas. A job that may not be preempted
-    (not rerunable, or preempted ``max_preemptions`` times) starts only within quota or above the base class, unless
+    (not rerunnable, or preempted ``max_preemptions`` times) starts only within quota or above the base class, unless
     ``confine_unpreemptible`` is False.
 
     A beneficiary waits ``delay_s`` plus ``delay_per_core_s`` times its cores before it preempts; a job whose PBS

@@ -26,7 +26,7 @@ class Capacity:
 
     ``levels`` maps a number of idle cores (negative on an overcommitted vnode) to the vnodes that have exactly that
     many. ``usable`` are the vnodes that take new jobs, ``exclusive`` those held by one job alone. Long searches call
-    ``check_time``, if set, which may raise :class:`~policy.plan.pass_deadline.TimeIsUp`; a copy keeps it.
+    ``check_time``, if set, which may raise :class:`~policy.plan.deadline.TimeIsUp`; a copy keeps it.
     """
 
     __slots__ = (

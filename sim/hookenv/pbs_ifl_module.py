@@ -193,7 +193,7 @@ def _status_calls(client: _Client) -> Mapping[str, object]:
 def _job_calls(client: _Client) -> Mapping[str, object]:
     server = client.server
 
-    def start_unheard(handle: int, job_id: str, exec_vnode: str) -> int:
+    def start_without_reply(handle: int, job_id: str, exec_vnode: str) -> int:
         """A start whose outcome the caller does not get: a hook's rejection goes into the job's comment."""
         if handle not in client.messages:
             return client.do(handle, lambda: None)
@@ -217,7 +217,7 @@ def _job_calls(client: _Client) -> Mapping[str, object]:
 
     return {
         "pbs_runjob": lambda c, job_id, where, extend: client.do(c, lambda: server.run_job(job_id, where or "")),
-        "pbs_asyrunjob": lambda c, job_id, where, extend: start_unheard(c, job_id, where or ""),
+        "pbs_asyrunjob": lambda c, job_id, where, extend: start_without_reply(c, job_id, where or ""),
         "pbs_asyrunjob_ack": lambda c, job_id, where, extend: client.do(c, lambda: server.run_job(job_id, where or "")),
         "pbs_rerunjob": lambda c, job_id, extend: client.do(c, lambda: server.rerun_job(job_id)),
         "pbs_deljob": lambda c, job_id, extend: client.do(c, lambda: server.delete_job(job_id)),

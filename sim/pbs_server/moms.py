@@ -65,7 +65,7 @@ class Moms:
         """Give a running job another walltime, counted from its start; no effect on one that does not run."""
         process = self._processes.get(job_id)
         if process is not None:
-            # Another object, so that the end that was planned with the walltime before is of no process that there is.
+            # A new object: the end event planned for the old walltime finds another process, and does nothing.
             self._end_later(job_id, process._replace(), self._ends[job_id][0], walltime_s, self._ends[job_id][1])
 
     def _end_later(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from hooks.pbs.accounting_fields import Fields, SenselessError, check_clock, read_fields
-from sim.traces.accounting_log_files_and_lines import Place, Record
+from sim.traces.accounting_log_files_and_lines import LinePosition, Record
 
 _JOB_ID = re.compile(rb"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(\..{1,255})?", re.DOTALL)
 _RESERVATION_ID = re.compile(rb"[RSM][0-9]+(\..*)?", re.DOTALL)
@@ -24,7 +24,7 @@ DELETED = "deleted before they ran"
 MOVED = "moved to another server"
 
 
-class Life:
+class JobHistory:
     """One job as far as it is known. Times are seconds since 1970; `stamp` in a name means a record's local time."""
 
     __slots__ = (
@@ -36,7 +36,7 @@ class Life:
     def __init__(self, record: Record, number: int) -> None:
         self.id = record.id.decode("utf-8", "backslashreplace")
         self.number = number
-        self.place: Place = record.place
+        self.place: LinePosition = record.place
         self.user = self.group = ""
         self.cores: int | None = None
         self.walltime_s: int | None = None
@@ -144,15 +144,15 @@ class Life:
         self.eligible_s = next(time_s for time_s in times if time_s is not None and time_s <= fields.start_s)
 
 
-class Lives:
+class JobHistories:
     """All jobs of a log. `began_s` and `ended_s` are the first and last times in its records."""
 
     def __init__(self) -> None:
-        self.all: list[Life] = []
+        self.all: list[JobHistory] = []
         self.began_s: int | None = None
         self.ended_s: int | None = None
         self.vnodes: set[str] = set()
-        self._current: dict[bytes, Life] = {}
+        self._current: dict[bytes, JobHistory] = {}
 
     def take(self, record: Record) -> None:
         """Take one record. Raises SenselessError with the cause, and takes nothing, where it makes no sense."""
@@ -167,21 +167,21 @@ class Lives:
         if kind in "QSER":
             self._described(record, int(match[1]))
             return
-        life = self._current.get(record.id)
+        history = self._current.get(record.id)
         if kind not in "TCzrDAM":
             raise SenselessError("an unknown type of record")
-        if life is None:
+        if history is None:
             return
         if kind == "T":
-            life.restart(record.stamp_s)
+            history.restart(record.stamp_s)
         elif kind == "C":
-            life.checkpoint(record.stamp_s)
+            history.checkpoint(record.stamp_s)
         elif kind == "z":
-            life.suspend(record.stamp_s)
+            history.suspend(record.stamp_s)
         elif kind == "r":
-            life.resume(record.stamp_s)
-        elif not life.running:
-            life.gone = MOVED if kind == "M" else DELETED
+            history.resume(record.stamp_s)
+        elif not history.running:
+            history.gone = MOVED if kind == "M" else DELETED
 
     def _described(self, record: Record, number: int) -> None:
         """Take a record that describes its job: Q, S, E or R."""
@@ -191,27 +191,27 @@ class Lives:
             check_clock(record.stamp_s, moment_s)
         elif kind in "SR":
             raise SenselessError("no start time" if kind == "S" else "no end time")
-        life = self._current.get(record.id)
-        if life is not None and kind == "E" and life.end_s is not None and life.end_s == fields.end_s:
+        history = self._current.get(record.id)
+        if history is not None and kind == "E" and history.end_s is not None and history.end_s == fields.end_s:
             raise SenselessError("an end recorded before")
-        if life is None or _is_another(life, fields):
-            life = self._current[record.id] = Life(record, number)
-            self.all.append(life)
-        life.describe(fields)
+        if history is None or _is_another(history, fields):
+            history = self._current[record.id] = JobHistory(record, number)
+            self.all.append(history)
+        history.describe(fields)
         self.vnodes.update(fields.vnodes)
         if kind == "S":
-            life.begin(record.stamp_s, fields)
+            history.begin(record.stamp_s, fields)
         elif kind == "R":
-            life.requeue(fields)
+            history.requeue(fields)
         elif kind == "E":
-            life.end(record.stamp_s, fields)
+            history.end(record.stamp_s, fields)
         if moment_s is not None:
             self.began_s = moment_s if self.began_s is None else min(self.began_s, moment_s)
             self.ended_s = moment_s if self.ended_s is None else max(self.ended_s, moment_s)
 
 
-def _is_another(life: Life, fields: Fields) -> bool:
+def _is_another(history: JobHistory, fields: Fields) -> bool:
     """True if the id belongs to a new job: ids start again after the highest one, and on a new server."""
-    if life.created_s is not None and fields.created_s is not None:
-        return life.created_s != fields.created_s
-    return life.end_s is not None
+    if history.created_s is not None and fields.created_s is not None:
+        return history.created_s != fields.created_s
+    return history.end_s is not None

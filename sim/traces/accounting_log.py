@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hooks.pbs.accounting_fields import SenselessError
-from sim.traces.accounting_job_history import RUNNING, WAITING, Life, Lives
-from sim.traces.accounting_log_files_and_lines import AccountingError, Odd, find_files, read_records
+from sim.traces.accounting_job_history import RUNNING, WAITING, JobHistories, JobHistory
+from sim.traces.accounting_log_files_and_lines import AccountingError, UnreadableLine, find_files, read_records
 from sim.traces.read_plain_or_gzip_lines import LeftOut
 from sim.workload.workload import Cluster, TraceJob, Workload, describe_skipped
 
@@ -84,29 +84,29 @@ class AccountingLog:
 
 def read_log(paths: Sequence[Path]) -> AccountingLog:
     """Read the log in a folder, or in the files given. Raises AccountingError if no job ended in it."""
-    lives, left_out = Lives(), LeftOut()
+    histories, left_out = JobHistories(), LeftOut()
     for record in read_records(find_files(paths)):
-        if isinstance(record, Odd):
+        if isinstance(record, UnreadableLine):
             left_out.add(record.cause, record.place.line, record.place.file)
             continue
         try:
-            lives.take(record)
+            histories.take(record)
         except SenselessError as cause:
             left_out.add(str(cause), record.place.line, record.place.file)
     jobs = []
-    for life in lives.all:
-        job = _past_job(life)
+    for history in histories.all:
+        job = _past_job(history)
         if isinstance(job, str):
-            left_out.add(job, life.place.line, life.place.file)
+            left_out.add(job, history.place.line, history.place.file)
         else:
             jobs.append(job)
     name = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     skipped, lines = left_out.counts(), left_out.lines()
-    if not jobs or lives.began_s is None or lives.ended_s is None:
+    if not jobs or histories.began_s is None or histories.ended_s is None:
         why = describe_skipped(skipped, lines) if skipped else "no record of a job in it"
         raise AccountingError(f"{paths[0]}: no job that ran to its end: {why}")
     jobs.sort(key=lambda job: (job.eligible_s, job.number, job.id))
-    return AccountingLog(name, tuple(jobs), lives.began_s, lives.ended_s, len(lives.vnodes), skipped, lines)
+    return AccountingLog(name, tuple(jobs), histories.began_s, histories.ended_s, len(histories.vnodes), skipped, lines)
 
 
 def read_accounting(paths: Sequence[Path], cluster: Cluster | None = None) -> Workload:
@@ -140,29 +140,29 @@ def read_accounting(paths: Sequence[Path], cluster: Cluster | None = None) -> Wo
     )
 
 
-def _past_job(life: Life) -> PastJob | str:
+def _past_job(history: JobHistory) -> PastJob | str:
     """The job, or the cause for which it is left out of a workload."""
-    if life.end_s is None or life.start_s is None or life.first_start_s is None or life.eligible_s is None:
-        return life.gone or (RUNNING if life.running else WAITING)
-    if not life.cores:
+    if history.end_s is None or history.start_s is None or history.first_start_s is None or history.eligible_s is None:
+        return history.gone or (RUNNING if history.running else WAITING)
+    if not history.cores:
         return "number of cores unknown"
-    if not life.user:
+    if not history.user:
         return "no user"
     return PastJob(
-        id=life.id,
-        number=life.number,
-        eligible_s=life.eligible_s,
-        start_s=life.first_start_s,
-        last_start_s=life.start_s,
-        end_s=life.end_s,
-        run_s=life.run_s,
-        suspended_s=life.suspended_s,
-        requeues=life.requeues,
-        cores=life.cores,
-        walltime_s=life.walltime_s,
-        user=life.user,
-        group=life.group,
-        exit_status=life.exit_status,
+        id=history.id,
+        number=history.number,
+        eligible_s=history.eligible_s,
+        start_s=history.first_start_s,
+        last_start_s=history.start_s,
+        end_s=history.end_s,
+        run_s=history.run_s,
+        suspended_s=history.suspended_s,
+        requeues=history.requeues,
+        cores=history.cores,
+        walltime_s=history.walltime_s,
+        user=history.user,
+        group=history.group,
+        exit_status=history.exit_status,
     )
 
 

@@ -31,7 +31,7 @@ class AccountingError(ValueError):
     """The log cannot be read as a whole; the message names the file or folder, and why."""
 
 
-class Place(NamedTuple):
+class LinePosition(NamedTuple):
     """The place of a record: its file, and the number of its first line there."""
 
     file: str
@@ -45,14 +45,14 @@ class Record(NamedTuple):
     kind: str
     id: bytes
     text: bytes
-    place: Place
+    place: LinePosition
 
 
-class Odd(NamedTuple):
+class UnreadableLine(NamedTuple):
     """A line that is not a record, and why."""
 
     cause: str
-    place: Place
+    place: LinePosition
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
@@ -94,7 +94,7 @@ def _is_log(path: Path) -> bool:
     return _first_stamp_s(path) > 0 or not any(True for _ in read_lines(path, _LONGEST_LINE_BYTES, AccountingError))
 
 
-def read_records(files: Iterable[Path]) -> Iterator[Record | Odd]:
+def read_records(files: Iterable[Path]) -> Iterator[Record | UnreadableLine]:
     """Every record of the files, and every line that is not one."""
     for file in files:
         waiting: list[Record] = []  # at most one record whose text continues in the next line, with its lines so far
@@ -106,24 +106,24 @@ def read_records(files: Iterable[Path]) -> Iterator[Record | Odd]:
                 continue
             if not line.strip():
                 continue
-            record = _record(line, Place(file.name, number))
-            if isinstance(record, Odd) or _is_whole(record):
+            record = _record(line, LinePosition(file.name, number))
+            if isinstance(record, UnreadableLine) or _is_whole(record):
                 yield record
             else:
                 waiting.append(record)
         yield from waiting
 
 
-def _record(line: bytes, place: Place) -> Record | Odd:
+def _record(line: bytes, place: LinePosition) -> Record | UnreadableLine:
     match = _HEADER.fullmatch(line)
     if match is None:
-        return Odd("not an accounting record", place)
+        return UnreadableLine("not an accounting record", place)
     month, day, year, hour, minute, second = (int(match[group]) for group in range(1, 7))
     try:
         # A leap second counts as the second before it.
         time = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=timezone.utc)
     except ValueError:
-        return Odd("a date or time that does not exist", place)
+        return UnreadableLine("a date or time that does not exist", place)
     return Record(int(time.timestamp()), match[7].decode("ascii"), match[8], match[9], place)
 
 
@@ -138,7 +138,7 @@ def _is_whole(record: Record) -> bool:
 def _first_stamp_s(file: Path) -> int:
     """The time of the first record among the first lines; 0 where there is none."""
     for number, line in enumerate(read_lines(file, _LONGEST_LINE_BYTES, AccountingError), 1):
-        if isinstance(record := _record(line, Place(file.name, number)), Record):
+        if isinstance(record := _record(line, LinePosition(file.name, number)), Record):
             return record.stamp_s
         if number == _LINES_LOOKED_AT:
             break

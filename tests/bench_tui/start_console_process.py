@@ -37,10 +37,10 @@ from sim.demo.demo_cluster_with_hooks import DemoCluster
 from sim.demo.scratch_folder import Scratch
 from tui.screen.app import Console
 from tui.audit.audit_file import Actor
-from tui.backends.thread_and_gc_tuning import take_short_turns
+from tui.backends.thread_and_gc_tuning import shorten_switch_interval
 from tui.cli.open_backend import cluster_of_trace
 from tui.backends.simulated_cluster import SimulatedBackend
-take_short_turns()
+shorten_switch_interval()
 cluster = DemoCluster(vnodes=int(sys.argv[2]), jobs=int(sys.argv[3]))
 source = SimulatedBackend(cluster, cluster_of_trace, Scratch("pbsteer-bench-"))
 if sys.argv[4] == "running":

@@ -15,7 +15,7 @@ from hooks.checkpoint.decide_requeue_at_job_end import SLACK_S
 from tests.faults.accounting_invariants import Spell, time_of
 
 _AGAIN = re.compile(
-    r"^(?P<at>[^;]+);\w+;[^;]*;Job;(?P<job>[^;]+);pbsteer: it ended with (?P<status>-?\d+) and is queued again, .*"
+    r"^(?P<at>[^;]+);\w+;[^;]*;Job;(?P<job>[^;]+);pbsteer: it ended with (?P<status>-?\d+) and is requeued, .*"
     r"it was asked at (?P<asked>\d+) to save until (?P<until>\d+)"
 )
 _BEGAN = ";Log opened"

@@ -97,7 +97,7 @@ def delete(ground: Ground, job_id: str, log_size: int) -> None:
     before = ground.server_log_since(log_size).partition(f";{job_id};Job to be deleted at request")[0]
     if done.status != 0 or f"hook request rerun {job_id}" in before:
         ground.books.excused.add(job_id)
-        raise Missed(f"{job_id} was ending when it was deleted: {done.stderr.strip() or 'it is queued again'}")
+        raise Missed(f"{job_id} was ending when it was deleted: {done.stderr.strip() or 'it is requeued'}")
     ground.books.expect_deletion(job_id)
 
 

@@ -17,7 +17,7 @@ BEGAN = "11/22/2026 11:37:50;0002;pbs_mom;Svr;Log;Log opened"
 
 def line(status: int, until_s: float) -> str:
     words = f"it was asked at {AT_S - 30:.0f} to save until {until_s:.0f}, in a run since {AT_S - 41:.0f}"
-    return f"{AT};0008;pbs_python;Job;1.s;pbsteer: it ended with {status} and is queued again, after 0.1 s: {words}"
+    return f"{AT};0008;pbs_python;Job;1.s;pbsteer: it ended with {status} and is requeued, after 0.1 s: {words}"
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def line(status: int, until_s: float) -> str:
         ([line(0, AT_S - 18)], DONE._replace(job="2.s"), False),
         ([line(0, AT_S - 18)], DONE._replace(end_s=AT_S - 300), False),
         ([BEGAN, line(0, AT_S - 18)], DONE, False),
-        ([line(0, AT_S - 18).replace("is queued again", "has ended")], DONE, False),
+        ([line(0, AT_S - 18).replace("is requeued", "has ended")], DONE, False),
     ],
 )
 def test_only_what_was_done_after_its_time_is_without_need(

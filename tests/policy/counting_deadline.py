@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy import Job
-from policy.plan.pass_deadline import Deadline
+from policy.plan.deadline import Deadline
 
 
 class Countdown(Deadline):

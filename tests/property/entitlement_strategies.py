@@ -23,10 +23,10 @@ _OVER = ("alice", "bob")
 @st.composite
 def contested_sites(draw: st.DrawFn, *, roomy: bool = False) -> Parts:
     """Runs of users who are over quota, without one, or within it, on nearly all cores and GPUs: some alone on their
-    vnodes, some subjobs, some of another queue, some not rerunable. The head is wide or wants vnodes alone, and is
+    vnodes, some subjobs, some of another queue, some not rerunnable. The head is wide or wants vnodes alone, and is
     anybody's. Behind it wait jobs, and arrays, most of them of users within quota or of a higher class. Quotas stand on
     the queues or on the server, on cores or GPUs; erin has none. A vnode may be reserved for later. Where it is
-    ``roomy`` some cores are idle, and the jobs that wait are anybody's and often not rerunable."""
+    ``roomy`` some cores are idle, and the jobs that wait are anybody's and often not rerunnable."""
     kind = draw(st.sampled_from(("queue", "queue", "server", "gpus", "gpus")))
     names = draw(st.sampled_from((("workq",), ("workq", "express"))))
     ranked = kind == "queue" and draw(st.booleans())

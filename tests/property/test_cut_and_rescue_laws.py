@@ -166,7 +166,7 @@ def _idle(parts: Parts, started: list[Job]) -> int:
 
 @given(due(alone=True))
 def test_only_who_can_be_cut_is_let_in_on_that_condition(situation: Situation) -> None:
-    """Above the threshold by what is left of it, rerunable, below the cap, and saving or cheap to repeat."""
+    """Above the threshold by what is left of it, rerunnable, below the cap, and saving or cheap to repeat."""
     parts, ledger, settings = situation
     plan = plan_of(situation)
     latest_s = max((estimate.at_s for estimate in plan.estimates), default=parts.time_s)

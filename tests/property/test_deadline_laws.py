@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Job, Plan, decide
-from policy.plan.pass_deadline import Deadline
+from policy.plan.deadline import Deadline
 from tests.policy.counting_deadline import Countdown
 from tests.property import plan_invariants
 from tests.property.test_laws_of_one_pass import Situation, contended, situations

@@ -170,8 +170,8 @@ ENTITLED = (
 
 CONFINED = (
     Mutation("nobody is confined", Confined, "why", lambda _: lambda *_: None),
-    Mutation("the cap confines nobody", Confined, "_why_not_preempted", _told_of("not rerunable")),
-    Mutation("what is not rerunable is not confined", Confined, "_why_not_preempted", _told_of("cap")),
+    Mutation("the cap confines nobody", Confined, "_why_not_preempted", _told_of("not rerunnable")),
+    Mutation("what is not rerunnable is not confined", Confined, "_why_not_preempted", _told_of("cap")),
     Mutation("everybody is confined", Confined, "_why_not_preempted", lambda _: lambda *_: "it is a job"),
     Mutation("confined jobs have no share of the quota", Confined, "why", _confined_within_quota),
 )

@@ -34,8 +34,8 @@ def test_the_drawn_situations_are_worth_it() -> None:
     def look(situation: Situation) -> None:
         for _, _, plan in passes(situation):
             reasons = [reason for _, reason in plan.reasons().values() if reason.code == "unpreemptible"]
-            seen.update("capped" if "cap" in str(reason.number("why")) else "not rerunable" for reason in reasons)
+            seen.update("capped" if "cap" in str(reason.number("why")) else "not rerunnable" for reason in reasons)
             seen.update("starts" for start in plan.starts if not start.job.rerunable)
 
     look()
-    assert min(seen["capped"], seen["not rerunable"], seen["starts"]) >= 5, seen
+    assert min(seen["capped"], seen["not rerunnable"], seen["starts"]) >= 5, seen

@@ -13,7 +13,7 @@ from tests.property.cluster_strategies import Parts
 
 
 def may_not_be_preempted(job: Job, preemptions: Mapping[str, int], settings: Settings) -> bool:
-    """Not rerunable, or preempted as often as is allowed; of an array the next subjob counts."""
+    """Not rerunnable, or preempted as often as is allowed; of an array the next subjob counts."""
     next_id = job.subjob_id(job.subjobs[0]) if job.subjobs else job.id
     return not job.rerunable or preemptions.get(next_id, 0) >= settings.quota.cap
 

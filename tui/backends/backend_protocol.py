@@ -128,7 +128,6 @@ class SteeredBackend(Backend, Protocol):
         """
 
 
-def addressed(audit: AuditLog, backend: Backend) -> AuditLog:
-    """The audit log for this backend's server, with its name and the shared file. May take as long as a request to the
-    server."""
+def audit_log_for(audit: AuditLog, backend: Backend) -> AuditLog:
+    """This audit log, set to the backend's server name and shared file. May take as long as a request to the server."""
     return replace(audit, server=backend.names()[0], shared=backend.shared_audit())

@@ -41,7 +41,7 @@ class MigrationSpool:
         self._file: ClusterFile | None = None
         self._stamp: tuple[int, int] | None = None
 
-    def look(self) -> Migration | None:
+    def read_migration(self) -> Migration | None:
         """The jobs and clusters; None where the site has no other clusters, or the server is not this host's."""
         stamp: tuple[int, int] | None
         try:
@@ -87,7 +87,7 @@ class MigrationSpool:
         """The values of one job by which a stop is decided: ``state`` and ``stop``. Raises :class:`BackendError`."""
         if kind != MIGRATING_JOB:
             raise BackendError(f"{kind} {name}: migration's files have jobs only")
-        found = self.look()
+        found = self.read_migration()
         if found is None or found.problem:
             raise BackendError(found.problem if found is not None else f"{self._home}: no {FILE}")
         record = found.records.get(name)

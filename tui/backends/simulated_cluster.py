@@ -164,7 +164,7 @@ class SimulatedBackend:
         try:
             while not self._closed.wait(TICK_S):
                 now_s = time.monotonic()
-                with self._moving, COLLECTOR.out_of_sight():
+                with self._moving, COLLECTOR.frozen_objects():
                     self._cluster.advance(min(now_s - before_s, _LONGEST_TICK_S))
                 before_s = now_s
         except Exception as error:  # noqa: BLE001 - it belongs on the screen, not on a dead thread's stderr

@@ -15,15 +15,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_TURN_S = 0.0005
+_SWITCH_INTERVAL_S = 0.0005
 _COLLECT_AGAIN_S = 1800.0
 _COUNT_AGAIN_S = 60.0
-_LEAST_OUT_OF_SIGHT = 200_000
+_LEAST_FROZEN = 200_000
 
 
-def take_short_turns() -> None:
+def shorten_switch_interval() -> None:
     """Shorten Python's thread switch interval; once per process."""
-    sys.setswitchinterval(_TURN_S)
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
 
 
 class Collector:
@@ -32,13 +32,13 @@ class Collector:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._collected_s = self._counted_s = clock()
-        self._most = _LEAST_OUT_OF_SIGHT
+        self._most = _LEAST_FROZEN
         self._lock = threading.Lock()
         self._within = 0
 
     @contextmanager
-    def out_of_sight(self) -> Iterator[None]:
-        """Objects made within are not collected, now or later, except by an occasional full collection."""
+    def frozen_objects(self) -> Iterator[None]:
+        """Freezes the objects that are made within: only an occasional full collection looks at them."""
         with self._lock:
             if not self._within:
                 self._collect()
@@ -62,7 +62,7 @@ class Collector:
         gc.collect()
         gc.freeze()
         self._collected_s = self._counted_s = self._clock()
-        self._most = max(_LEAST_OUT_OF_SIGHT, 2 * gc.get_freeze_count())
+        self._most = max(_LEAST_FROZEN, 2 * gc.get_freeze_count())
 
     def _is_due(self) -> bool:
         now_s = self._clock()

@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, Part] = {
     "audit": Part("tui.cli.audit", "audit", "Who changed what on the server, from where and when."),
     "pause": Part("tui.cli.change_commands.pause", "pause", "Start and preempt nothing until resumed, in any mode."),
     "resume": Part("tui.cli.change_commands.pause", "resume", "Start and preempt again after a pause."),
-    "check": Part("tui.cli.check_policy_file", "check", "Validate a policy file; every problem is listed."),
+    "check": Part("tui.cli.check_settings_file", "check", "Validate a settings file; every problem is listed."),
     "hooks": Part(
         "tui.cli.hooks_commands.hooks", "hooks", "Plan, apply, remove and check the hooks in the PBS server."
     ),

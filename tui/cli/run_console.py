@@ -13,7 +13,7 @@ from policy import SettingsError
 from tui.audit.audit_file import Actor, audit_path
 from tui.backends.backend_protocol import Backend, BackendError
 from tui.backends.simulated_cluster import SimulatedBackend
-from tui.backends.thread_and_gc_tuning import take_short_turns
+from tui.backends.thread_and_gc_tuning import shorten_switch_interval
 from tui.cli.open_backend import NoServerError, open_any, open_demo
 from tui.cli.shared_options import complain
 from tui.config.production_servers import Site, SiteError, console_files, read_site
@@ -43,7 +43,7 @@ def run_console(
     if not sys.stdout.isatty() or not sys.stdin.isatty():
         raise click.ClickException("the console needs a terminal; pbsteer status prints one look without one")
     end_with_terminal(sys.stdin.fileno())
-    take_short_turns()
+    shorten_switch_interval()
     here, following = "", DEMO if demo else server
     notice = ""
     while True:

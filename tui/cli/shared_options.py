@@ -26,7 +26,7 @@ def settings_option(command: F) -> F:
         "settings_path",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="The policy file to decide with. [/etc/pbsteer/policy.toml, else what the hooks run with, else the"
+        help="The settings file to decide with. [/etc/pbsteer/policy.toml, else what the hooks run with, else the"
         " built-in settings; of a demo the latter]",
     )
     return option(command)
@@ -69,7 +69,7 @@ def complain(backend: Any) -> None:
         click.echo(safe(complaint), err=True)
 
 
-def look(backend: Any) -> Any:
+def poll_cluster_view(backend: Any) -> Any:
     """The cluster view of one poll, with its plan. Raises :class:`ServerAwayError` where the server does not answer."""
     from tui.backends.backend_protocol import BackendError  # noqa: PLC0415 - as above
     from tui.state.cluster_view import see  # noqa: PLC0415

@@ -12,7 +12,7 @@ import click
 from policy.explain.hostfiles import Lists
 from policy.model.pbs_units import show_job
 from tui.backends.migration_spool import MigrationSpool
-from tui.cli.shared_options import look, open_backend, source_options
+from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.pages.cluster_status import status_data, status_lines
 from tui.pages.collect_job_details import detail_of
 from tui.pages.job_explanation import explanation_data, lists_of_job
@@ -34,8 +34,8 @@ def status(*, demo: bool, server: str, settings_path: Path | None, as_json: bool
     """
     backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        cluster = replace(look(backend), hook_faults=find_hook_faults(backend))
-        migration = MigrationSpool(backend).look()
+        cluster = replace(poll_cluster_view(backend), hook_faults=find_hook_faults(backend))
+        migration = MigrationSpool(backend).read_migration()
     finally:
         backend.close()
     if as_json:
@@ -68,7 +68,7 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     """
     backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        cluster = look(backend)
+        cluster = poll_cluster_view(backend)
         found = _find(cluster, job)
         detail = detail_of(backend, found) if found is not None and form is None and not as_json else None
     finally:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import click
 
 from tui.backends.commands_interface import ChangeError
-from tui.cli.shared_options import look, open_backend, source_options
+from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.operations.quota_ops import check_scope
 from tui.state.cluster_view import ClusterView
 from tui.tables.cli_tables import LISTINGS, Listing
@@ -103,7 +103,7 @@ def _print(
         raise click.UsageError("--csv, --json and -o: give one of them")
     backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        cluster = look(backend)
+        cluster = poll_cluster_view(backend)
     finally:
         backend.close()
     try:

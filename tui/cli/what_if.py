@@ -14,7 +14,7 @@ from hooks.pbs.custom_resources import PRIORITY
 from migration.config.tomllib_or_tomli import parse_toml
 from policy import SettingsError
 from tui.backends.commands_interface import ChangeError, Commands
-from tui.cli.shared_options import look, open_backend, source_options
+from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.forecast.learned_runs import learn
 from tui.forecast.what_if import (
     Supposed,
@@ -72,7 +72,7 @@ def _run(
 ) -> None:
     backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        cluster = look(backend)
+        cluster = poll_cluster_view(backend)
         supposed = suppose(cluster, backend.commands)
         learned = learn(backend)
     except ChangeError as error:

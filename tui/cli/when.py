@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from policy.model.pbs_units import show_job
-from tui.cli.shared_options import look, open_backend, source_options
+from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.forecast.imagined_job import WishError, complete, read_resources
 from tui.forecast.learned_runs import learn
 from tui.forecast.when_it_starts import when_it_starts, when_submitted
@@ -82,7 +82,7 @@ def when(
     cells = shutil.get_terminal_size((100, 24)).columns
     backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        cluster = look(backend)
+        cluster = poll_cluster_view(backend)
         if job is None:
             try:
                 wish = complete(cluster, asked, queue, user or getpass.getuser())

@@ -69,12 +69,12 @@ def requeue(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Ope
 
 
 def requeue_change(cluster: ClusterView, commands: Commands, job: str) -> Change:
-    """The change that requeues one run. Raises :class:`ChangeError` if it does not run or is not rerunable."""
+    """The change that requeues one run. Raises :class:`ChangeError` if it does not run or is not rerunnable."""
     texts = _job(cluster, job, "requeue")
     if texts.get("job_state") != "R":
         raise ChangeError(f"requeue: {show_job(job)} is not running")
     if texts.get("Rerunable", "True") != "True":
-        raise ChangeError(f"requeue: {show_job(job)} is not rerunable: its owner submitted it so (Rerunable = False)")
+        raise ChangeError(f"requeue: {show_job(job)} is not rerunnable: its owner submitted it so (Rerunable = False)")
     return commands.requeue(job, texts).titled(f"requeue {show_job(job)}")
 
 

@@ -86,7 +86,7 @@ def drain(cluster: ClusterView, commands: Commands, names: Sequence[str], way: s
     A reason may follow in ``way``, as in ``wait fan 2 replaced``.
 
     The drain's comment includes the earlier one; if the manager's commands cannot quote the two, the earlier one stays
-    as it is. Vnodes that are offline already stay as they are. Jobs that are not rerunable run to their end.
+    as it is. Vnodes that are offline already stay as they are. Jobs that are not rerunnable run to their end.
     """
     way, _, reason = way.partition(" ")
     if way not in DRAIN_WAYS:

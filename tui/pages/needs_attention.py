@@ -50,7 +50,7 @@ def attention(cluster: ClusterView) -> list[Line]:
 
 
 def needs(cluster: ClusterView, also: Callable[[ClusterView], list[Need]] | None = None) -> list[Need]:
-    """What needs somebody, the worst first; users over quota, which is mostly normal, only with ``also``."""
+    """The needs, the worst first; users over quota, which is mostly normal, only with ``also``."""
     found = [
         *_pause(cluster),
         *[Need(((safe(fault), "bad"),)) for fault in cluster.hook_faults],
@@ -258,7 +258,7 @@ def _preemptible(cluster: ClusterView, queue: str, jobs: int, running: int) -> s
 
 
 def preemptible_jobs(cluster: ClusterView) -> dict[tuple[str, EntityKey], int]:
-    """The number of running jobs that P1 could preempt (docs/policies.md), by queue and user over quota: rerunable,
+    """The number of running jobs that P1 could preempt (docs/policies.md), by queue and user over quota: rerunnable,
     past the exempt time, below the cap, and small enough that the user stays at or above the quota. Empty if the
     settings do not preempt by quota."""
     settings = cluster.settings.quota

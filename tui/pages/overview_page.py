@@ -1,7 +1,7 @@
-"""The overview: what is in use now and was in the last day, what needs somebody, who uses it, and what comes free.
+"""The overview: what is in use now and was in the last day, what needs attention, who uses it, and what comes free.
 
 It is rows of parts; a part with a goal can be entered. Where a screen is narrow the parts stand below each other, and
-where it is low the charts shrink first: what needs somebody, the queues and the users are always there, further down
+where it is low the charts shrink first: what needs attention, the queues and the users are always there, further down
 if need be.
 """
 
@@ -253,7 +253,7 @@ def _last_hour_in_short(day: Day, now_s: float) -> list[Part]:
     return [Part(tuple(spans), PLAN)]
 
 
-# What needs somebody, and who uses it.
+# What needs attention, and who uses it.
 
 
 def _needs(cluster: ClusterView, cells: int) -> list[Part]:

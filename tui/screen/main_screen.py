@@ -490,7 +490,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.footer.remove_class("typing")
         self.set_focus(None)
 
-    def on_prompt_wrong(self, message: Prompt.Wrong) -> None:
+    def on_prompt_rejected(self, message: Prompt.Rejected) -> None:
         """The line cannot be parsed; the prompt stays open."""
         self.say(message.text, "bad")
 

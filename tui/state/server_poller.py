@@ -107,7 +107,7 @@ class Poller(threading.Thread):
             self._wanted.clear()
             began_s = time.monotonic()
             try:
-                with COLLECTOR.out_of_sight():
+                with COLLECTOR.frozen_objects():
                     answered_s = self._look()
                 failures = 0
             except Exception as error:  # noqa: BLE001 - whatever went wrong belongs on the screen, and polling goes on

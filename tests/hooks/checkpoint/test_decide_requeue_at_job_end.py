@@ -1,4 +1,4 @@
-"""A job that ended by itself: over, or to be queued again because it was asked to save."""
+"""A job that ended by itself: over, or to be requeued because it was asked to save."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 from hooks.checkpoint.decide_requeue_at_job_end import (
     AWAY_S,
     SLACK_S,
-    Asked,
+    RunOnServer,
     Verdict,
     ask_server,
     find_mom_start,
     judge_end,
-    judge_patiently,
+    judge_until_server_back,
 )
 from hooks.checkpoint.saved_task_notes import SAVED as SAVED_NOTE
 from hooks.checkpoint.saved_task_notes import has_failed_restart
@@ -33,7 +33,7 @@ from tests.hooks.stand_in import pbs_ifl
 SAVED = 85
 START_S, NOW_S = 900.0, 1010.0
 MARK = Mark("9.s", "signal", 1000, 1060)
-ASKED = Asked(START_S, MARK)
+ASKED = RunOnServer(START_S, MARK)
 
 
 @pytest.fixture(autouse=True)
@@ -97,16 +97,21 @@ def test_when_a_mom_began_is_told_by_its_lock(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("status", "again"), [(0, False), (1, False), (SAVED, True)])
 def test_whom_a_checkpoint_asked_in_vain_has_saved_only_where_its_exit_status_says_so(status: int, again: bool) -> None:
     """The checkpoint script sends the signal too, and a program may need longer than it waits."""
-    asked = Asked(START_S, MARK._replace(how="checkpoint"))
-    assert judge_end(status, SAVED, asked, NOW_S, could_be=True).again is again
+    asked = RunOnServer(START_S, MARK._replace(how="checkpoint"))
+    verdict = judge_end(status, SAVED, asked, NOW_S, could_be=True)
+    assert (verdict.again, verdict.is_logged) == (again, True)
+    says = "says" if again else "does not say"
+    assert verdict.why == f"it was asked to save by a checkpoint, and its exit status {says} that it has"
     for no in (asked._replace(is_deleted=True), asked._replace(is_rerunnable=False), asked._replace(start_s=1001.0)):
         assert not judge_end(status, SAVED, no, NOW_S, could_be=True).again
+    earlier = judge_end(status, SAVED, asked._replace(start_s=1001.0), NOW_S, could_be=True)
+    assert earlier.why == "it was asked to save by a checkpoint, but maybe in an earlier run"
 
 
 @pytest.mark.parametrize("start_s", [1001.0, None])
 def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_told_by_its_exit_status(start_s: float | None) -> None:
     """A server that was restarted gives the jobs that run new start times. Not for ever, or it might never end."""
-    asked = Asked(start_s, MARK)
+    asked = RunOnServer(start_s, MARK)
     assert judge_end(SAVED, SAVED, asked, NOW_S, could_be=True).again
     assert not judge_end(0, SAVED, asked, NOW_S, could_be=True).again
     assert not judge_end(SAVED, SAVED, asked, 1060 + AWAY_S + 1, could_be=True).again
@@ -117,13 +122,13 @@ def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_told_by_its_exit_s
 @pytest.mark.parametrize(
     "asked",
     [
-        Asked(START_S, Mark()),
+        RunOnServer(START_S, Mark()),
         ASKED._replace(is_rerunnable=False),
         ASKED._replace(is_deleted=True),
-        Asked(START_S, MARK._replace(how="requeue")),
+        RunOnServer(START_S, MARK._replace(how="requeue")),
     ],
 )
-def test_whom_nobody_asked_in_this_run_has_ended(asked: Asked, status: int) -> None:
+def test_whom_nobody_asked_in_this_run_has_ended(asked: RunOnServer, status: int) -> None:
     assert not judge_end(status, SAVED, asked, NOW_S, could_be=True).again
 
 
@@ -186,7 +191,7 @@ def test_of_a_subjob_the_mark_is_on_its_array() -> None:
     jobs = {"8[].s": job("B") | {MARK_KEY: text}, "8[3].s": running(stime="900"), "8[5].s": running(stime="900")}
     pbs_ifl.WORLD.update(server_status(jobs).to_data())
     assert ask_server(pbs_ifl, "8[3].s", 10) == ASKED
-    assert ask_server(pbs_ifl, "8[5].s", 10) == Asked(START_S, Mark())
+    assert ask_server(pbs_ifl, "8[5].s", 10) == RunOnServer(START_S, Mark())
 
 
 def test_a_server_that_is_away_does_not_know() -> None:
@@ -217,23 +222,23 @@ AGAIN, OVER = Verdict(again=True, why="it saved"), Verdict(again=False, why="nob
 
 def test_a_job_is_queued_again_only_when_its_host_is_back_with_the_server() -> None:
     answers = [None, ASKED._replace(is_host_there=False), ASKED]
-    assert judge_patiently(lambda: answers.pop(0), lambda _: AGAIN, 60) == AGAIN
+    assert judge_until_server_back(lambda: answers.pop(0), lambda _: AGAIN, 60) == AGAIN
     assert not answers
 
 
 def test_a_job_that_has_ended_for_good_is_not_held_back() -> None:
-    answers: list[Asked | None] = [None, ASKED]
-    assert judge_patiently(lambda: answers.pop(0), lambda _: OVER, 60) == OVER
+    answers: list[RunOnServer | None] = [None, ASKED]
+    assert judge_until_server_back(lambda: answers.pop(0), lambda _: OVER, 60) == OVER
     assert answers == [ASKED]
 
 
 def test_who_turns_out_to_have_ended_for_good_has() -> None:
-    answers = [None, Asked(START_S, Mark())]
-    assert judge_patiently(lambda: answers.pop(0), lambda asked: OVER if asked else AGAIN, 60) == OVER
+    answers = [None, RunOnServer(START_S, Mark())]
+    assert judge_until_server_back(lambda: answers.pop(0), lambda asked: OVER if asked else AGAIN, 60) == OVER
 
 
 def test_a_server_that_does_not_come_back_is_not_waited_for_for_ever() -> None:
-    verdict = judge_patiently(lambda: None, lambda _: AGAIN, 0)
+    verdict = judge_until_server_back(lambda: None, lambda _: AGAIN, 0)
     assert verdict.again
     assert "its host was not back with the server in 0 s" in verdict.why
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint.decide_requeue_at_job_end import Asked, judge_end
+from hooks.checkpoint.decide_requeue_at_job_end import RunOnServer, judge_end
 from hooks.checkpoint.plan_victim_requests import Asking, VictimRequest, find_silent, forget_hold, plan_asking
 from hooks.checkpoint.save_method_of_job import find_method, read_methods
 from hooks.pbs.job_comment_format import OWN_COMMENT
@@ -318,7 +318,7 @@ def test_that_it_was_asked_outlives_the_hold_as_it_may_end_of_that_late() -> Non
     mark = Mark("9.s", "signal", AT_S, AT_S + 60)
     left = {MARK_KEY: forget_hold({MARK_KEY: show_marks({None: mark._replace(held=True)})})}
     assert read_marks(left) == {None: mark._replace(beneficiary="")}
-    assert judge_end(85, 85, Asked(AT_S - 1.0, read_marks(left)[None]), AT_S + 900.0, could_be=True).again
+    assert judge_end(85, 85, RunOnServer(AT_S - 1.0, read_marks(left)[None]), AT_S + 900.0, could_be=True).again
 
 
 def test_a_mark_that_says_nothing_more_is_taken_off() -> None:

@@ -29,7 +29,7 @@ def fresh_server() -> Iterator[None]:
 
 
 def test_victims_are_requeued_and_refusals_kept_by_victim() -> None:
-    pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunable"
+    pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunnable"
     victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
     victim_requests.wait(0)
     assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [
@@ -37,12 +37,12 @@ def test_victims_are_requeued_and_refusals_kept_by_victim() -> None:
         ["requeue", "8[2].server"],
     ]
     assert list(victim_requests.failures) == ["8[2].server"]
-    assert "not rerunable" in victim_requests.failures["8[2].server"]
+    assert "not rerunnable" in victim_requests.failures["8[2].server"]
 
 
 def test_victims_of_a_real_server_are_requeued_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
-    pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunable"
+    pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunnable"
     victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
     victim_requests.wait(30)
     assert pbs_ifl.CALLS == []

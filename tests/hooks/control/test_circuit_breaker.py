@@ -13,19 +13,23 @@ def after(breaker: CircuitBreaker, good: int = 0, bad: int = 0) -> CircuitBreake
     for _ in range(good):
         breaker = breaker.begun().ended()
     for _ in range(bad):
-        breaker = breaker.opened(0.0) if breaker.spent else breaker.begun()
+        breaker = breaker.opened(0.0) if breaker.is_to_open else breaker.begun()
     return breaker
 
 
 def test_three_in_a_row_are_too_many_and_two_are_not() -> None:
-    assert [after(CircuitBreaker(), bad=count).spent for count in (1, 2, 3)] == [False, False, True]
-    assert not after(after(CircuitBreaker(), bad=2), good=1, bad=2).spent
+    assert [after(CircuitBreaker(), bad=count).is_to_open for count in (1, 2, 3)] == [False, False, True]
+    assert not after(after(CircuitBreaker(), bad=2), good=1, bad=2).is_to_open
 
 
 def test_a_good_pass_makes_up_for_two_bad_ones_but_not_for_a_setback() -> None:
     assert after(after(CircuitBreaker(), bad=2), good=1) == CircuitBreaker()
     setback = after(CircuitBreaker(), bad=4)
-    assert (setback.missing, after(setback, good=9).missing, after(setback, good=10).missing) == (10, 1, 0)
+    assert (
+        setback.successes_needed,
+        after(setback, good=9).successes_needed,
+        after(setback, good=10).successes_needed,
+    ) == (10, 1, 0)
 
 
 def test_each_setback_doubles_what_it_takes() -> None:
@@ -33,14 +37,14 @@ def test_each_setback_doubles_what_it_takes() -> None:
     needed = []
     for _ in range(9):
         breaker = after(breaker, bad=4)
-        needed.append(breaker.missing)
-        breaker = after(breaker, good=breaker.missing)
+        needed.append(breaker.successes_needed)
+        breaker = after(breaker, good=breaker.successes_needed)
     assert needed == [10, 20, 40, 80, 160, 320, 640, 640, 640]
 
 
 def test_a_bad_pass_before_it_is_trusted_again_begins_the_count_anew() -> None:
     breaker = after(after(CircuitBreaker(), bad=4), good=5)
-    assert after(breaker, bad=2).missing == 10
+    assert after(breaker, bad=2).successes_needed == 10
     assert after(breaker, bad=9).setbacks == 1
 
 

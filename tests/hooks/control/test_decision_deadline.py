@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.control.decision_deadline import PassDeadline, Slow, describe_left_out, time_to_decide_s
+from hooks.control.decision_deadline import ClockDeadline, Slow, describe_left_out, time_to_decide_s
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
 
@@ -16,7 +16,7 @@ class Clock:
         return self.now_s
 
 
-def attempt(deadline: PassDeadline, clock: Clock, job_id: str, user: str, seconds: float) -> None:
+def attempt(deadline: ClockDeadline, clock: Clock, job_id: str, user: str, seconds: float) -> None:
     deadline.begin(Job(job_id, user, Request.of_cores(1), "workq", 0.0))
     clock.now_s += seconds
     deadline.end()
@@ -24,7 +24,7 @@ def attempt(deadline: PassDeadline, clock: Clock, job_id: str, user: str, second
 
 def test_it_is_over_after_its_seconds() -> None:
     clock = Clock()
-    deadline = PassDeadline(4.0, clock)
+    deadline = ClockDeadline(4.0, clock)
     clock.now_s += 3.9
     assert not deadline.is_over()
     clock.now_s += 0.1
@@ -33,7 +33,7 @@ def test_it_is_over_after_its_seconds() -> None:
 
 def test_a_share_is_a_quarter_and_counts_the_attempt_under_way() -> None:
     clock = Clock()
-    deadline = PassDeadline(4.0, clock)
+    deadline = ClockDeadline(4.0, clock)
     attempt(deadline, clock, "1.s", "mallory", 0.9)
     assert not deadline.is_share_spent("mallory")
     deadline.begin(Job("2.s", "mallory", Request.of_cores(1), "workq", 0.0))
@@ -44,7 +44,7 @@ def test_a_share_is_a_quarter_and_counts_the_attempt_under_way() -> None:
 
 def test_the_slowest_are_named_with_their_owners() -> None:
     clock = Clock()
-    deadline = PassDeadline(60.0, clock)
+    deadline = ClockDeadline(60.0, clock)
     for number, seconds in enumerate([0.001, 2.0, 0.5, 0.1, 3.0, 0.2, 0.3, 0.01]):
         attempt(deadline, clock, f"{number}.s", "mallory", seconds)
     slowest = deadline.slowest()

@@ -1,4 +1,4 @@
-"""A pass ahead of its time: what makes one come, and what keeps it from coming."""
+"""An early pass: what makes one come, and what keeps it from coming."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from hooks.control import early_pass as watched
-from hooks.control.early_pass import EarlyPasses, Next, Passed
+from hooks.control.early_pass import EarlyPasses, NextPass, PassResult
 from hooks.control.pass_guard import PassOutcome
 from hooks.deploy.hook_events import attributes_of
 from hooks.entries import periodic
@@ -104,8 +104,8 @@ def run_early_passes(
     early_passes.begin_pass(schedule)
     clock.sleep(took_s)
     spent_s = PASS_S if spent_s is None else spent_s
-    coming = early_passes.wait(Passed(spent_s, spent_s if cpu_s is None else cpu_s, (), started, unsettled))
-    return clock.now_s - begun_s, coming.ahead.left_s if coming is not None and coming.ahead is not None else 0.0
+    coming = early_passes.wait(PassResult(spent_s, spent_s if cpu_s is None else cpu_s, (), started, unsettled))
+    return clock.now_s - begun_s, coming.early.left_s if coming is not None and coming.early is not None else 0.0
 
 
 def test_where_nothing_changes_no_pass_comes_before_its_time(clock: Clock, config: Path) -> None:
@@ -145,21 +145,21 @@ def test_a_pass_that_was_busy_starting_jobs_is_followed_at_once(clock: Clock, co
 def test_for_some_time_after_starts_what_has_ended_is_seen_at_once(clock: Clock, config: Path) -> None:
     early_passes = EarlyPasses(pbs_ifl, str(config))
     early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
-    assert early_passes.wait(Passed(0.01, 0.01, (), has_started=True)) is not None
+    assert early_passes.wait(PassResult(0.01, 0.01, (), has_started=True)) is not None
     early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
     begun_s = clock.now_s
-    assert early_passes.wait(Passed(0.01, 0.01)) is not None, "one more, as nothing was looked at before this one"
+    assert early_passes.wait(PassResult(0.01, 0.01)) is not None, "one more, as nothing was looked at before this one"
     assert clock.now_s - begun_s == pytest.approx(0.1)
     early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
     begun_s = clock.now_s
     clock.at[begun_s + 0.72] = count(MORE)
-    assert early_passes.wait(Passed(0.01, 0.01)) is not None
+    assert early_passes.wait(PassResult(0.01, 0.01)) is not None
     assert 0.72 <= clock.now_s - begun_s <= 0.83
     early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
     clock.sleep(3.0)
     begun_s = clock.now_s
     clock.at[begun_s + 0.12] = count(QUIET)
-    assert early_passes.wait(Passed(0.01, 0.01)) is not None
+    assert early_passes.wait(PassResult(0.01, 0.01)) is not None
     assert clock.now_s - begun_s == pytest.approx(0.5)
 
 
@@ -215,14 +215,14 @@ def test_a_process_that_is_late_makes_the_pass_that_is_due_itself(clock: Clock, 
     clock.sleep(11.0)
     early_passes.begin_pass(SCHEDULE)
     clock.sleep(3.8)
-    assert early_passes.wait(Passed(0.1, 0.1, ["1.s"])) == Next()
+    assert early_passes.wait(PassResult(0.1, 0.1, ["1.s"])) == NextPass()
     assert (clock.now_s, clock.alarms) == (begun_s + 15, [29])
     early_passes.begin_pass(SCHEDULE)
     clock.sleep(0.5)
-    coming = early_passes.wait(Passed(0.01, 0.01, has_started=True))
+    coming = early_passes.wait(PassResult(0.01, 0.01, has_started=True))
     assert coming is not None
-    assert coming.ahead is not None
-    assert not coming.ahead.tried, "what the pass before tried to start was another interval's"
+    assert coming.early is not None
+    assert not coming.early.tried, "what the pass before tried to start was another interval's"
 
 
 def test_while_jobs_start_the_process_makes_the_due_passes_itself(clock: Clock, config: Path) -> None:
@@ -233,15 +233,15 @@ def test_while_jobs_start_the_process_makes_the_due_passes_itself(clock: Clock, 
         early_passes.begin_pass(SCHEDULE)
         clock.sleep(0.5)
         ended_s = clock.now_s
-        coming = early_passes.wait(Passed(0.02, 0.02, has_started=True))
+        coming = early_passes.wait(PassResult(0.02, 0.02, has_started=True))
         assert coming is not None
-        due += coming.ahead is None
+        due += coming.early is None
         gaps_s.append(clock.now_s - ended_s)
     assert max(gaps_s) <= 0.021
     assert due == len(clock.alarms) == 6
     for _ in range(2):
         early_passes.begin_pass(SCHEDULE)
-        coming = early_passes.wait(Passed(0.02, 0.02))
+        coming = early_passes.wait(PassResult(0.02, 0.02))
     assert coming is None
     assert clock.now_s <= begun_s + 105 - 0.4
 
@@ -251,7 +251,7 @@ def test_a_process_without_an_alarm_makes_no_pass_that_is_due(clock: Clock, conf
     early_passes = EarlyPasses(pbs_ifl, str(config))
     early_passes.begin_pass(SCHEDULE)
     clock.sleep(14.5)
-    assert early_passes.wait(Passed(0.02, 0.02, has_started=True)) is None
+    assert early_passes.wait(PassResult(0.02, 0.02, has_started=True)) is None
 
 
 def test_after_a_quarter_of_an_hour_the_process_ends_however_busy(clock: Clock, config: Path) -> None:
@@ -259,7 +259,7 @@ def test_after_a_quarter_of_an_hour_the_process_ends_however_busy(clock: Clock, 
     begun_s, passes = clock.now_s, 0
     early_passes.begin_pass(SCHEDULE)
     clock.sleep(3.0)
-    while early_passes.wait(Passed(0.5, 0.5, has_started=True)) is not None:
+    while early_passes.wait(PassResult(0.5, 0.5, has_started=True)) is not None:
         passes += 1
         early_passes.begin_pass(SCHEDULE)
         clock.sleep(3.0)
@@ -280,7 +280,7 @@ def test_the_alarm_that_ends_the_waiting_is_no_error(
     early_passes = EarlyPasses(pbs_ifl, str(config))
     early_passes.begin_pass(PassSettings(interval_s=15))
     monkeypatch.setattr(clock, "sleep", ring)
-    assert early_passes.wait(Passed(0.1, 0.1)) is None
+    assert early_passes.wait(PassResult(0.1, 0.1)) is None
 
 
 def test_pbss_alarm_leaves_a_pass_nearly_two_intervals() -> None:
@@ -295,10 +295,10 @@ def test_whom_passes_of_this_process_have_started_none_of_those_ahead_starts_aga
     for round_, tried in enumerate((["1.s", "8[3].s"], ["2.s"])):
         early_passes.begin_pass(PassSettings(interval_s=15))
         count(f"Queued:{round_}")()
-        coming = early_passes.wait(Passed(PASS_S, PASS_S, tried))
+        coming = early_passes.wait(PassResult(PASS_S, PASS_S, tried))
     assert coming is not None
-    assert coming.ahead is not None
-    assert coming.ahead.tried == {"1.s", "8[3].s", "2.s"}
+    assert coming.early is not None
+    assert coming.early.tried == {"1.s", "8[3].s", "2.s"}
 
 
 @pytest.mark.parametrize(
@@ -363,10 +363,10 @@ def test_each_look_is_one_request_on_one_connection(clock: Clock, config: Path) 
 
 def test_the_alarm_of_a_process_that_only_waits_cuts_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
     class Waiting(EarlyPasses):
-        def wait(self, passed: Passed) -> Next | None:
+        def wait(self, passed: PassResult) -> NextPass | None:
             raise KeyboardInterrupt
 
-    done = PassOutcome([], Passed(0.1, 0.1), may_be_followed=True)
+    done = PassOutcome([], PassResult(0.1, 0.1), may_be_followed=True)
     monkeypatch.setitem(sys.modules, "pbs_ifl", pbs_ifl)
     monkeypatch.setattr(periodic, "EarlyPasses", Waiting)
     monkeypatch.setattr(periodic, "_handle_pass", lambda *_: done)

@@ -1,4 +1,4 @@
-"""What a pass ahead of its time does less than one that is due: nothing twice, nothing late, no word about nothing."""
+"""What an early pass does less than one that is due: nothing twice, nothing late, no word about nothing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.hooks.server_statuses import job, queue, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 
-def run(state_of_pass: State, jobs: Mapping[str, Mapping[str, str]], ahead: EarlyPass | None = None) -> PassOutcome:
+def run(state_of_pass: State, jobs: Mapping[str, Mapping[str, str]], early: EarlyPass | None = None) -> PassOutcome:
     """A pass that drives."""
     pbs_ifl.WORLD.update(server_status(jobs, queues={"workq": queue("drive")}).to_data())
-    return run_pass(pbs_ifl, Settings(), state_of_pass, CircuitBreaker(), ahead)
+    return run_pass(pbs_ifl, Settings(), state_of_pass, CircuitBreaker(), early)
 
 
 def started() -> list[str]:
@@ -54,10 +54,10 @@ def test_one_whose_time_is_over_once_it_has_decided_does_nothing(state_of_pass: 
     assert (started(), outcome.may_be_followed, state_of_pass.read_journal(9)) == ([], False, [])
 
 
-@pytest.mark.parametrize("ahead", [None, EarlyPass(10)], ids=["due", "ahead"])
+@pytest.mark.parametrize("early", [None, EarlyPass(10)], ids=["due", "early"])
 def test_an_early_pass_that_did_nothing_has_no_line_in_the_journal(
-    state_of_pass: State, ahead: EarlyPass | None
+    state_of_pass: State, early: EarlyPass | None
 ) -> None:
-    run(state_of_pass, {"1.s": running()}, ahead)
-    assert len(state_of_pass.read_journal(9)) == (ahead is None)
+    run(state_of_pass, {"1.s": running()}, early)
+    assert len(state_of_pass.read_journal(9)) == (early is None)
     assert state_of_pass.read_published(LAST_PASS)["running"] == 1

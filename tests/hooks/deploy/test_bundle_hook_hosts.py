@@ -54,7 +54,7 @@ def test_an_end_that_was_asked_for_is_brought_back_and_no_other(hook: Hook) -> N
         for job_id in ("1.s", "2.s", "1.s")
     ]
     answer = hook.run("execjob_epilogue", events=events, cluster=server_status(jobs).to_data())
-    assert [event["is queued again"] for event in answer["events"]] == [True, False, True]
+    assert [event["is requeued"] for event in answer["events"]] == [True, False, True]
 
 
 def test_a_mom_s_run_reports_this_host_once_and_keeps_its_counts_where_pbs_clears_up(hook: Hook) -> None:

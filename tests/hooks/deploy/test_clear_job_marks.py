@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from hooks.deploy import undo_job_changes as let_go
-from hooks.deploy.clear_job_marks import clear_traces, find_traces
+from hooks.deploy.clear_job_marks import clear_marked_jobs, find_marked_jobs
 from hooks.deploy.installed_state import Reply
 from hooks.pbs.pbs_ifl_client import Connection
 from tests.hooks.server_statuses import job, running, server_status
@@ -44,9 +44,9 @@ def altered() -> list[list[str]]:
 
 def test_only_what_passes_wrote_is_found_and_cleared() -> None:
     with Connection(pbs_ifl) as connection:
-        assert list(find_traces(connection)) == ["1.s", "3.s", "4.s", "7[].s", "8.s"]
+        assert list(find_marked_jobs(connection)) == ["1.s", "3.s", "4.s", "7[].s", "8.s"]
         assert altered() == []
-        assert clear_traces(connection) == {"cleared": 5, "left": 0, "why": ""}
+        assert clear_marked_jobs(connection) == {"cleared": 5, "left": 0, "why": ""}
     assert altered() == [
         ["1.s", "comment", ""],
         ["3.s", "estimated.site", ""],
@@ -60,14 +60,14 @@ def test_only_what_passes_wrote_is_found_and_cleared() -> None:
 def test_a_job_that_refuses_is_counted_with_the_server_s_words_and_the_others_are_cleared() -> None:
     pbs_ifl.REFUSALS["3.s"] = "Request invalid for state of job"
     with Connection(pbs_ifl) as connection:
-        told = clear_traces(connection)
+        told = clear_marked_jobs(connection)
     assert (told["cleared"], told["left"]) == (4, 1)
     assert "Request invalid for state of job" in told["why"]
 
 
 def test_many_jobs_are_left_when_the_time_is_up_and_the_rest_is_counted() -> None:
     with Connection(pbs_ifl) as connection:
-        told = clear_traces(connection, longest_s=-1)
+        told = clear_marked_jobs(connection, longest_s=-1)
     assert told == {"cleared": 0, "left": 5, "why": "there was no time for more within -1 s"}
 
 
@@ -93,8 +93,8 @@ def test_what_came_of_it_is_said_and_never_stops_a_removal(reply: Reply, found: 
         asked.append(argv)
         return reply
 
-    assert let_go.find_traces(programs, "/opt/pbs") == found
-    assert let_go.clear_traces(programs, "/opt/pbs").startswith(said)
+    assert let_go.list_marked_jobs(programs, "/opt/pbs") == found
+    assert let_go.ask_to_clear_marked_jobs(programs, "/opt/pbs").startswith(said)
     # Isolated: an administrator's own environment and home directory are no part of it.
     assert [(*argv[:2], *argv[3:]) for argv in asked] == [
         ("pbs_python", "-I", "/opt/pbs", "find"), ("pbs_python", "-I", "/opt/pbs", "clear"),

@@ -75,12 +75,12 @@ def test_who_saved_comes_back_though_the_hook_fails_and_the_log_says_so(
     with pytest.raises(MemoryError, match="on purpose"):
         execjob_epilogue.handle(pbs)
     assert job.is_queued_again is again
-    done = "is queued again, as one that saved" if again else "has ended"
+    done = "is requeued, as one that saved" if again else "has ended"
     assert log == [f"1.server;pbsteer: it ended with {exit_status} and {done}: MemoryError: on purpose"]
 
 
 def fail_at_each_line(folder: Path, cluster: ServerStatus, **job: Any) -> dict[str, bool]:
-    """Whether the job is queued again, by the line of ours at which the hook fails."""
+    """Whether the job is requeued, by the line of ours at which the hook fails."""
     files = {"hook.py": build("execjob_epilogue"), "config.json": "{}"}
     scenario = {
         "home": str(folder),

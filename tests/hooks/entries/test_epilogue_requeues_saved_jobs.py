@@ -1,4 +1,4 @@
-"""The hook at a job's end: who was asked is queued again once its host is there, and the log says what was found."""
+"""The hook at a job's end: who was asked is requeued once its host is there, and the log says what was found."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from hooks.checkpoint.decide_requeue_at_job_end import Asked
+from hooks.checkpoint.decide_requeue_at_job_end import RunOnServer
 from hooks.checkpoint.saved_task_notes import SAVED as SAVED_NOTE
 from hooks.entries import execjob_epilogue
 from hooks.pbs.victim_mark import Mark
 from policy.settings.site_settings import CheckpointSettings
 
 SAVED = CheckpointSettings().exit_status
-ASKED = Asked(900.0, Mark("9.s", "signal", 1000, 1060))
-NOBODY = Asked(900.0, Mark())
+ASKED = RunOnServer(900.0, Mark("9.s", "signal", 1000, 1060))
+NOBODY = RunOnServer(900.0, Mark())
 DEBUG = 0x80
 
 
@@ -24,7 +24,7 @@ class Ended:
     """One end of a job as the hook meets it: ``answers`` are the server's, one after the other."""
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, exit_status: int, *answers: Asked | None, home: str = "/nowhere"
+        self, monkeypatch: pytest.MonkeyPatch, exit_status: int, *answers: RunOnServer | None, home: str = "/nowhere"
     ) -> None:
         self.reruns: list[str] = []
         self.log: list[tuple[int, str]] = []
@@ -57,7 +57,7 @@ def test_who_was_asked_is_queued_again_and_the_log_says_when_it_was(monkeypatch:
     assert end.reruns == ["1.server"]
     [(level, words)] = end.log
     assert level == 8
-    assert words.startswith(f"1.server;pbsteer: it ended with {SAVED} and is queued again, after ")
+    assert words.startswith(f"1.server;pbsteer: it ended with {SAVED} and is requeued, after ")
     assert words.endswith("it was asked at 1000 to save until 1060, in a run since 900")
 
 
@@ -72,7 +72,7 @@ def test_whom_nobody_asked_has_ended_and_a_debug_line_says_so(monkeypatch: pytes
     [(level, words)] = end.log
     assert level == DEBUG
     assert words.startswith(f"1.server;pbsteer: it ended with {SAVED} and has ended, after ")
-    assert words.endswith("it was not asked to save and end")
+    assert words.endswith("it was not asked to save")
 
 
 @pytest.fixture
@@ -86,13 +86,13 @@ def home(tmp_path: Path) -> str:
 @pytest.mark.parametrize("exit_status", [0, 265])
 @pytest.mark.parametrize("asked", [ASKED, NOBODY, ASKED._replace(is_rerunnable=False)])
 def test_whom_pbs_could_not_restart_is_queued_again(
-    monkeypatch: pytest.MonkeyPatch, home: str, exit_status: int, asked: Asked
+    monkeypatch: pytest.MonkeyPatch, home: str, exit_status: int, asked: RunOnServer
 ) -> None:
     end = Ended(monkeypatch, exit_status, None, asked, home=home)
     assert (end.reruns, end.left) == (["1.server"], [])
     [(level, words)] = end.log
     assert level == 8
-    assert words.startswith(f"1.server;pbsteer: it ended with {exit_status} and is queued again, after ")
+    assert words.startswith(f"1.server;pbsteer: it ended with {exit_status} and is requeued, after ")
     assert words.endswith(": it could not be started again from its checkpoint")
 
 

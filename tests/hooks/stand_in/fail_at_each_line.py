@@ -1,5 +1,5 @@
 """Run the hook at a job's end as PBS runs it, with an error at each line of ours that it comes to, and print the lines,
-and whether the job was queued again all the same, as JSON.
+and whether the job was requeued all the same, as JSON.
 
 Usage: python -I -S -OO fail_at_each_line.py HOOK_FILE SCENARIO_FILE. The scenario has PBS_HOME, the server's world, and
 the job that ended. The hook runs once without an error; at each line that it comes to for the first time, a fork of the
@@ -59,7 +59,7 @@ class Lines:
 
 
 def run(hook: CodeType, job: dict[str, Any]) -> dict[str, bool]:
-    """Whether the job was queued again, by the line at which the hook failed."""
+    """Whether the job was requeued, by the line at which the hook failed."""
     reruns: list[bool] = []
     resources = pbs.Resources(job["Resource_List"])
     given = {**job, "Resource_List": resources, "in_ms_mom": lambda: True, "rerun": lambda: reruns.append(True)}

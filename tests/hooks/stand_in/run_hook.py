@@ -49,7 +49,7 @@ def main() -> None:
         except SystemExit as error:
             ended = str(error)
         told = {key: str(value) for key, value in resources.items()}
-        events.append({"ended": ended, "resources": told, "is queued again": bool(reruns)})
+        events.append({"ended": ended, "resources": told, "is requeued": bool(reruns)})
     loaded = sorted(name for name in sys.modules if name.startswith("pbsteer_"))
     answer = {
         "events": events,

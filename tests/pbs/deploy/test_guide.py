@@ -14,7 +14,7 @@ from tests.pbs.cluster import PbsCluster
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-FIRST_APPLY = "pbsteer hooks apply --policy /etc/pbsteer/policy.toml"
+FIRST_APPLY = "pbsteer hooks apply --settings /etc/pbsteer/policy.toml"
 ATTENTION = ("pbsteer hooks status",)
 """Commands that end with 1 where something needs attention, as a MoM that has no copy yet does."""
 

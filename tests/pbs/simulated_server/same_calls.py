@@ -99,7 +99,7 @@ def run(ifl: Any, names: Mapping[str, Any], wait: Callable[[float], None]) -> li
     do("run a subjob", ifl.pbs_runjob(c, array.replace("[]", "[2]"), f"({v1}:ncpus=1)", None))
     do("run, acknowledged, no such vnode", ifl.pbs_asyrunjob_ack(c, first, "(nosuch:ncpus=1)", None))
     do("run another, acknowledged", ifl.pbs_asyrunjob_ack(c, array.replace("[]", "[5]"), f"({v1}:ncpus=1)", None))
-    do("run, unheard, no such vnode", ifl.pbs_asyrunjob(c, held, "(nosuch:ncpus=1)", None))
+    do("run, without reply, no such vnode", ifl.pbs_asyrunjob(c, held, "(nosuch:ncpus=1)", None))
     do("run another", ifl.pbs_asyrunjob(c, array.replace("[]", "[4]"), f"({v1}:ncpus=1)", None))
     do("run the stubborn one", ifl.pbs_runjob(c, stubborn, f"({v1}:ncpus=1)", None))
     wait(8)

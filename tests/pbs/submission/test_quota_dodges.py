@@ -19,11 +19,11 @@ def test_jobs_that_may_not_be_rerun_run_within_quota_only(pbs: PbsCluster) -> No
     kept = pbs.qsub("alice", options=("-r", "n"), select="1:ncpus=8")
     pbs.wait_until(lambda: pbs.job_state(kept) == "R", 120.0, "it is within alice's quota, and runs")
     refused = pbs.qsub("alice", options=("-r", "n"), select="1:ncpus=8")
-    assert "could not be preempted, as it is not rerunable" in waiting_for(pbs, refused)
+    assert "could not be preempted, as it is not rerunnable" in waiting_for(pbs, refused)
     assert pbs.job_state(refused) == "Q"
 
     over = [pbs.qsub("alice", select="1:ncpus=8") for _ in range(2)]
-    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in over), 120.0, "rerunable jobs take idle cores")
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in over), 120.0, "rerunnable jobs take idle cores")
     for option in (("-r", "n"), ("-c", "n")):
         done = pbs.run(["qalter", *option, over[0]], user="alice")
         assert done.status != 0

@@ -37,21 +37,21 @@ def collector(now_s: list[float]) -> Collector:
 
 
 def test_it_is_held_back_until_the_last_has_done(collector: Collector) -> None:
-    with collector.out_of_sight():
-        with collector.out_of_sight():
+    with collector.frozen_objects():
+        with collector.frozen_objects():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_it_works_again_after_a_failure(collector: Collector) -> None:
-    with pytest.raises(ZeroDivisionError), collector.out_of_sight():
+    with pytest.raises(ZeroDivisionError), collector.frozen_objects():
         _ = 1 / 0
     assert gc.isenabled()
 
 
 def leave_garbage(collector: Collector) -> weakref.ref[Cyclic]:
-    with collector.out_of_sight():
+    with collector.frozen_objects():
         garbage = Cyclic()
     return weakref.ref(garbage)
 
@@ -61,7 +61,7 @@ def test_what_is_out_of_sight_is_collected_after_a_while(collector: Collector, n
     gc.collect()
     assert garbage() is not None
     now_s[0] = 1801.0
-    with collector.out_of_sight():
+    with collector.frozen_objects():
         pass
     assert garbage() is None
 
@@ -70,10 +70,10 @@ def test_what_is_out_of_sight_is_collected_after_a_while(collector: Collector, n
 def test_what_is_out_of_sight_is_collected_sooner_where_it_has_become_much(
     now_s: list[float], monkeypatch: pytest.MonkeyPatch, least: int, is_collected: bool
 ) -> None:
-    monkeypatch.setattr(fluency, "_LEAST_OUT_OF_SIGHT", least)
+    monkeypatch.setattr(fluency, "_LEAST_FROZEN", least)
     collector = Collector(lambda: now_s[0])
     garbage = leave_garbage(collector)
     now_s[0] = 61.0
-    with collector.out_of_sight():
+    with collector.frozen_objects():
         pass
     assert (garbage() is None) == is_collected

@@ -35,7 +35,7 @@ def open_spool() -> MigrationSpool:
 
 
 def found(spool: MigrationSpool) -> Migration:
-    migration = spool.look()
+    migration = spool.read_migration()
     assert migration is not None
     return migration
 
@@ -58,17 +58,17 @@ def test_a_second_look_reads_only_what_was_replaced(home: Path, monkeypatch: pyt
 
 
 def test_there_is_nothing_without_the_file_and_without_others(home: Path) -> None:
-    assert open_spool().look() is None
+    assert open_spool().read_migration() is None
     home.mkdir()
     (home / "cluster.toml").write_text(
         'this = "a"\n[[cluster]]\nname = "a"\nscheduler = "pbs"\nlanding = "/scratch"\nssh = "mg@a"\n'
     )
-    assert open_spool().look() is None
+    assert open_spool().read_migration() is None
 
 
 def test_another_hosts_server_is_not_asked_about_this_hosts_files(home: Path) -> None:
     put_files(home)
-    assert MigrationSpool(AwayBackend()).look() is None
+    assert MigrationSpool(AwayBackend()).read_migration() is None
 
 
 def test_who_may_read_only_the_copies_gets_no_arguments(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_a_site_without_other_clusters_imports_nothing_of_migration() -> None:
         "import sys, tui.screen.app, tui.cli.status_and_explain\n"
         "from tests.tui.scripted_server import ScriptedBackend\n"
         "from tui.backends.migration_spool import MigrationSpool\n"
-        "assert MigrationSpool(ScriptedBackend()).look() is None\n"
+        "assert MigrationSpool(ScriptedBackend()).read_migration() is None\n"
         "names = [name for name in sys.modules if name.startswith(('migration.', 'policy.migration'))]\n"
         f"print(sorted(set(names) - set({config})))"
     )

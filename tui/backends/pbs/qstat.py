@@ -47,7 +47,7 @@ def read_json(text: str, program: str) -> dict[str, Any]:
         raise BackendError(str(error)) from error
 
 
-def picture_of(
+def server_status_from(
     server: Mapping[str, Any],
     queues: Mapping[str, Any],
     vnodes: Mapping[str, Any],

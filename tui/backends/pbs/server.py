@@ -25,7 +25,7 @@ from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
 from tui.backends.pbs.find_pbs import PbsPlace
-from tui.backends.pbs.qstat import BUILT_IN, flat, objects, picture_of, read_json
+from tui.backends.pbs.qstat import BUILT_IN, flat, objects, read_json, server_status_from
 from tui.backends.pbs.reader_client import Reader, ReaderUnusableError
 from tui.backends.pbs.run_program import Said, run
 from tui.backends.pbs.unreachable_server import explain
@@ -216,7 +216,7 @@ class PbsBackend:
         """The server status by several programs, which share one time limit."""
         by_s = time.monotonic() + READ_TIMEOUT_S
         server = self._json("qstat", "-B", "-f", "-F", "json", by_s=by_s)
-        return picture_of(
+        return server_status_from(
             server,
             self._json("qstat", "-Q", "-f", "-F", "json", by_s=by_s),
             self._json("pbsnodes", "-a", "-v", "-F", "json", by_s=by_s),

@@ -12,7 +12,7 @@ from hooks.pbs.custom_resources import PRIORITY
 from policy.model.limit_attributes import EntityKey
 from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.run_operation import operation_options, run_operation
-from tui.cli.shared_options import look, open_backend, source_options
+from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.operations.operation_changes import Operation
 from tui.operations.quota_ops import check_scope, parse_entity, parse_quota, set_quota
 from tui.pages.cluster_status import quota_data
@@ -46,7 +46,7 @@ def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | No
     """
     backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     try:
-        cluster = look(backend)
+        cluster = poll_cluster_view(backend)
     finally:
         backend.close()
     try:

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import click
 
 from tui.audit.audit_file import Actor, AuditLog, audit_path
-from tui.backends.backend_protocol import Backend, addressed
+from tui.backends.backend_protocol import Backend, audit_log_for
 from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
-from tui.cli.shared_options import look, open_backend, source_options
+from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.compare_and_set import Outcome, make_all
 from tui.operations.confirmation_lines import further_lines, operation_lines
@@ -45,7 +45,7 @@ def open_audit(backend: Backend) -> AuditLog:
     confirmed outcome are also reported to the site (``site_alert_of``).
     """
     actor, path = Actor.of_environment(os.environ), backend.own_audit or audit_path(os.environ)
-    return addressed(AuditLog(path, actor, backend.name, alert=site_alert_of(backend)), backend)
+    return audit_log_for(AuditLog(path, actor, backend.name, alert=site_alert_of(backend)), backend)
 
 
 def run_operation(
@@ -66,7 +66,7 @@ def run_operation(
     backend = open_backend(demo=demo, server=server, settings_path=settings_path)
     outcomes: list[Outcome] = []
     try:
-        cluster = look(backend)
+        cluster = poll_cluster_view(backend)
         operation = prepare(cluster, backend.commands, Actor.of_environment(os.environ).user)
         shown = _show(cluster, operation, as_json=as_json)
         if not preview:

@@ -29,7 +29,7 @@ from policy.settings.site_settings import Settings, SettingsError
 from tui.backends.pbs.find_pbs import PbsPlace
 from tui.backends.pbs.open_hook_deployment import open_deployment, qmgr_command, read_place
 from tui.backends.pbs.unreachable_server import explain
-from tui.cli.hooks_commands.hooks_status import describe_health, fold, health_as_data, look
+from tui.cli.hooks_commands.hooks_status import describe_health, fold, health_as_data, read_health
 from tui.cli.hooks_commands.send_test_alert import send_test
 from tui.cli.shared_options import ServerAwayError
 from tui.config.site_settings_file import DEFAULT_POLICY, read_settings
@@ -50,6 +50,15 @@ _conf_option = click.option(
 _json_option = click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 
 
+class _SettingsOption(click.Option):
+    """``--settings``, also accepted as ``--policy``, which the help leaves out: elsewhere that is a policy's name."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The line of the help."""
+        record = super().get_help_record(ctx)
+        return record and (record[0].replace(", --policy", ""), record[1])
+
+
 def _settings_options(command: Command) -> Command:
     """Adds the options that choose the settings for `plan` and `apply`."""
     for option in (
@@ -58,6 +67,7 @@ def _settings_options(command: Command) -> Command:
             "--settings",
             "--policy",
             "path",
+            cls=_SettingsOption,
             type=click.Path(dir_okay=False, path_type=Path),
             metavar="FILE",
             help=f"The settings, in TOML [{DEFAULT_POLICY}, else those applied before; at first the built-in ones].",
@@ -207,7 +217,7 @@ def status_command(*, as_json: bool, pbs_conf: Path) -> None:
     """
     deployment, place = _open(pbs_conf)
     now_s = time.time()
-    health = _guard(lambda: look(deployment, place.home, now_s))
+    health = _guard(lambda: read_health(deployment, place.home, now_s))
     if as_json:
         click.echo(json.dumps(health_as_data(health, now_s)))
     else:

@@ -28,7 +28,7 @@ _SHOWN_ERRORS = 10
 _PASS = "pbsteer_periodic"  # noqa: S105 - a pass over the server
 
 
-def look(deployment: Deployment, home: Path, now_s: float) -> Health:
+def read_health(deployment: Deployment, home: Path, now_s: float) -> Health:
     """The health of the hooks in the server with this PBS_HOME. Raises
     :class:`hooks.deploy.installed_state.DeployError`, or OSError for a log that cannot be read.
     """

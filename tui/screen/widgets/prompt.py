@@ -102,13 +102,13 @@ class PromptInput(Input):
         Binding("down", "later", show=False),
     ]
 
-    class Left(Message):
+    class Cancelled(Message):
         """Escape was pressed."""
 
-    class Asked(Message):
+    class CompletionRequested(Message):
         """Tab was pressed."""
 
-    class Recalled(Message):
+    class EarlierLineRequested(Message):
         """An earlier line was requested (``steps`` below zero), or a later one."""
 
         def __init__(self, steps: int) -> None:
@@ -117,19 +117,19 @@ class PromptInput(Input):
 
     def action_leave(self) -> None:
         """Leave without doing anything."""
-        self.post_message(self.Left())
+        self.post_message(self.Cancelled())
 
     def action_complete(self) -> None:
         """Complete what was typed."""
-        self.post_message(self.Asked())
+        self.post_message(self.CompletionRequested())
 
     def action_earlier(self) -> None:
         """Recall the line before."""
-        self.post_message(self.Recalled(-1))
+        self.post_message(self.EarlierLineRequested(-1))
 
     def action_later(self) -> None:
         """Recall the line after."""
-        self.post_message(self.Recalled(1))
+        self.post_message(self.EarlierLineRequested(1))
 
 
 class Prompt(Horizontal):
@@ -154,7 +154,7 @@ class Prompt(Horizontal):
     class Closed(Message):
         """The prompt was closed."""
 
-    class Wrong(Message):
+    class Rejected(Message):
         """Enter was pressed on a line that cannot be parsed."""
 
         def __init__(self, text: str) -> None:
@@ -222,7 +222,7 @@ class Prompt(Horizontal):
         complaint = (self._watch(event.value) or self.typing.check(text)) if text else None
         if complaint is not None:
             self.above.tell([])
-            self.post_message(self.Wrong(complaint.text))
+            self.post_message(self.Rejected(complaint.text))
             return
         self.close()
         self.post_message(self.Entered(self.prefix, text))
@@ -244,13 +244,13 @@ class Prompt(Horizontal):
         self.field.refresh()
         return complaint
 
-    def on_prompt_input_left(self, event: PromptInput.Left) -> None:
+    def on_prompt_input_cancelled(self, event: PromptInput.Cancelled) -> None:
         """Escape: close."""
         event.stop()
         self.close()
         self.typing.leave()
 
-    def on_prompt_input_asked(self, event: PromptInput.Asked) -> None:
+    def on_prompt_input_completion_requested(self, event: PromptInput.CompletionRequested) -> None:
         """Tab: insert what all completions share; of a command's name else the first one."""
         event.stop()
         found = self.typing.complete(self.field.value)
@@ -262,7 +262,7 @@ class Prompt(Horizontal):
             elif " " not in typed:
                 self._put(found[0])
 
-    def on_prompt_input_recalled(self, event: PromptInput.Recalled) -> None:
+    def on_prompt_input_earlier_line_requested(self, event: PromptInput.EarlierLineRequested) -> None:
         """Up and down: recall earlier lines that begin with the typed text."""
         event.stop()
         lines = [line for line in self.typing.before if line.startswith(self._typed)]

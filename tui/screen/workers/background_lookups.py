@@ -60,7 +60,7 @@ class Lookups:
 
     def migration(self, spool: MigrationSpool) -> None:
         """Read the migrating jobs; posts :class:`tui.screen.workers.worker_messages.MigrationRead`."""
-        self._ask("migration", lambda: self._screen.post_message(MigrationRead(spool.look())))
+        self._ask("migration", lambda: self._screen.post_message(MigrationRead(spool.read_migration())))
 
     def load(self, simulation: SteeredBackend, path: Path, size: str) -> None:
         """Load a trace into the simulated cluster; posts :class:`tui.screen.workers.worker_messages.Loaded`."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tui.audit.audit_file import AuditLog
 from tui.audit.unconfirmed_changes import report_unconfirmed
-from tui.backends.backend_protocol import Backend, addressed
+from tui.backends.backend_protocol import Backend, audit_log_for
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool
 from tui.config.production_servers import Site
@@ -254,7 +254,7 @@ class OperationRunner:
         def work() -> None:
             backend = self._host.backend
             migrates = operation.changes[0].target.kind == MIGRATING_JOB
-            audit = addressed(self._audit, backend)
+            audit = audit_log_for(self._audit, backend)
             outcomes = make_all(self._host.spool if migrates else backend, operation.changes, audit, self._clock, go_on)
             self._host.post_message(Made(operation, outcomes))
 

@@ -71,6 +71,12 @@ def test_a_settings_file_that_is_not_there_is_named(conf: Path) -> None:
     assert "no-such.toml" in result.output
 
 
+def test_the_help_names_the_option_once() -> None:
+    shown = run("apply", "--help").output
+    assert "--settings FILE" in shown
+    assert "--policy" not in shown
+
+
 class FakeBin:
     """A PBS_EXEC whose qmgr prints a server with nothing of ours, and refuses changes; beside it its home."""
 

@@ -17,7 +17,7 @@ from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy.settings.site_settings import Settings
 from tests.hooks.fake_qmgr import FakeQmgr
-from tui.cli.hooks_commands.hooks_status import describe_health, describe_last_pass, fold, health_as_data, look
+from tui.cli.hooks_commands.hooks_status import describe_health, describe_last_pass, fold, health_as_data, read_health
 
 ENTRY: dict[str, Any] = {
     "time_s": 100.0,
@@ -112,7 +112,7 @@ def test_a_rest_of_the_passes_is_read_from_the_folder(tmp_path: Path) -> None:
     state = State(state_folder(str(tmp_path)))
     state.publish(LAST_PASS, {**ENTRY, "time_s": now_s}, shared=True)
     CircuitBreaker().opened(now_s).write(state)
-    problems = look(deployment, tmp_path, now_s).problems
+    problems = read_health(deployment, tmp_path, now_s).problems
     assert any(problem.startswith("passes rest since ") for problem in problems)
 
 
@@ -129,9 +129,11 @@ def test_at_a_terminal_long_lines_go_on_below_and_elsewhere_they_stay_whole() ->
 def test_a_server_is_looked_at_with_all_its_files(tmp_path: Path) -> None:
     deployment = Deployment(str(tmp_path), FakeQmgr(tmp_path))
     (tmp_path / "server_logs").mkdir()
-    assert look(deployment, tmp_path, 1e9).problems == ("pbsteer is not installed here: pbsteer hooks plan shows how",)
+    assert read_health(deployment, tmp_path, 1e9).problems == (
+        "pbsteer is not installed here: pbsteer hooks plan shows how",
+    )
     (tmp_path / "pbsteer").mkdir()
-    assert "the folder in PBS_HOME" in look(deployment, tmp_path, 1e9).problems[0]
+    assert "the folder in PBS_HOME" in read_health(deployment, tmp_path, 1e9).problems[0]
 
 
 @pytest.mark.parametrize("later", ["pbsteer_periodic.PY", "pbsteer_periodic.CF"])
@@ -149,6 +151,6 @@ def test_errors_count_since_the_later_one_of_hooks_and_settings(tmp_path: Path, 
         day, clock = (time.strftime(form, time.localtime(now_s - ago_s)) for form in ("%Y%m%d", "%m/%d/%Y %H:%M:%S"))
         with (logs / day).open("a", encoding="utf-8") as log:
             log.write(f"{clock};0002;Server@s;Hook;Server@s;pbsteer: oh\n")
-    health = look(deployment, tmp_path, now_s)
+    health = read_health(deployment, tmp_path, now_s)
     assert "1 error in the server's log is less than an hour old" in health.problems
     assert any(hint.startswith("1 error of the last hour") for hint in health.hints)

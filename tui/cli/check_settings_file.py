@@ -1,4 +1,4 @@
-"""``pbsteer check``: validates a policy file; every problem is a line of its own."""
+"""``pbsteer check``: validates a settings file; every problem is a line of its own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tui.text.screen_line import safe
 
 
 @click.command()
-@click.argument("policy", type=click.Path(path_type=Path), required=False, metavar="POLICY.toml")
+@click.argument("path", type=click.Path(path_type=Path), required=False, metavar="SETTINGS.toml")
 @click.option("--keys", is_flag=True, help="List every key with its default and what is allowed.")
 @click.pass_context
-def check(ctx: click.Context, *, policy: Path | None, keys: bool) -> None:
-    """Validate a policy file.
+def check(ctx: click.Context, *, path: Path | None, keys: bool) -> None:
+    """Validate a settings file.
 
     Every problem is listed, with the key, the value, what is allowed and the file; the exit status is 1 where there is
     any. A note names what this host has not, or only a server knows; pbsteer hooks plan asks it. --keys lists all keys
@@ -31,19 +31,19 @@ def check(ctx: click.Context, *, policy: Path | None, keys: bool) -> None:
         for key, default, allowed in described:
             click.echo(f"{key:<{key_cells}}{default:<{default_cells}}{allowed}")
         return
-    if policy is None:
-        raise click.UsageError("which file? pbsteer check POLICY.toml")
+    if path is None:
+        raise click.UsageError("which file? pbsteer check SETTINGS.toml")
     try:
-        settings = read_settings(policy)
+        settings = read_settings(path)
     except SettingsError as error:
         for problem in error.problems:
             click.echo(safe(problem), err=True)
         count = len(error.problems)
-        click.echo(f"{policy}: {count} problem{'' if count == 1 else 's'}", err=True)
+        click.echo(f"{path}: {count} problem{'' if count == 1 else 's'}", err=True)
         ctx.exit(1)
     for sentence in (*_unknown(settings), *find_missing(settings)):
         click.echo(safe(f"note: {sentence}"), err=True)
-    click.echo(f"{policy}: good")
+    click.echo(f"{path}: good")
 
 
 def _unknown(settings: Settings) -> Iterator[str]:
