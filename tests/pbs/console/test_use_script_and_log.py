@@ -18,10 +18,10 @@ LONGEST_S = 240.0
 LOOK = """
 import json, os, sys
 from tui.cli.open_backend import open_real
-from tui.cli.shared_options import look
+from tui.cli.shared_options import poll_cluster_view
 source = open_real(os.environ, "", None)
 job = sys.argv[1]
-cluster = look(source)
+cluster = poll_cluster_view(source)
 shares = cluster.shares(job)
 print(json.dumps({"used": dict(source.used()).get(job, {}), "cpu": shares.cpu, "script": source.script(job),
                   "log": list(source.log_lines(job, 1))}))
