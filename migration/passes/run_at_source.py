@@ -135,7 +135,7 @@ def _look(source: Source, record: Record, state: JobState | None) -> None:
 def _note_progress(source: Source, record: Record, state: JobState) -> None:
     ran = 1 if record.ran or state.state == RUNNING or state.runs else 0
     requeues = max(record.requeues, state.runs - (state.state == RUNNING))
-    reason = f"queued again, {requeues} times" if requeues and state.state != RUNNING else ""
+    reason = f"requeued, {requeues} times" if requeues and state.state != RUNNING else ""
     changed = replace(record, ran=ran, requeues=requeues, reason=reason)
     if changed != record:
         source.keep(replace(changed, rev=record.rev + 1))

@@ -44,9 +44,9 @@ def _look(job: Job, state: JobState | None) -> None:
     started = state.runs > 0 or state.state == RUNNING
     requeues = max(0, state.runs - (state.state == RUNNING))
     if started and (not record.ran or record.requeues != requeues):
-        # Between two runs a job may be held or still ending: it is queued again all the same.
+        # Between two runs a job may be held or still ending: it is requeued all the same.
         again = state.state != RUNNING and requeues
-        record = job.amend(ran=1, requeues=requeues, reason=f"queued again, {requeues} times" if again else "")
+        record = job.amend(ran=1, requeues=requeues, reason=f"requeued, {requeues} times" if again else "")
     if goes_back(record, job.site.now() - record.since, job.site.file.limits.waiting):
         return_unstarted(job)
 

@@ -74,7 +74,7 @@ class Classes:
 
     def of_victim(self, run: Run) -> int:
         """The class that protects a run from preemption: the one it started in or, if higher, the one it would get now
-        if it were queued again. Otherwise a victim would preempt again for what was just taken from it."""
+        if it were requeued. Otherwise a victim would preempt again for what was just taken from it."""
         frozen = self.of_runs.get(run.id, BASE)
         subject = self.subject(run.job)
         if subject is None or subject.priority <= frozen:

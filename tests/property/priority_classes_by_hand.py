@@ -49,7 +49,7 @@ def classes_of_runs(parts: Parts, known: dict[str, int]) -> dict[str, int]:
 
 def class_of_victim(parts: Parts, of_runs: dict[str, int], run: Run, gone: Collection[str]) -> int:
     """The class that protects a run once those are gone: the one it started in, or the one it would get if it were
-    queued again, where that is higher."""
+    requeued, where that is higher."""
     queue = next(queue for queue in parts.queues if queue.name == run.job.queue)
     subject = subject_of(queue, run.job)
     if subject is None:

@@ -43,7 +43,7 @@ def without_jobs(server_status: ServerStatus, ids: Collection[str]) -> ServerSta
 
 
 def requeued(server_status: ServerStatus, ids: Collection[str]) -> ServerStatus:
-    """The server status with these running jobs queued again. Subjobs are removed, since their array queues them."""
+    """The server status with these running jobs requeued. Subjobs are removed, since their array queues them."""
     server_status = take_off_vnodes(server_status, ids)
     subjobs = {job for job in ids if "[" in job and "[]" not in job}
     jobs = {}

@@ -26,10 +26,10 @@ def submitted(target: FakeTarget, state: JobState | None, **fields: object) -> N
         target.scheduler.jobs["7"] = state
 
 
-def test_a_job_that_is_held_between_two_runs_is_queued_again_all_the_same(target: FakeTarget) -> None:
+def test_a_job_that_is_held_between_two_runs_is_requeued_all_the_same(target: FakeTarget) -> None:
     submitted(target, JobState("held", runs=1), ran=1)
     record = look(target)
-    assert (record.requeues, record.reason) == (1, "queued again, 1 times")
+    assert (record.requeues, record.reason) == (1, "requeued, 1 times")
     target.scheduler.jobs["7"] = JobState("running", runs=2)
     assert look(target).requeues == 1
 
@@ -38,7 +38,7 @@ def test_an_exit_status_counts_only_once_the_scheduler_has_forgotten_the_job(tar
     submitted(target, JobState("queued", runs=1))
     target.users.answers["read"] = Finished(0, b"85\n", b"")
     record = look(target)
-    assert (record.state, record.ran, record.reason) == ("Submitted", 1, "queued again, 1 times")
+    assert (record.state, record.ran, record.reason) == ("Submitted", 1, "requeued, 1 times")
     del target.scheduler.jobs["7"]
     record = look(target)
     assert (record.state, record.exit, record.then) == ("Downloading", "85", "End")

@@ -139,18 +139,18 @@ def test_a_download_that_fails_keeps_why_the_job_came_back(target: FakeTarget) -
 
 def test_a_download_is_given_up_after_seven_days_and_can_be_resumed(target: FakeTarget) -> None:
     target.users.answers["ssh"] = failed(255, "no route")
-    target.put(state="Downloading", then="End", exit="3", reason="queued again, 1 times; tried again: no route")
+    target.put(state="Downloading", then="End", exit="3", reason="requeued, 1 times; tried again: no route")
     target.now_s += DOWNLOAD_FOR_S + 1
     give_key(target, target.read())
     process(target.site, "a.1")
     assert (target.read().state, target.read().exit) == ("Aborted", "3")
-    gave_up = "queued again, 1 times; results could not be brought back: mg state: no route"
+    gave_up = "requeued, 1 times; results could not be brought back: mg state: no route"
     assert target.read().reason == gave_up
     target.users.answers.clear()
     resume(target.site, "a.1")
     process(target.site, "a.1")
     assert (target.read().state, target.read().exit) == ("End", "3")
-    assert target.read().reason == "queued again, 1 times"
+    assert target.read().reason == "requeued, 1 times"
     with pytest.raises(CannotResumeError, match="no aborted job"):
         resume(target.site, "a.1")
 

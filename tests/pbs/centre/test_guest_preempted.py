@@ -48,10 +48,10 @@ def test_a_guest_waits_while_a_local_user_has_its_cores_and_runs_again(driven: S
     own = driven.start_local("b", cores, seconds=900)
     assert driven.local_jobs("b")[f"mg_{gid}_1"] != "R"
     record = driven.wait_there(gid, "Submitted", requeues=1)
-    assert record.reason == "queued again, 1 times"
+    assert record.reason == "requeued, 1 times"
     driven.send()
     job = driven.job(gid)
-    assert (job["state"], job["reason"]) == ("Submitted", "queued again, 1 times"), job
+    assert (job["state"], job["reason"]) == ("Submitted", "requeued, 1 times"), job
     driven.delete_local("b", own)
     driven.there('touch "$1/go"', there, user="alice")
     job = driven.wait_for(gid)

@@ -266,7 +266,7 @@ def test_a_guest_that_is_preempted_waits_and_runs_again(target: Target) -> None:
     target.wait_for(gid, "Submitted", ran=1)
     target.on("b", "carol", 'sbatch --parsable -p workq -n "$1" --output /dev/null --wrap "sleep 4"', str(cores))
     record = target.wait_for(gid, "Submitted", requeues=1)
-    assert record.reason == "queued again, 1 times"
+    assert record.reason == "requeued, 1 times"
     # Slurm lets a requeued job wait for two minutes.
     target.on("b", "root", 'scontrol update jobid="$1" StartTime=now', record.localid)
     record = target.end(gid)
