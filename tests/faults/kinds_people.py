@@ -65,9 +65,7 @@ def hold_victim(ground: Ground, _number: int, _chance: random.Random) -> str:
         holds = str(ground.pbs.job(victim.id).get("Hold_Types"))
     finally:
         # Also where its host refused: the server has the hold all the same.
-        ground.pbs.run(["qrls", victim.id], user=user)
-    if _unfinished(ground, victim.id):
-        demand(ground, lambda: "u" not in str(ground.pbs.job(victim.id).get("Hold_Types")), "the user's release")
+        demand(ground, lambda: _is_released(ground, victim.id, user), f"{user}'s release of {victim.id}")
     return f"{victim.id} held by {user}, and then {holds}"
 
 
@@ -118,6 +116,14 @@ def find_victim(ground: Ground, *, single: bool = False) -> Victim:
                 return Victim(job_id, mark.beneficiary, mark.until_s)
         if time.monotonic() > deadline:
             raise Missed(f"{asked}: nobody of these has time left")
+
+
+def _is_released(ground: Ground, job_id: str, user: str) -> bool:
+    """Release the job; whether it has no hold of the user's any more. PBS refuses to release a job that is ending, and
+    one that ends to be requeued keeps the hold."""
+    if _unfinished(ground, job_id):
+        ground.pbs.run(["qrls", job_id], user=user)
+    return not _unfinished(ground, job_id) or "u" not in str(ground.pbs.job(job_id).get("Hold_Types"))
 
 
 def _unfinished(ground: Ground, job_id: str) -> bool:
