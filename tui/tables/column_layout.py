@@ -184,11 +184,12 @@ def _may_grow(column: Column[Key]) -> bool:
 
 
 def header(placed: Sequence[Placed[Key]], sort: Sort) -> Line:
-    """The titles, with an arrow at the column that the rows are sorted by."""
+    """The titles, with an arrow at the column that the rows are sorted by; a title gives way to its arrow."""
     titles = []
     for column, cells, _ in placed:
         arrow = ("↓" if sort.down else "↑") if column.name == sort.column else ""
-        titles.append(_aligned(((column.title + arrow, "title"),), cells, column.align))
+        title = column.title[: max(0, cells - len(arrow))] if arrow else column.title
+        titles.append(_aligned(((title + arrow, "title"),), cells, column.align))
     return _side_by_side(titles)
 
 
