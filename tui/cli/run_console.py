@@ -42,8 +42,6 @@ def run_console(
     """Open the console, and on other servers those that it is told to go to; returns when it is left."""
     if not sys.stdout.isatty() or not sys.stdin.isatty():
         raise click.ClickException("the console needs a terminal; pbsteer status prints one look without one")
-    end_with_terminal(sys.stdin.fileno())
-    shorten_switch_interval()
     here, following = "", DEMO if demo else server
     notice = ""
     while True:
@@ -62,6 +60,9 @@ def run_console(
             following, notice = here, f"server {following}: {error}"
             continue
         complain(backend)
+        if not here:
+            end_with_terminal(sys.stdin.fileno())
+            shorten_switch_interval()
         told = _show(backend, simulation, site, interval_s, notice, theme=theme, ascii_only=ascii_only, mouse=mouse)
         if told is None:
             return

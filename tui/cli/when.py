@@ -1,6 +1,6 @@
 """``pbsteer when``: when a job starts that waits, or that is not submitted yet.
 
-It is for every user, and asks the server for no more than ``qstat`` does.
+It is for every user, and asks the server for nothing that not every user may read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tui.text.screen_line import plain
     "resources",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Instead of JOB: what qsub -l is given; repeatable.",
+    help="Instead of JOB: a resource request as at submission; repeatable.",
 )
 @click.option("-q", "queue", default="", metavar="QUEUE", help="With -l: the queue. [the server's default queue]")
 @click.option("-u", "user", default="", metavar="USER", help="With -l: for this user. [you]")
@@ -72,7 +72,7 @@ def when(
     what would start sooner: half the walltime, half as many chunks, another queue.
     """
     if (job is None) == (not resources):
-        raise click.UsageError("give either JOB, or what qsub would be given: -l select=2:ncpus=8 -l walltime=4:00:00")
+        raise click.UsageError("give either JOB, or a request: -l select=2:ncpus=8 -l walltime=4:00:00")
     if job is not None and (queue or user):
         raise click.UsageError("-q and -u belong to -l: JOB has its queue and its user")
     try:

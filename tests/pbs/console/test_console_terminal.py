@@ -101,7 +101,7 @@ def test_each_view_shows_the_cluster(pbs: PbsCluster, state: Path) -> None:
             "4": ("3 vnodes by fill", f"{pbs.mom_names[0]} · "),
             "5": ("jobs · 2", f"{short(run)} alice workq R 6", f"{short(waiting)} bob workq Q 500"),
             "6": ("quotas · workq", "over 2", "free 16"),
-            "7": ("plan · the next pass", f"{short(waiting)}: needs 500 cores"),
+            "7": ("plan · the next pass", "leaves waiting 1 500 can never start"),
             "8": ("audit · 0",),
             "1": ("6 / 24",),
         }

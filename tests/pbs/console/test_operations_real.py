@@ -139,9 +139,9 @@ def test_queues_are_stopped_disabled_and_switched(pbs: PbsCluster) -> None:
     assert "resources_available.pbsteer_mode = advise" in pbs.qmgr("list queue workq")
     said = do_all(pbs, "mode", "workq", "drive", "--preview")
     assert "scheduler default is being switched off" in said
-    pbs.qmgr("set server job_sort_formula = ncpus")
+    pbs.qmgr("set server node_group_enable = True", "set server node_group_key = arch")
     said = do_all(pbs, "mode", "workq", "drive", "--preview")
-    assert "obstacle, queue workq: job_sort_formula is set" in said
+    assert "obstacle, queue workq: placement sets are in use (node_group_key = arch)" in said
 
 
 REFUSED: dict[str, tuple[str, ...]] = {

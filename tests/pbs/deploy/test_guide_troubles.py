@@ -96,7 +96,7 @@ def test_a_journal_that_may_not_be_read_is_said_and_all_else_is_there(pbs: PbsCl
     words = "may be read by root and by the group of the setting server.journal_group only"
     with console(pbs, NO_RIGHTS) as terminal:
         terminal.press("7")
-        terminal.wait_for(promised(words), f"{job.partition('.')[0]}: needs 500 cores")
+        terminal.wait_for(promised(words), "leaves waiting 1 500 can never start")
         terminal.press("5")
         terminal.wait_for(f"{job.partition('.')[0]} alice workq Q")
     with console_anew(pbs) as terminal:

@@ -231,8 +231,8 @@ def test_what_pbs_would_refuse_is_said(backend: ScriptedBackend) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "give either JOB, or what qsub would be given"),
-        (("13", "-l", "select=1"), "give either JOB, or what qsub would be given"),
+        ((), "give either JOB, or a request"),
+        (("13", "-l", "select=1"), "give either JOB, or a request"),
         (("13", "-q", "workq"), "-q and -u belong to -l"),
         (("-l", "select"), "allowed is NAME=VALUE"),
         (("-l", "select=1:ncpus=x"), "-l: "),
