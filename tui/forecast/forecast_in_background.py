@@ -42,6 +42,7 @@ class BackgroundForecasts:
         self._clock = clock
         self._worker: Worker | None = None
         self._comparing: Worker | None = None
+        self._is_stopped = False
         self._begun_s = self._not_before_s = 0.0
         self._own: PublishedForecast | None = None
         self._learned: Learned | None = None
@@ -62,7 +63,8 @@ class BackgroundForecasts:
         newest = max(filter(None, (published, self._own)), key=lambda each: each.time_s, default=None)
         age_s = float("inf") if newest is None else newest.age_s(cluster.now_s)
         is_old = age_s >= (OLD_S if newest is published else AGAIN_S)
-        if is_old and self._worker is None and self._clock() >= self._not_before_s and cluster.server_status.jobs:
+        may_begin = self._worker is None and not self._is_stopped
+        if is_old and may_begin and self._clock() >= self._not_before_s and cluster.server_status.jobs:
             self._begin(cluster)
         return newest
 
@@ -89,7 +91,8 @@ class BackgroundForecasts:
         worker.end()
 
     def stop(self) -> None:
-        """End the processes under way."""
+        """End the processes under way; a poll that is still under way begins no other one."""
+        self._is_stopped = True
         for worker in (self._worker, self._comparing):
             if worker is not None:
                 worker.end()
@@ -107,6 +110,9 @@ class BackgroundForecasts:
             self._worker = Worker(lines, cpu_s)
         except OSError:
             self._not_before_s = self._begun_s + AGAIN_S
+        if self._is_stopped:
+            # The poller's thread was here while the console was left.
+            self.stop()
 
     def _learn(self) -> Learned:
         """The past runs, read anew once an hour: the server's own history may be long."""

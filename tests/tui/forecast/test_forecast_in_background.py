@@ -49,6 +49,13 @@ def wait_for_one(forecasts: BackgroundForecasts, cluster: ClusterView) -> Publis
         time.sleep(0.02)
 
 
+def test_after_the_console_was_left_none_is_begun(backend: ScriptedBackend) -> None:
+    forecasts, cluster = BackgroundForecasts(backend), view(backend)
+    forecasts.stop()
+    assert forecasts(cluster) is None
+    assert not is_busy(forecasts)
+
+
 def test_it_is_made_in_another_process_and_is_what_this_one_would_make(backend: ScriptedBackend) -> None:
     forecasts, cluster = BackgroundForecasts(backend), view(backend)
     assert forecasts(cluster) is None

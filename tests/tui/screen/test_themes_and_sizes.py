@@ -222,7 +222,7 @@ async def test_the_overview_tells_all_of_its_numbers_at_80x24(backend: ScriptedB
 async def test_a_wide_terminal_shows_more_columns_and_longer_cells(backend: ScriptedBackend, audit: Path) -> None:
     name = "a_job_with_a_rather_long_name_of_forty_c"
     backend.set_job("13.hpc1", Job_Name=name)
-    async with open_console(backend, audit, (300, 100)) as steered:
+    async with open_console(backend, audit, (360, 100)) as steered:
         await steered.press("5")
         for title in ("group", "project", "waited", "submitted"):
             assert title in steered.table[0]

@@ -99,8 +99,10 @@ async def test_the_pages_of_a_job_are_gone_through_and_its_output_is_opened_in_a
         await steered.press("right")
         assert "[output]" in steered.text
         await steered.press("right")
+        await steered.until_shown("[script]")
+        await steered.press("right")
         await steered.until_shown("[resources]", "asked for")
-        await steered.press("left", "left", "left")
+        await steered.press("right")
         await steered.until_shown("[history]")
         await steered.press("o")
         assert "[output]" in steered.text

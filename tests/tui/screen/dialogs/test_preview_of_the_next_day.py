@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +39,10 @@ async def test_the_dialog_is_filled_in_with_the_next_day(backend: ScriptedBacken
         await steered.until_shown("in the next pass", "over the next 24 h 00, 30 cases of drawn run times")
         assert "jobs preempted" in steered.text
         assert backend.lines == [], "nothing is sent before it is confirmed"
+    # The poller's thread ends it, once its poll is over.
+    begun_s = time.monotonic()
+    while forecasts.is_busy and time.monotonic() < begun_s + 30:
+        await asyncio.sleep(0.05)
     assert not forecasts.is_busy, "no process is left"
 
 
