@@ -317,7 +317,7 @@ async def test_the_menu_tells_all_of_why_something_cannot_be_done(backend: Scrip
 async def test_a_narrow_screen_shows_jobs_by_name_and_a_wider_one_their_queue_too(
     backend: ScriptedBackend, audit: Path
 ) -> None:
-    for cells, shown in ((80, "job user state ncpus time name"), (90, "job user queue state ncpus time name")):
+    for cells, shown in ((80, "job user state ncpus time eff name"), (90, "job user queue state ncpus time eff name")):
         async with open_console(backend, audit, (cells, 24)) as steered:
             await steered.press("5")
             header = next(line for line in steered.screen_lines if "where, or why it waits" in line)
