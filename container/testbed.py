@@ -344,7 +344,11 @@ def _list_vnodes(vnodes: Mapping[str, Any]) -> tuple[VnodeStatus, ...]:
 
 
 def _find_account(folder: Path, host: Host, user: str) -> accounts.Account:
-    account = accounts.find_account(read_text(folder / host.name / "etc" / "passwd"), user)
+    try:
+        passwd = read_text(folder / host.name / "etc" / "passwd")
+    except OSError as error:
+        raise TestbedError(f"host {host.name} is not whole: {error.strerror} ({error.filename})") from error
+    account = accounts.find_account(passwd, user)
     if account is None:
         raise TestbedError(f"host {host.name} has no user {user!r}")
     return account
