@@ -17,7 +17,7 @@ from hooks.checkpoint.forked_server_request import Child, read_piece, start_chil
 from hooks.checkpoint.plan_victim_requests import VictimRequest
 from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.job_ids_and_states import read_start_s, was_deleted
-from hooks.pbs.pbs_ifl_client import Connection, IflError
+from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
 from hooks.pbs.raw_server_status import Attributes
 from hooks.pbs.victim_mark import MARK_ATTRIBUTE, read_marks
 
@@ -40,8 +40,7 @@ class VictimRequests:
     ended, the job was deleted, or its hold was no longer wanted.
 
     ``release`` is called first in each child and frees what the child must not keep. A simulated server answers at once
-    and lives in this process, so it gets no children. (The module of a real server is made by SWIG and has its C half
-    as ``_pbs_ifl``.)
+    and lives in this process, so it gets no children.
     """
 
     def __init__(self, pbs_ifl: Any, requests: Sequence[VictimRequest], release: Callable[[], None]) -> None:
@@ -52,7 +51,7 @@ class VictimRequests:
         self._until_s = time.monotonic() + _LATEST_S
         # Requests to save are quick, and a running time to save must not wait behind slow requeues.
         requests = sorted(requests, key=lambda request: _ORDER.index(request.how))
-        if not hasattr(pbs_ifl, "_pbs_ifl"):
+        if not is_real_server(pbs_ifl):
             self._note(_ask(pbs_ifl, requests, self._until_s))
             return
         for share in split_requests(requests):

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from hooks.pbs.pbs_ifl_client import Connection, IflError
+from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
 from policy.settings.site_settings import PassSettings
 
 _SHARE = 10
@@ -87,8 +87,7 @@ class EarlyPasses:
     """Waits between the passes of one run of the hook. ``config`` is the file of its settings; call :meth:`begin_pass`
     before each pass.
 
-    A simulated server has its own clock and no use for this. (The module of a real one is SWIG's, and carries its C
-    half as ``_pbs_ifl``.)
+    A simulated server has its own clock and no use for this.
     """
 
     def __init__(self, pbs_ifl: Any, config: str | None) -> None:
@@ -125,7 +124,7 @@ class EarlyPasses:
             self._seen = None
             return
         self._seen = ServerPoll()
-        if schedule.look_s and time.monotonic() < self._due_s and hasattr(self._ifl, "_pbs_ifl"):
+        if schedule.look_s and time.monotonic() < self._due_s and is_real_server(self._ifl):
             try:
                 with Connection(self._ifl) as connection:
                     self._seen = ServerPoll.read(connection)

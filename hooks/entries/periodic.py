@@ -43,7 +43,7 @@ from hooks.control.server_answer_time import Watched
 from hooks.forecast.forecast_due import is_forecast_due
 from hooks.pbs.job_ids_and_states import is_array
 from hooks.pbs.pause_in_server_attributes import name_pause
-from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.pbs_ifl_client import Connection, is_real_server
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.requests_within_time_budget import Budget, Requests
 from hooks.pbs.sched_config import SchedFiles, read_sched_files
@@ -125,8 +125,7 @@ def run_pass(
     may_be_followed = (is_unsettled or bool(decision.permissions.start)) and not decision.plan.preempts
     tried = [*outcome.started, *outcome.refused]
     passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled)
-    # The hooks of a simulated server run within its process, which must not be forked: only PBS's own module is SWIG's.
-    if early is None and hasattr(pbs_ifl, "_pbs_ifl"):
+    if early is None and is_real_server(pbs_ifl):
         warnings += _forecast(decision, settings, state)
     return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
 

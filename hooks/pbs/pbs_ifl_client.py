@@ -53,6 +53,14 @@ HOLD = "s"
 Texts = dict[str, str]
 
 
+def is_real_server(pbs_ifl: Any) -> bool:
+    """Whether the module is PBS's own, which SWIG makes and whose C half is ``_pbs_ifl``.
+
+    Any other is of a simulated server: that lives in this process, which must not be forked, and has its own clock.
+    """
+    return hasattr(pbs_ifl, "_pbs_ifl")
+
+
 class IflError(Exception):
     """The server refused a request or did not answer. The message names the request and quotes the server; ``code`` is
     the server's error number (0 if there was no answer)."""

@@ -190,6 +190,7 @@ class PbsCluster:
         self.wait_until(
             lambda: self._list_mom_hooks() == self._clean_mom_hooks, 120.0, "the MoMs have no hooks of ours"
         )
+        self.wait_until(self._run_no_hook, 120.0, "no MoM runs a hook")
         self.wait_until(self._has_clean_settings, 120.0, "the server's settings are those that it came up with")
         for path in set(self.server_home.iterdir()) - self._clean_home:
             self.wait_until(partial(_remove, path), 60.0, f"{path} removed, to which a pass may still write")
@@ -262,6 +263,11 @@ class PbsCluster:
             lines += [f"create {kind} {line.split()[1]}" for line in listed if line.lower().startswith(f"{kind} ")]
         scheduling = self.qmgr("list sched default scheduling").split("=")[-1].strip()
         return [*lines, f"set sched default scheduling = {scheduling}"]
+
+    def _run_no_hook(self) -> bool:
+        """Whether no MoM's hook is under way: it would report once more."""
+        running = [self.run(["pgrep", "-f", "pbs_python --hook"], host=mom).status == 0 for mom in self.mom_names]
+        return not any(running)
 
     def _have_reported(self) -> bool:
         vnodes = self.pbsnodes().values()
