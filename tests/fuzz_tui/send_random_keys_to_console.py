@@ -53,9 +53,13 @@ _WORDS = (
 )
 
 
+ENDING = ("quit", "server")
+"""The actions that end the console: one for good, the other to open one on another server."""
+
+
 def keys_of_actions() -> list[str]:
-    """What a terminal sends for each key of the registry, without those that quit."""
-    names = [key for action in ACTIONS if action.name != "quit" for key in action.keys]
+    """What a terminal sends for each key of the registry, without those that end the console."""
+    names = [key for action in ACTIONS if action.name not in ENDING for key in action.keys]
     return [sent for sent in map(_sent, names) if sent]
 
 
@@ -183,7 +187,7 @@ def _step(chance: random.Random, keys: list[str]) -> tuple[str, bytes]:
     elif kind == "view":
         sent = "\x1b" + chance.choice("12345678")
     elif kind == "command":
-        action = chance.choice([action.name for action in ACTIONS if action.name != "quit"])
+        action = chance.choice([action.name for action in ACTIONS if action.name not in ENDING])
         sent = f"\x1b:{action} {chance.choice(_WORDS)}\r"
     elif kind == "filter":
         sent = f"/{chance.choice(_WORDS)}\r"
