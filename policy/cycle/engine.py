@@ -167,6 +167,9 @@ class _Pass:
         of a higher class. Jobs with an earmark are left out, and so are those that the site's own order refuses, which
         get their reasons."""
         context = self._context
+        if self._builder.starts:
+            # The gates of the beneficiaries that have started asked for the line before they started.
+            context.renew_line()
         line = context.line
         entries: Sequence[Entry] = line.entries
         if context.classes is not None:

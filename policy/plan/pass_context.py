@@ -82,8 +82,12 @@ class Context:
 
     @cached_property
     def line(self) -> Line:
-        """The waiting jobs in queue order."""
+        """The waiting jobs in queue order, as they were when it was first asked for."""
         return queue_line(self.cluster, self.now_s)
+
+    def renew_line(self) -> None:
+        """Sort the waiting jobs again, as some have started since."""
+        self.__dict__.pop("line", None)
 
     @cached_property
     def gates(self) -> Gates:

@@ -7,7 +7,7 @@ jobs of many shapes. Times are whole seconds, so that ends and submissions often
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
@@ -17,6 +17,9 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, Server
 from policy.model.limit_attributes import GENERIC, EntityKey, Limits
 from policy.model.pbs_units import show_resource
+from policy.order.fair_share_tree import ROOT, FairShareTree, Group
+from policy.order.job_sort_formula import read_formula
+from policy.order.site_order import BY_QUEUE, ROUND_ROBIN, TOGETHER, FairShare, SiteOrder, SortKey
 
 NOW_S = 1000
 USERS = ("alice", "bob", "carol", "dave")
@@ -281,6 +284,48 @@ def clusters(draw: st.DrawFn, *, plain: bool = False, most_jobs: int = 12) -> Pa
     if not plain and draw(st.integers(0, 5)) == 0:
         server = Server("s", HardLimits(draw(limit_sets(rarely=True, most=6))), {"licences": draw(st.integers(0, 3))})
     return Parts(vnodes, queues, waiting, runs, NOW_S, server)
+
+
+_SHARES = FairShareTree(
+    [Group("chem", ROOT, 3), Group("phys", ROOT, 1), Group("alice", "chem", 2), Group("bob", "phys", 0)],
+    1,
+    {"alice": 40.0, "chem": 40.0},
+)
+_NUMBERS = ("ncpus", "walltime")
+
+
+def site_orders(queues: Iterable[Queue]) -> st.SearchStrategy[SiteOrder]:
+    """The order of the scheduler of these queues: age alone, sort keys, a formula, or fair share; taken in each way."""
+    names = tuple(queue.name for queue in queues)
+    taken = st.sampled_from((BY_QUEUE, TOGETHER, ROUND_ROBIN))
+    plain = st.builds(SiteOrder, queues=st.just(names), taken=taken)
+    explicit = st.sampled_from(
+        (
+            {"keys": (SortKey("ncpus", True), SortKey("walltime", False))},
+            {"formula": read_formula("walltime - 3 * ncpus", _NUMBERS), "threshold": -20.0},
+            {"fair_share": FairShare(_SHARES, read_formula("ncpus", _NUMBERS)), "tree": _SHARES},
+        )
+    )
+    by_number = st.builds(lambda order, what: replace(order, needs=_NUMBERS, **what), plain, explicit)
+    return st.one_of(plain, by_number)
+
+
+def in_site_order(parts: Parts) -> st.SearchStrategy[Parts]:
+    """The cluster with its queues in the order of their scheduler, and the numbers of its jobs."""
+    return site_orders(parts.queues).map(lambda order: _in_order(parts, order))
+
+
+def _in_order(parts: Parts, order: SiteOrder) -> Parts:
+    def with_numbers(job: Job) -> Job:
+        values = (float(job.request.cores), min(job.left_s, 1e6))
+        return job._replace(entity=job.user, order_values=values[: len(order.needs)])
+
+    return replace(
+        parts,
+        queues=tuple(replace(queue, order=order) for queue in parts.queues),
+        jobs=tuple(map(with_numbers, parts.jobs)),
+        runs=tuple(run._replace(job=with_numbers(run.job)) for run in parts.runs),
+    )
 
 
 @st.composite

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from policy import Job, Queue, Run
+from policy.eligibility.order_by_site import queue_line
 from policy.eligibility.quotas import Quotas
 from policy.model.limit_attributes import GENERIC, EntityKey
 from tests.property import plan_invariants
@@ -83,7 +84,9 @@ def classes_of_jobs(parts: Parts) -> dict[str, int]:
 
 def in_order(parts: Parts) -> list[Job]:
     """The waiting jobs in queue order: each behind its owner's jobs of a higher own priority, and no earlier than its
-    age has it."""
+    age has it. Where a scheduler's order is followed, that of the engine, which has tests of its own."""
+    if any(queue.order is not None for queue in parts.queues):
+        return [entry[5] for entry in queue_line(parts.snapshot().cluster(), parts.time_s).entries]
     queues = {queue.name: queue for queue in parts.queues}
 
     def level(job: Job) -> tuple[int, int]:

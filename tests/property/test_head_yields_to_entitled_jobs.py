@@ -25,7 +25,15 @@ from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Server
 from policy.model.limit_attributes import EntityKey, Limits
 from policy.settings.site_settings import VICTIM_ORDERS, PassSettings, PrioritySettings, QuotaSettings
-from tests.property.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters, parts_of
+from tests.property.cluster_strategies import (
+    NOW_S,
+    Parts,
+    clusters,
+    contended_clusters,
+    crowded_clusters,
+    in_site_order,
+    parts_of,
+)
 from tests.property.entitlement_strategies import WIDE, contested_sites
 from tests.property.ledger_between_passes_strategies import ledgers
 from tests.property.priority_classes_by_hand import class_of_victim, classes_of_jobs, classes_of_runs
@@ -70,6 +78,7 @@ def situations() -> st.SearchStrategy[Situation]:
     )
     kinds = (contested_sites(), contested_sites(), contested_sites(), overrun_clusters(), parts)
     parts = st.sampled_from(kinds).flatmap(lambda drawn: drawn)
+    parts = st.one_of(parts, parts.flatmap(in_site_order))
     pairs = st.tuples(parts.map(without_gates), sites())
     return pairs.flatmap(lambda pair: st.tuples(st.just(pair[0]), pasts(pair[0]), st.just(pair[1])))
 
@@ -197,6 +206,9 @@ class PreemptionRights:
 
     def takes(self, job: Job, run: Run, gone: frozenset[str] = frozenset()) -> bool:
         if not run.job.rerunable or run.exiting or run.job.queue not in self.managed:
+            return False
+        if run.subjob is not None and run.start_s == self.parts.time_s:
+            # A start of the same second, which is not taken back as it is a subjob's: a victim from the next pass on.
             return False
         if self.preemptions.get(run.id, 0) >= self.settings.quota.cap:
             return False

@@ -17,7 +17,14 @@ from policy.plan.plan_types import Waits
 from policy.settings.site_settings import BackfillSettings, QuotaSettings
 from tests.property import plan_invariants
 from tests.property.change_strategies import shuffles
-from tests.property.cluster_strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
+from tests.property.cluster_strategies import (
+    Parts,
+    clusters,
+    contended_clusters,
+    crowded_clusters,
+    in_site_order,
+    parts_of,
+)
 from tests.property.ledger_between_passes_strategies import due_ledgers, ledgers
 from tests.property.settings_strategies import (
     all_settings,
@@ -33,6 +40,7 @@ Situation = tuple[Parts, Ledger, Settings]
 def situations() -> st.SearchStrategy[Situation]:
     """A cluster of any kind, what earlier passes left, and settings."""
     parts = st.one_of(clusters(), contended_clusters(), clusters(plain=True), contended_clusters(ranked=True))
+    parts = st.one_of(parts, parts.flatmap(in_site_order))
     drawn = st.tuples(parts, st.one_of(all_settings(), eager_settings(), cutting_settings()))
     any_kind = drawn.flatmap(
         lambda pair: st.tuples(st.just(pair[0]), st.one_of(ledgers(pair[0]), due_ledgers(pair[0])), st.just(pair[1]))
@@ -63,8 +71,14 @@ def later(situation: Situation) -> st.SearchStrategy[Situation]:
 def contended() -> st.SearchStrategy[Situation]:
     """The same where preemption by the rules A and B is likely, and nothing is held for anybody yet."""
     parts = st.one_of(contended_clusters(), contended_clusters(ranked=True), crowded_clusters())
+    parts = st.one_of(parts, parts.flatmap(in_site_order))
     pairs = st.tuples(parts, st.one_of(eager_settings(), by_class_settings()))
     return pairs.flatmap(lambda pair: st.tuples(st.just(pair[0]), ledgers(pair[0]), st.just(pair[1])))
+
+
+def after_preemption() -> st.SearchStrategy[Situation]:
+    """The next pass after a plan that is likely to preempt: some beneficiaries start, before all other jobs."""
+    return contended().flatmap(later)
 
 
 def by_quota() -> st.SearchStrategy[Situation]:
@@ -114,7 +128,8 @@ def test_a_start_is_what_the_job_asked_for_on_vnodes_open_to_it(situation: Situa
         assert plan_invariants.misplaced(parts.vnodes, queues[start.job.queue], start.job, start.allocation) == []
 
 
-@given(situations())
+@given(st.one_of(situations(), after_preemption()))
+@settings_of_law(max_examples=100)
 def test_every_waiting_job_has_exactly_one_outcome(situation: Situation) -> None:
     parts, plan = situation[0], plan_of(situation)
     reasons = Counter(job.id for wait in plan.waits for job in wait.jobs)

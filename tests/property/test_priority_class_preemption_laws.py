@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from policy import Job, Ledger, Plan, Run, Settings, decide
 from policy.model.limit_attributes import Limits
 from tests.property import plan_invariants
-from tests.property.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
+from tests.property.cluster_strategies import (
+    NOW_S,
+    Parts,
+    clusters,
+    contended_clusters,
+    crowded_clusters,
+    in_site_order,
+)
 from tests.property.ledger_between_passes_strategies import ledgers
 from tests.property.priority_classes_by_hand import BASE, class_of_victim, classes_of_jobs, classes_of_runs
 from tests.property.settings_strategies import all_settings, by_class_settings, eager_settings
@@ -26,6 +33,7 @@ EXAMPLES = 100
 def ranked() -> st.SearchStrategy[Situation]:
     """Users with priorities, any rules."""
     parts = st.one_of(contended_clusters(ranked=True), clusters(), crowded_clusters())
+    parts = st.one_of(parts, parts.flatmap(in_site_order))
     pairs = st.tuples(parts, st.one_of(by_class_settings(), eager_settings(), all_settings()))
     return pairs.flatmap(lambda pair: st.tuples(st.just(pair[0]), ledgers(pair[0]), st.just(pair[1])))
 
@@ -33,6 +41,7 @@ def ranked() -> st.SearchStrategy[Situation]:
 def by_class_only(*, plain: bool | None = None) -> st.SearchStrategy[Situation]:
     """Rule B alone, nobody promised anything."""
     parts = st.one_of(contended_clusters(ranked=True, plain=plain), crowded_clusters(), crowded_clusters())
+    parts = st.one_of(parts, parts.flatmap(in_site_order))
     pairs = st.tuples(parts, by_class_settings())
     return pairs.flatmap(
         lambda pair: st.tuples(

@@ -7,6 +7,7 @@ import pytest
 from policy import Changes, Job, Ledger, Plan, Queue, Settings, Snapshot
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Earmark
+from policy.order.site_order import SiteOrder
 from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings
 from tests.policy.clusters import QUEUE, cluster, codes, job, place_of, plan_for, quotas, run, started, victims, vnode
 
@@ -98,3 +99,16 @@ def test_a_vnode_that_went_down_is_replaced_once_the_victims_are_gone(rule: str)
     snapshot = of(BOB, lingers=False).apply(Changes(100, vnodes=[vnode("v1", usable=False, state="down"), vnode("v2")]))
     plan: Plan = plan_for(snapshot, SETTINGS, held(rule))
     assert [each.allocation.vnodes for each in plan.starts] == [("v2",)]
+
+
+@rules
+def test_a_beneficiary_that_starts_is_not_attempted_again_in_its_schedulers_order(rule: str) -> None:
+    """alice's 2, on the other vnode, would be the next victim."""
+    queue = Queue(QUEUE, quotas=quotas("[u:alice=0],[u:bob=8]"), priorities=quotas("[u:bob=5]"), order=SiteOrder())
+    other = run("2", "alice", "v2=4", 0, 500)
+    plan = plan_for(
+        cluster([vnode("v1"), vnode("v2")], [BOB], [other], queues=[queue], now_s=100), SETTINGS, held(rule)
+    )
+    assert started(plan) == ["3"]
+    assert victims(plan) == {}
+    assert codes(plan) == {}
