@@ -322,4 +322,4 @@ def _record(
     state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True)
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
     state.publish(LAST_PASS, published, shared=True)
-    note_activity(state, decision.translation.snapshot, plan, outcome)
+    note_activity(state, decision.translation.snapshot, plan, outcome, settings.quota.shown)

@@ -1,13 +1,16 @@
 """The last day in slots of ten minutes: cores in use, jobs started, ended and preempted, waits, and failures.
 
-A small ring for the console's charts: passes keep one beside the journal, and a console one of its own. It is replaced
-whole, has at most a day's slots, and is never read to decide anything. What cannot be read of it is left out.
+A small ring for the console's charts, with the use of each user by hour: passes keep one beside the journal, and a
+console one of its own. It is replaced whole, has at most a day's slots, and is never read to decide anything. What
+cannot be read of it, or was not kept by an earlier version, is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+from hooks.record.hourly_use import Entity, HourlyUse
 
 SLOT_S = 600
 SLOTS = 144
@@ -48,15 +51,24 @@ NO_EVENTS = Events()
 
 
 class Day(NamedTuple):
-    """The slots of a day, oldest first, the time of the last sample, and how many jobs ran then. Immutable:
-    :meth:`sampled` returns the next value."""
+    """The slots of a day, oldest first, the time of the last sample, how many jobs ran then, and the use of each entity
+    by hour. Immutable: :meth:`sampled` returns the next value."""
 
     slots: tuple[Slot, ...] = ()
     last_s: float = 0.0
     running: int = 0
+    use: HourlyUse = HourlyUse()
 
-    def sampled(self, time_s: float, used: float, total: float, events: Events = NO_EVENTS, running: int = 0) -> Day:
-        """The day with one more sample; unchanged if the clock went back."""
+    def sampled(
+        self,
+        time_s: float,
+        used: float,
+        total: float,
+        events: Events = NO_EVENTS,
+        running: int = 0,
+        use: Mapping[Entity, int] | None = None,
+    ) -> Day:
+        """The day with one more sample; unchanged if the clock went back. ``use`` has the cores of each entity."""
         if time_s <= self.last_s:
             return self
         span_s = time_s - self.last_s
@@ -76,17 +88,18 @@ class Day(NamedTuple):
             slot.failed + events.failed,
             slot.waited_s + events.waited_s,
         )
-        return Day(tuple(slots[each] for each in sorted(slots) if number - SLOTS < each <= number), time_s, running)
+        kept = tuple(slots[each] for each in sorted(slots) if number - SLOTS < each <= number)
+        return Day(kept, time_s, running, self.use if use is None else self.use.sampled(time_s, seconds, use))
 
     def filled_from(self, other: Day) -> Day:
-        """This day, with each slot of the ``other`` that covers longer than this one's."""
+        """This day, with each slot and each hour of use of the ``other`` that covers longer than this one's."""
         slots = {slot.number: slot for slot in self.slots}
         for slot in other.slots:
             if slot.number not in slots or slots[slot.number].seconds < slot.seconds:
                 slots[slot.number] = slot
         newest = max(slots, default=0)
         kept = tuple(slots[number] for number in sorted(slots) if number > newest - SLOTS)
-        return Day(kept, max(self.last_s, other.last_s), self.running)
+        return Day(kept, max(self.last_s, other.last_s), self.running, self.use.filled_from(other.use))
 
     def to_data(self) -> dict[str, Any]:
         """Plain data, for a file."""
@@ -95,6 +108,7 @@ class Day(NamedTuple):
             "last_s": self.last_s,
             "running": self.running,
             "slots": [[round(value, 1) for value in slot] for slot in self.slots],
+            "use": self.use.to_data(),
         }
 
     @staticmethod
@@ -111,7 +125,8 @@ class Day(NamedTuple):
         newest = int(data["last_s"] // SLOT_S)
         kept = tuple(slots[number] for number in sorted(slots) if newest - SLOTS < number <= newest)
         running = data.get("running", 0)
-        return Day(kept, float(data["last_s"]), int(running) if _is_number(running) else 0)
+        use = HourlyUse.from_data(data.get("use"))
+        return Day(kept, float(data["last_s"]), int(running) if _is_number(running) else 0, use)
 
 
 def _slot(values: Sequence[float]) -> Slot:

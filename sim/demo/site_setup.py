@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from hooks.pbs.custom_resources import PRIORITY, RESOURCES
 from hooks.record.day_of_activity import Day, Events
+from hooks.record.hourly_use import Entity
 from policy.model.limit_attributes import GENERIC, parse_limits
 from sim.demo.generated_submissions import (
     CORES_PER_VNODE,
@@ -181,8 +182,7 @@ class Shares:
         """Count the cores in use anew."""
         self._used.clear()
         for job in self._server.jobs.values():
-            running = sum(subjob.state == "R" for subjob in job.subjobs.values()) if job.is_array else job.state == "R"
-            self._used[_whose(job)] += _cores(job) * running
+            self._used[_whose(job)] += _cores(job) * _count_running(job)
 
     def hold(self, job: SimJob) -> bool:
         """Whether the user's use with the job would be that small."""
@@ -194,6 +194,11 @@ class Shares:
 
 def _whose(job: SimJob) -> tuple[str, str]:
     return job.texts["queue"], job.texts["euser"]
+
+
+def _count_running(job: SimJob) -> int:
+    """1 for a job that runs; for an array, how many of its subjobs run."""
+    return sum(subjob.state == "R" for subjob in job.subjobs.values()) if job.is_array else int(job.state == "R")
 
 
 def _cores(job: SimJob) -> int:
@@ -236,9 +241,12 @@ def _seen(server: SimServer, day: Day, started: int) -> Day:
     used = sum(vnode.assigned.get("ncpus", 0) for vnode in server.vnodes.values())
     total = sum(int(vnode.texts["resources_available.ncpus"]) for vnode in server.vnodes.values())
     jobs = server.jobs.values()
-    running = sum(len([each for each in job.subjobs.values() if each.state == "R"]) or job.state == "R" for job in jobs)
+    running = sum(map(_count_running, jobs))
     events = Events(started, max(0, day.running + started - running))
-    return day.sampled(server.clock.now_s, used, total, events, running)
+    use: Counter[Entity] = Counter()
+    for job in jobs:
+        use[job.texts["queue"], "u", job.texts["euser"]] += _cores(job) * _count_running(job)
+    return day.sampled(server.clock.now_s, used, total, events, running, use)
 
 
 def leave_one_idle(server: SimServer) -> None:

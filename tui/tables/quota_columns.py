@@ -7,20 +7,22 @@ that applies: the own entry, else the generic one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import PRIORITY
+from hooks.record.hourly_use import Trend
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, show_entity
 from tui.model.job_efficiency import LOW
 from tui.model.status_counts import Use, UserKey, count
 from tui.model.typed_attributes import soft_limits
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import QuotaScope, scope_of
+from tui.tables.column_layout import GAP
 from tui.tables.columns import SPARE, Column
 from tui.text.screen_line import Line, safe, width
-from tui.text.text_bars import quota_bar, round_scale, ruler
+from tui.text.text_bars import day_line, quota_bar, round_scale, ruler
 
 _NOTHING = Use()
 _OTHER_CELLS = 54
@@ -28,6 +30,10 @@ _OTHER_CELLS = 54
 _MORE_CELLS = 6
 """The cells that the GPUs take, and that the efficiency takes."""
 _NAME_CELLS, _MOST_NAME_CELLS = 14, 32
+_DAY_CELLS = ((140, 24), (108, 12))
+"""From so many cells of a line on, so many cells for the hours of the last day."""
+_FEWEST_DAY_CELLS = 8
+"""For the hours where a narrower line is to have them."""
 
 
 _Uses = dict[str, Use]
@@ -148,13 +154,22 @@ def name_cells(rows: Iterable[EntityKey]) -> int:
     return max(_NAME_CELLS, min(longest, _MOST_NAME_CELLS))
 
 
-def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -> list[Column[EntityKey]]:
+TrendOf = Callable[[EntityKey], Trend]
+"""The hours of the last day of an entity of the scope."""
+
+
+def quota_columns(
+    rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0, trend_of: TrendOf | None = None
+) -> list[Column[EntityKey]]:
     """The columns over these rows; the line's width ``cells`` decides the length of the bars beside names of at least
-    ``names`` cells."""
+    ``names`` cells. ``trend_of`` is None where no trend is kept of the resource."""
     names = max(names, name_cells(rows))
     has_gpus = any(row.use.gpus for row in rows.values())
     has_figures = any(row.efficiency is not None for row in rows.values())
-    bar_cells = max(8, cells - _OTHER_CELLS - names - _MORE_CELLS * (has_gpus + has_figures))
+    day_cells = next((hours for least, hours in _DAY_CELLS if cells >= least), 0)
+    taken = _OTHER_CELLS + names + _MORE_CELLS * (has_gpus + has_figures)
+    taken += day_cells + len(GAP) if day_cells and trend_of is not None else 0
+    bar_cells = max(8, cells - taken)
     most = max((max(row.use.cores, row.quota or 0) for row in rows.values()), default=0)
     scale = round_scale(most)
 
@@ -189,6 +204,23 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -
         found = rows[entity].priority
         return ((f"{found}", ""),) if found is not None else (("-", "dim"),)
 
+    def day(entity: EntityKey) -> float | None:
+        known = [hour for hour in trend_of(entity) if hour is not None] if trend_of is not None else []
+        return round(sum(known) / len(known), 1) if known else None
+
+    def show_day(entity: EntityKey) -> Line:
+        hours = trend_of(entity) if trend_of is not None else ()
+        full = max([rows[entity].quota or 0, *(hour for hour in hours if hour is not None)])
+        return day_line(hours, full, day_cells or _FEWEST_DAY_CELLS)
+
+    of_day = Column(
+        "day",
+        "last 24 h" if day_cells else "24 h",
+        day_cells or _FEWEST_DAY_CELLS,
+        day,
+        show_day,
+        rank=3 if day_cells else SPARE,
+    )
     return [
         Column(
             "user",
@@ -216,6 +248,7 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -
             rank=1,
             drawn=True,
         ),
+        *([of_day] if trend_of is not None else []),
         Column("over", "free or over", 12, lambda entity: rows[entity].over, note),
         Column("waits", "waiting", 10, lambda entity: rows[entity].use.waiting, waits, rank=2),
     ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from tui.text.screen_line import Line
 
 HEIGHTS = " ▁▂▃▄▅▆▇█"
 FULL, FREE, OVER, QUOTA = "█", "░", "═", "┃"
 THIN, THIN_FREE = "▬", "─"
+UNKNOWN = "·"
 BAR_GLYPHS = frozenset(FULL + OVER + FREE + QUOTA + THIN + THIN_FREE)
 
 
@@ -63,16 +65,20 @@ def quota_bar(used: int, quota: int | None, scale: int, cells: int) -> Line:
     )
 
 
-def ruler(scale: int, cells: int, steps: int = 4) -> str:
-    """The numbers of a common scale, each beginning where its bar would end; the last one ends with the bars."""
-    text = ""
-    for step in range(steps + 1):
-        label = f"{scale * step // steps:,}"
-        start = min(round(cells * step / steps), cells - len(label))
-        if start < len(text) + (1 if text else 0):
-            continue
-        text = text.ljust(start) + label
-    return text.ljust(cells)[:cells]
+def ruler(scale: int, cells: int) -> str:
+    """The numbers of a common scale, each beginning where its bar would end, the last one ending with the bars: five,
+    three or two of them, evenly apart, as many as have room."""
+    for steps in (4, 2, 1):
+        text = ""
+        for step in range(steps + 1):
+            label = f"{scale * step // steps:,}"
+            start = min(round(cells * step / steps), cells - len(label))
+            if text and start <= len(text):
+                break
+            text = text.ljust(start) + label
+        else:
+            return text.ljust(cells)[:cells]
+    return f"{scale:,}".rjust(cells)[:cells]
 
 
 def round_scale(largest: int) -> int:
@@ -91,3 +97,12 @@ def heights(values: Sequence[float], most: float) -> str:
         HEIGHTS[min(top, max(1 if value > 0 else 0, round(top * value / most)))] if most > 0 else HEIGHTS[0]
         for value in values
     )
+
+
+def day_line(hours: Sequence[float | None], most: float, cells: int) -> Line:
+    """Hours as heights, several of them in one cell where there are fewer ``cells``; a dot where nothing is known."""
+    groups = [hours[cell * len(hours) // cells : (cell + 1) * len(hours) // cells] for cell in range(cells)]
+    known = [[hour for hour in group if hour is not None] for group in groups]
+    drawn = heights([sum(group) / len(group) if group else 0.0 for group in known], most)
+    spans = [(glyph, "bar") if group else (UNKNOWN, "dim") for glyph, group in zip(drawn, known)]
+    return tuple(("".join(text for text, _ in run), role) for role, run in groupby(spans, key=lambda span: span[1]))

@@ -13,6 +13,7 @@ from tui.text.text_bars import (
     QUOTA,
     THIN,
     THIN_FREE,
+    day_line,
     heights,
     quota_bar,
     round_scale,
@@ -62,3 +63,23 @@ def test_the_ruler_is_as_long_as_its_bars(largest: int, cells: int) -> None:
 
 def test_heights_show_zero_as_blank_and_the_most_as_full() -> None:
     assert heights([0, 0.01, 4, 8], 8) == " ▁▄█"
+
+
+@given(AMOUNTS, st.integers(14, 80))
+def test_the_rulers_numbers_are_evenly_apart(largest: int, cells: int) -> None:
+    numbers = [int(word.replace(",", "")) for word in ruler(round_scale(largest), cells).split()]
+    assert numbers[0] == 0
+    assert len({after - before for before, after in zip(numbers, numbers[1:])}) == 1
+
+
+def test_a_ruler_leaves_every_second_number_out_where_it_is_narrow() -> None:
+    assert ruler(1024, 36).split() == ["0", "256", "512", "768", "1,024"]
+    assert ruler(1024, 20).split() == ["0", "512", "1,024"]
+    assert ruler(1024, 8).split() == ["0", "1,024"]
+
+
+def test_a_day_has_a_dot_where_nothing_is_known_and_a_blank_where_nothing_ran() -> None:
+    hours = [None, None, 0.0, 4.0, 8.0, None]
+    assert plain(day_line(hours, 8, 6)) == "·· ▄█·"
+    assert plain(day_line(hours, 8, 3)) == "·▂█"
+    assert dict.fromkeys(role for _, role in day_line(hours, 8, 6)) == {"dim": None, "bar": None}

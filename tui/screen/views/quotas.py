@@ -12,7 +12,7 @@ from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.tables.columns import Column
 from tui.tables.export_table import Origin
-from tui.tables.quota_columns import QuotaRow, name_cells, quota_columns, quota_rows
+from tui.tables.quota_columns import QuotaRow, TrendOf, name_cells, quota_columns, quota_rows
 
 _ROOM_FOR_SUMS = 110
 """Narrower titles have no room for them beside a filter."""
@@ -55,7 +55,15 @@ class QuotasView(TableView[EntityKey]):
         so that the others stay in place.
         """
         self._name_cells = max(self._name_cells, name_cells(self._rows))
-        return quota_columns(self._rows, self.size.width, self._name_cells)
+        return quota_columns(self._rows, self.size.width, self._name_cells, self._trend_of(cluster))
+
+    def _trend_of(self, cluster: ClusterView) -> TrendOf | None:
+        """The last day of each entry; None for a resource of which none is kept."""
+        scope = scope_of(cluster, self.queue)
+        if self.shown is None or scope.resource != cluster.counted:
+            return None
+        use, now_s = self.shown.day.use, cluster.now_s
+        return lambda entity: use.trend(scope.queue, *entity, now_s)
 
     def heading(self, cluster: ClusterView) -> str:
         """The queue and the resource, and what use and quotas of the users add up to."""

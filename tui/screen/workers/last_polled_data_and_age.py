@@ -14,6 +14,7 @@ from tui.backends.idle_core_history import IdleHistory
 from tui.screen.views.base_view import Shown
 from tui.state.cluster_view import ClusterView
 from tui.state.server_poller import Polled, PollFailed
+from tui.state.use_by_entity import use_by_entity
 
 if TYPE_CHECKING:
     from tui.model.migrating_jobs import Migration
@@ -74,7 +75,7 @@ class Seen:
         counts = (watched.started, watched.ended, watched.preempted)
         before, self._watched = self._watched, counts
         events = Events(*(max(0, now - then) for now, then in zip(counts, before)))
-        return self._day.sampled(cluster.now_s, vnodes.used, vnodes.total, events)
+        return self._day.sampled(cluster.now_s, vnodes.used, vnodes.total, events, use=use_by_entity(cluster))
 
     def read_trail(self, records: tuple[Record, ...], problem: str) -> bool:
         """Take the audit records; returns whether they are new."""
