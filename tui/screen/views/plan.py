@@ -12,6 +12,7 @@ from tui.pages.pass_page import pass_lines
 from tui.pages.plan_page import plan_notes
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.base_view import FAR, lines_of
+from tui.screen.widgets.clickable_passes import PassRow
 from tui.screen.widgets.line_view import LineView, Paper
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
@@ -24,6 +25,8 @@ from tui.text.screen_line import wrapped
 _MOST_NOTES = 6
 _NOTES_SHARE = 4
 """The notes above the table take at most one part in so many of the view."""
+_ROOMY = 12
+"""Lines that the view needs for the row of passes."""
 
 
 class PlanView(TableView[PlanKey]):
@@ -33,12 +36,12 @@ class PlanView(TableView[PlanKey]):
     nothing = "the first plan is being made"
     kind = "job"
     DEFAULT_CSS = """
-    PlanView > .notes { height: 1; }
+    PlanView > .notes, PlanView > .passes { height: 1; }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.notes, self.page = Paper(classes="notes"), Paper(classes="body")
+        self.passes, self.notes, self.page = PassRow(classes="passes"), Paper(classes="notes"), Paper(classes="body")
         self.page.display = False
         self._time_s: float | None = None
         self._turned: set[PlanKey] = set()
@@ -46,8 +49,9 @@ class PlanView(TableView[PlanKey]):
         self._rows: list[PlanKey] = []
 
     def compose(self) -> ComposeResult:
-        """The title, the notes with the table, and the page of an earlier pass."""
+        """The title, the row of passes, the notes with the table, and the page of an earlier pass."""
         yield self.title_line
+        yield self.passes
         yield self.notes
         yield self.table
         yield self.page
@@ -76,23 +80,34 @@ class PlanView(TableView[PlanKey]):
 
     def move(self, name: str) -> None:
         """Left is the pass before, right the one after; the last page is what would be decided now."""
-        entries = self._entries
         if name in ("left", "right"):
-            index = self._index + (-1 if name == "left" else 1)
-            self._time_s = entries[max(0, index)].time_s if entries and index < len(entries) else None
-            self.page.scroll_lines(-FAR)
-            self.repaint()
+            self._go_to(self._index + (-1 if name == "left" else 1))
         elif self._is_past:
             self.page.scroll_lines(lines_of(name, self.page.page))
         else:
             super().move(name)
 
+    def _go_to(self, index: int) -> None:
+        """Show the pass of this index, or the next pass."""
+        entries = self._entries
+        self._time_s = entries[max(0, index)].time_s if entries and index < len(entries) else None
+        self.page.scroll_lines(-FAR)
+        self.repaint()
+
+    def on_pass_row_chosen(self, message: PassRow.Chosen) -> None:
+        """A pass was clicked."""
+        message.stop()
+        self._go_to(message.index)
+
     def repaint(self) -> None:
         """Show the table, or the page of an earlier pass."""
         past = self._is_past
         self.page.display, self.table.display, self.notes.display = past, not past, not past
+        self.passes.display = bool(self._entries) and self.size.height >= _ROOMY
         if self.shown is None:
             return
+        if self.passes.display:
+            self.passes.show_passes(self._entries, self._index, self.size.width)
         if past:
             self.title(((self.heading(self.shown.cluster), "title"),))
             lines = wrapped(pass_lines(self._entries[self._index], self.shown.cluster.now_s), max(20, self._cells))
