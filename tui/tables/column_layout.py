@@ -18,7 +18,10 @@ from tui.text.truncate_names import NO_TAIL, cut_line, find_tail
 Key = TypeVar("Key", bound=Hashable)
 GAP = "  "
 _LEAST_REST = 20
+_ENOUGH_REST = 40
+"""Beyond so much room for the column that takes the rest, texts that are cut get the room first."""
 _PLENTY_REST = 60
+"""With so much room for it, and no text cut, there is room for spare columns."""
 _LONGEST_NUMBER = 24
 _NAME_SHARE = 3
 """A row's name gets at most one part in so many of a line before other columns are left out for it."""
@@ -48,8 +51,8 @@ def place(
     due = [replace(column, cells=_due(column, needs, cells)) for column in columns]
     if skipped:
         return _grown(_as_many_as_fit([*due[:1], *due[1 + skipped :]], cells), cells, needs)
-    kept = _left(due, columns, cells)
-    if not _fit(kept, cells):
+    kept = _left(due, columns, cells, needs)
+    if not _fit(kept, cells, needs):
         names = {column.name for column in kept}
         kept = [column for column in columns if column.name in names]
     return _grown(kept, cells, needs)
@@ -65,12 +68,12 @@ def _due(column: Column[Key], needs: Needs, cells: int) -> int:
     return column.cells
 
 
-def _left(due: Sequence[Column[Key]], columns: Sequence[Column[Key]], cells: int) -> list[Column[Key]]:
+def _left(due: Sequence[Column[Key]], columns: Sequence[Column[Key]], cells: int, needs: Needs) -> list[Column[Key]]:
     """The columns that remain on a line. A name is narrowed to its least width before its column is left out."""
     least = {column.name: column for column in columns}
     kept = list(due)
     gone: list[Column[Key]] = []
-    while not _fit(kept, cells) and any(column.rank for column in kept):
+    while not _fit(kept, cells, needs) and any(column.rank for column in kept):
         rank = max(column.rank for column in kept)
         last = next(column for column in reversed(kept) if column.rank == rank)
         if last.names and last.cells > least[last.name].cells:
@@ -83,16 +86,24 @@ def _left(due: Sequence[Column[Key]], columns: Sequence[Column[Key]], cells: int
         names = {column.name, *(each.name for each in kept)}
         stays = {each.name: each for each in kept}
         again = [stays.get(each.name, each) for each in columns if each.name in names]
-        kept = again if _fit(again, cells) else kept
+        kept = again if _fit(again, cells, needs) else kept
     return kept
 
 
-def _fit(columns: Sequence[Column[Key]], cells: int) -> bool:
-    """Whether the columns fit, with enough room for the one that takes the rest."""
+def _fit(columns: Sequence[Column[Key]], cells: int, needs: Needs) -> bool:
+    """Whether the columns fit, with enough room for the one that takes the rest. Spare ones do only where the texts of
+    the others are whole."""
     if all(column.cells for column in columns):
         return _taken(columns) <= cells
-    is_spare = any(column.rank >= SPARE for column in columns)
-    return _taken(columns) + (_PLENTY_REST if is_spare else _LEAST_REST) <= cells
+    if all(column.rank < SPARE for column in columns):
+        return _taken(columns) + _LEAST_REST <= cells
+    cut = sum(_wanted(column, needs) for column in columns if column.cells and column.rank < SPARE)
+    return _taken(columns) + cut + _PLENTY_REST <= cells
+
+
+def _wanted(column: Column[Key], needs: Needs) -> int:
+    """How many more cells the texts of a column could use."""
+    return max(0, min(needs.get(column.name, 0), column.most) - column.cells)
 
 
 def _taken(columns: Sequence[Column[Key]]) -> int:
@@ -110,15 +121,14 @@ def _as_many_as_fit(columns: Sequence[Column[Key]], cells: int) -> list[Column[K
 
 def _grown(columns: Sequence[Column[Key]], cells: int, needs: Needs) -> list[Placed[Key]]:
     """The columns with the remaining room: names grow first, then the others, once the column that takes the rest has
-    plenty."""
+    enough."""
     has_rest = any(not column.cells for column in columns)
     widths = {column.name: column.cells for column in columns}
     room = cells - _taken(columns)
-    for names, rest in ((True, _LEAST_REST), (False, _PLENTY_REST)):
+    for names, rest in ((True, _LEAST_REST), (False, _ENOUGH_REST)):
         for column in columns:
             if column.cells and column.names == names:
-                wanted = min(needs.get(column.name, 0), column.most) - column.cells
-                more = max(0, min(wanted, room - (rest if has_rest else 0)))
+                more = max(0, min(_wanted(column, needs), room - (rest if has_rest else 0)))
                 widths[column.name] += more
                 room -= more
     taken = sum(widths.values()) + len(GAP) * (len(columns) - 1)

@@ -89,6 +89,9 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
     def cores(job_id: str) -> int:
         return amount(jobs[job_id], cores_name)
 
+    def show_cores(job_id: str) -> Line:
+        return ((f"{cores(job_id):,}", ""),)
+
     def walltime_s(job_id: str) -> float | None:
         return seconds(jobs[job_id], "Resource_List.walltime")
 
@@ -185,7 +188,7 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
         Column("user", "user", 6, user, text(user), most=32, names=True),
         Column("queue", "queue", 6, queue, text(queue), rank=3, most=24, names=True),
         Column("state", "state", 6, state, show_state, most=16),
-        Column("cores", cluster.counted, 5, cores, lambda job_id: ((f"{cores(job_id):,}", ""),), ">"),
+        Column("cores", cluster.counted, len(cluster.counted) + 1, cores, show_cores, ">"),
         *([Column("gpus", "gpus", 4, gpus, show_gpus, ">", 5)] if has_gpus else []),
         Column("mem", "mem", 6, memory, show_memory, ">", 7),
         Column("walltime", "walltime", 9, walltime_s, lambda job_id: ((show_hms(walltime_s(job_id)), ""),), ">", 4),

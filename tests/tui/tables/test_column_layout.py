@@ -46,10 +46,18 @@ def test_spare_columns_are_for_lines_with_plenty_of_room_until_they_are_asked_fo
 
 def test_room_that_nobody_else_needs_goes_to_columns_that_can_use_it() -> None:
     columns = [a_column("key", 6, most=10), a_column("rest", 0)]
-    assert [placed.cells for placed in place(columns, 70, needs={"key": 40})] == [8, 60]
+    assert [placed.cells for placed in place(columns, 50, needs={"key": 40})] == [8, 40]
     assert [placed.cells for placed in place(columns, 100, needs={"key": 40})] == [10, 88]
     assert [placed.cells for placed in place(columns, 100, needs={"key": 7})] == [7, 91], "no more than it needs"
     assert [placed.cells for placed in place(columns, 100)] == [6, 92]
+
+
+def test_texts_are_whole_before_a_spare_column_comes() -> None:
+    columns = [a_column("key", 6), a_column("text", 8, most=40), a_column("spare", 8, rank=SPARE), a_column("rest", 0)]
+    whole = place(columns, 110, needs={"text": 40})
+    assert [(placed.column.name, placed.cells) for placed in whole] == [("key", 6), ("text", 40), ("rest", 60)]
+    short = place(columns, 110, needs={"text": 10})
+    assert [placed.column.name for placed in short] == ["key", "text", "spare", "rest"]
 
 
 def test_skipped_columns_make_room_for_those_to_the_right_and_the_first_one_stays() -> None:
