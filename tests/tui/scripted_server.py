@@ -274,6 +274,7 @@ class ScriptedSimulation(ScriptedBackend):
     simulated: bool = True
     paused: bool = False
     speed: int = 60
+    rate: int | None = None
     steps: int = 0
     loaded: list[tuple[str, str]] = field(default_factory=list)
 

@@ -107,7 +107,11 @@ class SteeredBackend(Backend, Protocol):
 
     @property
     def speed(self) -> int:
-        """Simulated seconds per second, 1 to 1000."""
+        """Simulated seconds per second as chosen, 1 to 1000."""
+
+    @property
+    def rate(self) -> int | None:
+        """Simulated seconds per second as they really pass, which are fewer on a busy machine; None while not known."""
 
     def pause(self) -> None:
         """Stop the time."""

@@ -22,6 +22,8 @@ from tui.backends.thread_and_gc_tuning import COLLECTOR
 
 TICK_S = 0.1
 _LONGEST_TICK_S = 1.0
+_MEASURED_S = 4.0
+"""The real rate is that of so many last seconds."""
 SPEED_AT_FIRST = 10.0
 """Simulated seconds in each second until something else is chosen."""
 
@@ -130,6 +132,8 @@ class SimulatedBackend:
         self._building = threading.Lock()
         self._moving = threading.Lock()
         self._journal: JournalReader | None = None
+        # The last steps of the thread, in real and in simulated seconds.
+        self._steps: tuple[tuple[float, float], ...] = ()
 
     @property
     def _cluster(self) -> Cluster:
@@ -165,10 +169,18 @@ class SimulatedBackend:
             while not self._closed.wait(TICK_S):
                 now_s = time.monotonic()
                 with self._moving, COLLECTOR.frozen_objects():
-                    self._cluster.advance(min(now_s - before_s, _LONGEST_TICK_S))
+                    moved_s = self._cluster.advance(min(now_s - before_s, _LONGEST_TICK_S))
+                self._note(now_s - before_s, moved_s)
                 before_s = now_s
         except Exception as error:  # noqa: BLE001 - it belongs on the screen, not on a dead thread's stderr
             self._failure = f"the simulated cluster stopped: {type(error).__name__}: {error}"
+
+    def _note(self, real_s: float, moved_s: float) -> None:
+        """Take a step into the real rate."""
+        steps = [] if self.paused else [*self._steps, (real_s, moved_s)]
+        while len(steps) > 1 and sum(real for real, _ in steps[1:]) >= _MEASURED_S:
+            del steps[0]
+        self._steps = tuple(steps)
 
     @property
     def name(self) -> str:
@@ -194,8 +206,15 @@ class SimulatedBackend:
 
     @property
     def speed(self) -> int:
-        """Simulated seconds per second."""
+        """Simulated seconds per second, as chosen."""
         return round(SPEED_AT_FIRST if self._built is None else self._built.speed)
+
+    @property
+    def rate(self) -> int | None:
+        """Simulated seconds per second, as they have passed in the last seconds; None while these are too few."""
+        steps = self._steps
+        real_s = sum(real for real, _ in steps)
+        return round(sum(moved for _, moved in steps) / real_s) if real_s >= _MEASURED_S else None
 
     def poll(self) -> ServerStatus:
         """The server status. Raises :class:`BackendError` if the simulation has failed."""
@@ -252,15 +271,19 @@ class SimulatedBackend:
     def set_speed(self, speed: int) -> None:
         """Set the speed, 1 to 1000."""
         self._cluster.set_speed(speed)
+        self._steps = ()
 
     def load(self, path: Path, size: str) -> None:
-        """Restart with the jobs of a trace at the present speed. Raises :class:`BackendError`; the present simulation
-        then continues."""
+        """Restart with the jobs of a trace at the present speed, paused if it was. Raises :class:`BackendError`; the
+        present simulation then continues."""
         fresh = self._load(path, size)
         before = self._cluster
         with self._moving:
             self._built = fresh
             fresh.set_speed(before.speed)
+            if before.paused:
+                fresh.pause()
+            self._steps = ()
             self._journal = JournalReader(fresh.state_folder)
             self._failure = ""
             before.close()

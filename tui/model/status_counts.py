@@ -45,7 +45,8 @@ class Use:
 @dataclass
 class Vnodes:
     """Cores and vnodes: ``total`` and ``used`` cores on vnodes that are up, vnodes that are up by whether they are
-    used, and the names of the others by state; ``gpus`` and ``memory_kib`` that are assigned there, and all.
+    used (``part`` of those that are ``busy`` have idle cores that a job may still get), and the names of the others by
+    state; ``gpus`` and ``memory_kib`` that are assigned there, and all.
     ``used_not_up``: the cores of jobs that still run on those others, as
     on a vnode that was taken offline."""
 
@@ -53,6 +54,7 @@ class Vnodes:
     used: int = 0
     used_not_up: int = 0
     busy: int = 0
+    part: int = 0
     free: int = 0
     gpus: tuple[int, int] = (0, 0)
     memory_kib: tuple[int, int] = (0, 0)
@@ -125,12 +127,14 @@ def _count_vnodes(vnodes: Mapping[str, Attributes], resource: str) -> Vnodes:
             counted.not_up[state.words].append(name)
             counted.used_not_up += used
             continue
-        counted.total += amount(vnode, f"resources_available.{resource}")
+        total = amount(vnode, f"resources_available.{resource}")
+        counted.total += total
         counted.used += used
         counted.gpus = _sum_of(counted.gpus, vnode, "ngpus")
         counted.memory_kib = _sum_of(counted.memory_kib, vnode, "mem")
         if used:
             counted.busy += 1
+            counted.part += used < total and state.letter != "x"
         else:
             counted.free += 1
     return counted

@@ -71,7 +71,8 @@ def _cores(cluster: ClusterView, cells: int) -> list[Line]:
     share = vnodes.used / vnodes.total if vnodes.total else 0.0
     by_state = "".join(f" · {len(names):,} {safe(state)}" for state, names in sorted(vnodes.not_up.items()))
     also = f" ({vnodes.used_not_up:,} more cores in use)" if vnodes.used_not_up else ""
-    words = f"{vnodes.busy:,} busy · {vnodes.free:,} free{by_state}{also}"
+    part = f" · {vnodes.part:,} part used" if vnodes.part else ""
+    words = f"{vnodes.busy - vnodes.part:,} full{part} · {vnodes.free:,} empty{by_state}{also}"
     numbers, percent = f"cores   {vnodes.used:,} / {vnodes.total:,}  ", f"  {share:.0%}  "
     beside = f"vnodes {words}"
     room = cells - width(numbers) - width(percent) - width(beside)

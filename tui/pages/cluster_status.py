@@ -34,6 +34,7 @@ def status_data(cluster: ClusterView, *, simulated: bool, migration: Migration |
         "cores": {"used": vnodes.used, "total": vnodes.total, "used_not_up": vnodes.used_not_up},
         "vnodes": {
             "busy": vnodes.busy,
+            "part_used": vnodes.part,
             "free": vnodes.free,
             "not_up": {state: sorted(names) for state, names in vnodes.not_up.items()},
         },

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
+from tui.backends.backend_protocol import SteeredBackend
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, Span, fit_line, joined, safe, width
 from tui.text.times_and_durations import clock_time, day_of, short_span
@@ -27,6 +28,16 @@ class Header:
     away: str = ""
     simulation: str = ""
     production: bool = False
+
+
+_SLOW = 0.9
+"""A simulation that runs at less of its speed is shown with both."""
+
+
+def speed_in_words(simulation: SteeredBackend) -> str:
+    """The speed that was chosen; before it the real one, where the machine cannot keep up."""
+    speed, rate = simulation.speed, simulation.rate
+    return f"×{speed:,}" if rate is None or rate >= _SLOW * speed else f"×{rate:,} of ×{speed:,}"
 
 
 def header_line(header: Header, cells: int) -> Line:

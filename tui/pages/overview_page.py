@@ -147,8 +147,10 @@ def _gauges(cluster: ClusterView, day: Day, cells: int) -> list[Part]:
     used, total = vnodes.memory_kib
     if total:
         found.append(gauge("memory", used, total, _in_bytes(used, total), Goal("vnodes")))
-    empty = f", {vnodes.free:,} empty" if vnodes.free else ""
-    found.append(gauge("vnodes", up, up + not_up, f"{up:,} / {up + not_up:,} up{empty}", Goal("vnodes")))
+    found.append(gauge("vnodes", up, up + not_up, f"{up:,} / {up + not_up:,} up", Goal("vnodes")))
+    parts = ((vnodes.busy - vnodes.part, "full"), (vnodes.part, "part used"), (vnodes.free, "empty"))
+    shown = "  ".join(f"{number:,} {word}" for number, word in parts)
+    found.append(Part((("        ", ""), (shown, "dim")), Goal("vnodes")))
     states = cluster.counts.states
     waiting = states["Q"] + states["W"] + states["T"]
     running = sum(states[state] for state in "RESU")

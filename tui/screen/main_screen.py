@@ -25,7 +25,7 @@ from tui.backends.migration_spool import MigrationSpool
 from tui.config.production_servers import Site
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.timed_unlock import Unlock
-from tui.pages.header_line import Header, header_line
+from tui.pages.header_line import Header, header_line, speed_in_words
 from tui.pages.key_hints import key_hints
 from tui.pages.tab_strip import Tab, counts_of_views
 from tui.screen.actions.dispatch_action import Dispatcher
@@ -243,7 +243,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         if message.problem:
             self.say(message.problem.replace("--cluster NODESxCORES", ":load FILE NODESxCORES"), "bad")
             return
-        self.say(f"loaded {message.path.name}: its jobs arrive from now on", "good")
+        when = "once it is resumed" if self.simulation is not None and self.simulation.paused else "from now on"
+        self.say(f"loaded {message.path.name}: its jobs arrive {when}", "good")
         self._seen.begin_history()
         self.poller.ask()
 
@@ -367,7 +368,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self.footer.remove_class("told")
         simulation = ""
         if self.simulation is not None:
-            simulation = "paused" if self.simulation.paused else f"×{self.simulation.speed:,}"
+            simulation = "paused" if self.simulation.paused else speed_in_words(self.simulation)
         now_s = self.cluster.now_s if self.cluster is not None and self.simulation is not None else self._clock()
         header = Header(
             self.cluster.server_name or self.backend.name if self.cluster else self.backend.name,

@@ -6,22 +6,26 @@ says is so.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 import shutil
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.terminal import PATIENCE_S, Terminal, joined, open_terminal
+from tests.pbs.console.console_on_testbed import (
+    CONSOLE,
+    apply,
+    audit,
+    console,
+    short,
+    stages,
+    unlock,
+    wait_for_stages,
+)
+from tests.pbs.terminal import PATIENCE_S, Terminal, joined
 
-ROOT = Path(__file__).parents[3]
-CONSOLE = "tui.cli.main"
 SLOW_HOOK = "slow_alter"
 """A hook of the site's own, during which the server answers nobody: for so long a change is under way."""
 BEGUN = "alteration_begun"
@@ -30,63 +34,10 @@ BEGUN = "alteration_begun"
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux: apt-get install tmux")
 
 
-@contextlib.contextmanager
-def console(
-    pbs: PbsCluster, state: Path, *options: str, before: Sequence[str] = (), cells: int = 110, lines: int = 36
-) -> Iterator[Terminal]:
-    """The console in a terminal, once it shows its first plan. Its audit file is below ``state``."""
-    environment = [f"PYTHONPATH={ROOT}", f"XDG_STATE_HOME={state}", f"XDG_CONFIG_HOME={state}", "COLORTERM=truecolor"]
-    argv = [*before, sys.executable, "-m", CONSOLE, "--interval", "1", *options]
-    with open_terminal(pbs, argv, cells=cells, lines=lines, environment=environment) as terminal:
-        terminal.wait_for("attention", "in use by")
-        yield terminal
-
-
-@pytest.fixture
-def state(pbs: PbsCluster) -> Path:
-    """Where consoles of this test keep what they keep; on every host by the same path, and gone with the testbed."""
-    folder = pbs.server_home / "console"
-    folder.mkdir(mode=0o777)
-    folder.chmod(0o777)
-    return folder
-
-
-def audit(state: Path) -> list[dict[str, Any]]:
-    file = state / "pbsteer" / "audit.jsonl"
-    lines = file.read_text(encoding="ascii").splitlines() if file.exists() else []
-    return [json.loads(line) for line in lines]
-
-
-def stages(state: Path) -> list[str]:
-    return [entry["stage"] for entry in audit(state)]
-
-
 def wait_for_change_under_way(pbs: PbsCluster, state: Path) -> None:
     """Wait until the server has begun to alter a job, in :func:`slow_alter`."""
     pbs.wait_until((state / BEGUN).exists, PATIENCE_S, "a change under way")
     assert stages(state) == ["sending"]
-
-
-def wait_for_stages(pbs: PbsCluster, state: Path, *expected: str) -> None:
-    """The screen may show a poll's news before the line that confirms the change has been written."""
-    pbs.wait_until(lambda: len(stages(state)) >= len(expected), PATIENCE_S, f"{len(expected)} lines in the audit file")
-    assert stages(state) == list(expected)
-
-
-def short(job: str) -> str:
-    return job.partition(".")[0]
-
-
-def unlock(terminal: Terminal) -> None:
-    terminal.press("u")
-    terminal.wait_for("UNLOCKED")
-
-
-def apply(terminal: Terminal, said: str, *foreseen: str) -> None:
-    """Apply what an open dialog shows, once the dialog has foreseen this, and wait for the sentence about it."""
-    terminal.wait_for(*foreseen, "a apply")
-    terminal.press("a")
-    terminal.wait_for(said)
 
 
 def test_each_view_shows_the_cluster(pbs: PbsCluster, state: Path) -> None:

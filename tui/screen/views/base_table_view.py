@@ -169,7 +169,8 @@ class TableView(View, Generic[Key]):
         if self.shown is None:
             return
         shown = len(self.table.keys)
-        parts: list[tuple[str, str]] = [(safe(self.heading(self.shown.cluster)), "title"), (f" · {shown:,}", "")]
+        heading, rows = self.heading(self.shown.cluster), self.rows_in_words(self.shown.cluster, shown)
+        parts: list[tuple[str, str]] = [(safe(heading), "title"), (f" · {rows}", "")]
         if self.filter_text:
             parts.append((f" of {self._total:,} · filter {safe(self.filter_text)}", "warn"))
         if self.table.marked:
@@ -181,6 +182,10 @@ class TableView(View, Generic[Key]):
         skipped = f"← {self.table.skipped} columns   " if self.table.skipped else ""
         line: Line = tuple(parts)
         self.title(line, f"{skipped}{self._sorted_by()}{place}")
+
+    def rows_in_words(self, cluster: ClusterView, shown: int) -> str:
+        """How many rows are shown, and of what where a row may stand for several."""
+        return f"{shown:,}"
 
     def _hidden_marks(self) -> int:
         """How many marked rows the filter hides."""
