@@ -27,21 +27,21 @@ _TIME_CELLS = len("00:00 ")
 
 
 class RowOfPasses(NamedTuple):
-    """The row; the index of its first pass, the cell in which that stands, and how many follow each other from there;
-    and the cell in which the next pass begins, None where later passes than those in the row come before it."""
+    """The row; the index of its first pass, the cell in which that stands, and how many ``passes`` there are from
+    there; and the cell in which the next pass begins, None where later passes than those in the row come before it."""
 
     line: Line
     first: int
     x: int
-    count: int
+    passes: int
     next_x: int | None
 
     def index_at(self, x: int) -> int | None:
         """The index of the pass in a cell; one more than the last pass's for the next pass; None beside them."""
-        if self.x <= x < self.x + self.count:
+        if self.x <= x < self.x + self.passes:
             return self.first + x - self.x
         is_next = self.next_x is not None and self.next_x <= x < self.next_x + len(_NEXT)
-        return self.first + self.count if is_next else None
+        return self.first + self.passes if is_next else None
 
 
 def row_of_passes(entries: Sequence[Pass], shown: int, cells: int) -> RowOfPasses:

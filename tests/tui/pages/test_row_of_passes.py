@@ -61,6 +61,6 @@ def test_of_more_than_fit_those_around_the_shown_one_are_in_the_row(cells: int, 
     many = [a_pass(minute, **STARTED) for minute in range(240)]
     row = row_of_passes(many, shown, cells)
     assert width(plain(row.line)) <= cells
-    assert row.first <= shown <= row.first + row.count
+    assert row.first <= shown <= row.first + row.passes
     assert sum("cursor" in role for _, role in row.line) == 1
-    assert (row.next_x is None) == (row.first + row.count < 240)
+    assert (row.next_x is None) == (row.first + row.passes < 240)

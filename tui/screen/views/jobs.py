@@ -60,7 +60,7 @@ class JobsView(TableWithDetails[str]):
         """How many jobs there are in how many lines, since all subjobs of an array are in one."""
         ended = len(cluster.finished.jobs) if cluster.finished is not None else 0
         jobs = sum(cluster.counts.states.values()) + ended
-        return f"{shown:,}" if self.filter_text or jobs == shown else f"{jobs:,} jobs in {shown:,} lines"
+        return f"{shown:,}" if self.filter_text or jobs == shown else f"{jobs:,} in {shown:,} lines"
 
     def columns(self, cluster: ClusterView) -> list[Column[str]]:
         """The jobs' columns."""
