@@ -9,6 +9,8 @@ import pytest
 from textual.pilot import Pilot
 
 from hooks.pbs.custom_resources import READING
+from hooks.record.day_of_activity import Day
+from hooks.store.state_files import DAY, State
 from hooks.telemetry.host_reading_format import Amount, Heat, HostReading
 from tests.tui.console_under_test import a_console
 from tests.tui.scripted_server import NOON_S, ScriptedSimulation, running, with_job
@@ -71,8 +73,19 @@ def a_day(tmp_path: Path, **options: bool) -> Console:
         ),
         a_pass(15, starts=[a_start("12.hpc1", "v2")], started=["12.hpc1"], notes=["queue gpu has no scheduler"]),
     )
+    State(backend.folder).publish(DAY, a_day_of_use().to_data(), shared=True)
     write_changes(tmp_path / "audit.jsonl", "done", "refused", "sending")
     return a_console(backend, tmp_path / "audit.jsonl", [], **options)
+
+
+def a_day_of_use() -> Day:
+    """What passes have kept of a day: alice came in the evening, carol was there until the morning."""
+    day = Day()
+    for quarter in range(-88, 0):
+        alice, carol = max(0, 4 + quarter // 4 + 12), max(0, 8 - (quarter + 88) // 8)
+        use = {("workq", "u", "alice"): min(alice, 12), ("workq", "u", "carol"): carol}
+        day = day.sampled(NOON_S + 900 * quarter, sum(use.values()), 24, use=use)
+    return day
 
 
 async def settle(console: Console, pilot: Pilot[str], keys: str) -> None:
