@@ -39,7 +39,7 @@ from policy.settings.site_settings import RankingSettings, Settings
 
 _WAITING = {
     "T": "it is being moved or its files are being brought",
-    "S": "it is suspended: whoever suspended it has to resume it",
+    "S": "it is suspended, until qsig -s resume",
     "U": "it is suspended, as the owner of its workstation is using it",
 }
 _HOLDS = {"u": "its owner", "o": "an operator", "s": "a manager or the system", "p": "PBS, for a bad password"}

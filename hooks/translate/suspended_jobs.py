@@ -33,7 +33,7 @@ class ResumeNeed(NamedTuple):
 
     def window(self, vnode: str, now_s: float) -> Window:
         """The window in which the vnode is reserved for the job."""
-        name = f"job {self.job_id.split('.', maxsplit=1)[0]}, which is to be resumed"
+        name = f"suspended job {self.job_id.split('.', maxsplit=1)[0]}"
         return Window(now_s, now_s + self.run_s, name, self.vnodes[vnode])
 
 

@@ -148,9 +148,11 @@ def _moved(before: Plan, after: Plan, changed: ClusterIndex) -> list[Effect]:
         )
         when = f"its reserved start is in {new}" if new else "no time can be told for its start"
         was = f"not in {old}" if old else "not at an unknown time"
-        kind, how = ("delayed", "waits longer") if is_late else ("sooner", "waits shorter")
+        kind, how, would = (
+            ("delayed", "waits longer", "would wait longer") if is_late else ("sooner", "waits less", "would wait less")
+        )
         who = f"{show_job(job.id)} {job.user} {job.cores}c"
-        effects.append(Effect(kind, job.id, f"{who} {how}: {when}, {was}", f"{who} would: {when}, {was}"))
+        effects.append(Effect(kind, job.id, f"{who} {how}: {when}, {was}", f"{who} {would}: {when}, {was}"))
     return effects
 
 

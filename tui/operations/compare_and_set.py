@@ -102,7 +102,7 @@ def _send(backend: Changed, change: Change) -> tuple[bool, str, str, bool]:
     if reached:
         return True, found, f"{change.done}, verified", False
     if change.lasting:
-        return True, found, f"{change.title}: {change.doer} took it and is at it, now {found}", False
+        return True, found, f"{change.title}: {change.doer} has accepted it and is not done yet, now {found}", False
     return False, found, f"{change.title}: {change.doer} took the command, but shows {found}", False
 
 

@@ -64,7 +64,7 @@ def _part(title: str, effects: Sequence[Effect], cluster: ClusterView) -> list[L
     sums = _sums(effects)
     lines: list[Line] = [((title, "title"), (f": {sums}" if sums else "", "dim"))]
     if not effects:
-        return [*lines, (("  no job is affected", "dim"),)]
+        return [*lines, (("  no start, preemption or reservation changes", "dim"),)]
     lines += [((f"  {safe(_sentence(cluster, effect))}", _ROLES.get(effect.kind, "")),) for effect in effects[:_MOST]]
     more = len(effects) - _MOST
     return [*lines, ((f"  and {more:,} more", "dim"),)] if more > 0 else lines

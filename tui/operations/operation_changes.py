@@ -16,7 +16,7 @@ from tui.operations.status_edits_for_preview import Edit
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line
 
-UNAFFECTED = "no job is affected, in the next pass or later"
+UNAFFECTED = "no start, preemption or reservation of the next pass changes"
 SAME_PLAN = "what is decided stays the same; what is done of it changes as said above"
 
 

@@ -90,6 +90,10 @@ def _passes(cluster: ClusterView) -> list[Need]:
     return [Need(line) for line in lines]
 
 
+_OFFLINE = "offline by "
+"""The beginning of the comment that `offline` writes: the line says the state already."""
+
+
 def _vnodes(cluster: ClusterView) -> list[Need]:
     """Vnodes that are not up; those that left in the same minute with the same state share a line."""
     groups: dict[tuple[str, float], list[str]] = defaultdict(list)
@@ -105,7 +109,7 @@ def _vnodes(cluster: ClusterView) -> list[Need]:
             (safe(spoken(state)), "bad" if "down" in state else "warn"),
             (f" since {day_and_time(since_s, cluster.now_s)}" if since_s else "", ""),
             (_jobs_there(cluster, names, "lost" if "down" in state else "left"), ""),
-            (f": {safe(comment)}" if comment else "", "dim"),
+            (f": {safe(comment.removeprefix(_OFFLINE))}" if comment else "", "dim"),
         )
         found.append(Need(line, _to_vnodes(names)))
     more = len(found) - _MOST_VNODES

@@ -1,7 +1,7 @@
 """The tab strip: every view with its key and what is in it, on one line above the view.
 
 If the line is too narrow, the other views lose their counts first, then the one that is shown does,
-then the others lose their names.
+then the others lose their names, the last ones first.
 """
 
 from __future__ import annotations
@@ -40,11 +40,22 @@ def counts_of_views(cluster: ClusterView) -> dict[str, str]:
     return counts
 
 
+_NAMELESS = 3
+"""The level at which a tab that is not shown has its key alone."""
+
+
 def tab_strip(tabs: Sequence[Tab], shown: str, cells: int) -> Line:
     """The strip in exactly so many cells; ``shown`` is the view that is shown, which may have no tab."""
     line: Line = ()
-    for level in range(4):
-        line = tuple(span for tab in tabs for span in _tab(tab, level, is_shown=tab.view == shown))
+    steps = [*((level, len(tabs)) for level in range(_NAMELESS)), *((2, named) for named in reversed(range(len(tabs))))]
+    for level, named in steps:
+        line = tuple(
+            span
+            for number, tab in enumerate(tabs)
+            for span in _tab(
+                tab, level if number < named or tab.view == shown else _NAMELESS, is_shown=tab.view == shown
+            )
+        )
         if sum(width(text) for text, _ in line) <= cells:
             break
     return fit_line(line, cells)
@@ -66,5 +77,5 @@ def _tab(tab: Tab, level: int, *, is_shown: bool) -> tuple[Span, ...]:
     about = f" {tab.about}" if tab.about and (level < 1 or (is_shown and level != 2)) else ""
     if is_shown:
         return ((f"[{tab.key} {tab.view}{about}]", "tab"),)
-    name = f" {tab.view}" if level < 3 else ""
+    name = f" {tab.view}" if level < _NAMELESS else ""
     return (" ", ""), (tab.key, "key"), (name, ""), (about, "dim"), (" ", "")

@@ -15,7 +15,8 @@ _MOST_ROWS = 12
 _LEAST_S = 30.0
 """Smaller differences of a mean wait are shown as the same."""
 _HOUR_S = 3600.0
-_CELLS = (20, 7, 12, 12, 14, 16)
+_CELLS = (20, 6, 8, 8, 12, 10)
+"""With the gaps between them a row fits into a dialog on 80 cells; a last text that is longer stays whole."""
 
 
 def what_if_lines(found: Comparison, learned_runs: int, most_rows: int = _MOST_ROWS) -> list[Line]:
@@ -24,7 +25,7 @@ def what_if_lines(found: Comparison, learned_runs: int, most_rows: int = _MOST_R
     before, after = found.before, found.after
     lines: list[Line] = [
         ((f"over the next {span}", "title"), (f", {show_count(found.draws, 'case')} of drawn run times", "dim")),
-        _row("", "jobs", "wait now", "then", "difference", "start now → then", role="dim"),
+        _row("", "jobs", "wait", "then", "difference", "starts", role="dim"),
         _fares("all that wait", before.all, after.all),
     ]
     for title, sides in (("queue", (before.by_queue, after.by_queue)), ("user", (before.by_user, after.by_user))):
@@ -80,7 +81,8 @@ def _figure(name: str, before: float, after: float, digits: int) -> Line:
 
 
 def _row(*texts: str, role: str = "") -> Line:
-    cells = [fit(text, cells, "<" if not at else ">") for at, (text, cells) in enumerate(zip(texts, _CELLS))]
+    first, *middle, last = zip(texts, _CELLS)
+    cells = [fit(*first), *(fit(text, cells, ">") for text, cells in middle), last[0].rjust(last[1])]
     return (("  ", ""), ("  ".join(cells).rstrip(), role))
 
 

@@ -86,9 +86,12 @@ class Decision:
     @cached_property
     def coming_free(self) -> Sequence[int]:
         """The cores that runs will have given back by the end of each of the next :data:`AHEAD` quarters of an hour, by
-        the expected ends of what runs now."""
+        the expected ends of what runs now on vnodes that take jobs."""
         ends = [0] * AHEAD
-        for run in self.snapshot.cluster().runs.values():
+        cluster = self.snapshot.cluster()
+        for run in cluster.runs.values():
+            if not any(cluster.vnodes[name].usable for name in run.allocation.vnodes if name in cluster.vnodes):
+                continue
             quarter = (run.end_s - self.snapshot.time_s) // QUARTER_S
             if quarter < AHEAD:
                 ends[max(0, int(quarter))] += run.job.cores

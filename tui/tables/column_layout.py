@@ -17,7 +17,8 @@ from tui.text.truncate_names import NO_TAIL, cut_line, find_tail
 
 Key = TypeVar("Key", bound=Hashable)
 GAP = "  "
-_LEAST_REST = 20
+_LEAST_REST, _SHARE_OF_REST = 20, 4
+"""The column that takes the rest gets at least so many cells, and one part in so many of a line."""
 _ENOUGH_REST = 40
 """Beyond so much room for the column that takes the rest, texts that are cut get the room first."""
 _PLENTY_REST = 60
@@ -96,9 +97,13 @@ def _fit(columns: Sequence[Column[Key]], cells: int, needs: Needs) -> bool:
     if all(column.cells for column in columns):
         return _taken(columns) <= cells
     if all(column.rank < SPARE for column in columns):
-        return _taken(columns) + _LEAST_REST <= cells
+        return _taken(columns) + _least_rest(cells) <= cells
     cut = sum(_wanted(column, needs) for column in columns if column.cells and column.rank < SPARE)
     return _taken(columns) + cut + _PLENTY_REST <= cells
+
+
+def _least_rest(cells: int) -> int:
+    return max(_LEAST_REST, min(_ENOUGH_REST, cells // _SHARE_OF_REST))
 
 
 def _wanted(column: Column[Key], needs: Needs) -> int:

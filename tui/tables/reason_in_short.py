@@ -73,6 +73,7 @@ _SHORT: Mapping[str, Callable[[_Facts], str]] = {
     "over-quota": _over,
     "unpreemptible": lambda f: f"{_over(f)}, and not preemptible",
     "hard-limit": lambda f: f"limit: {_number(f, 'used'):,} + {_number(f, 'need'):,} of {_number(f, 'limit'):,}",
+    "blocked": lambda f: str(f.get("why", "")).removeprefix("it is "),
     "not-before": lambda f: f"not before {_at(f)}",
     "queue-stopped": lambda f: f"queue {f.get('queue', '')} is stopped",
     "queue-closed": lambda f: f"queue closed until {_at(f)}",

@@ -60,4 +60,4 @@ def test_no_waiting_job_starts_on_what_is_kept() -> None:
     seen = server_status(jobs, {"v1": vnode(8), "v2": vnode(8, used=2)}, {"workq": queue("drive")})
     plan = decide(snapshot_of(seen, Settings()), Ledger(), Settings())
     assert [(start.id, start.allocation.exec_vnode()) for start in plan.starts] == [("14.s", "(v1:ncpus=2)")]
-    assert "job 12, which is to be resumed" in plan.reasons()["13.s"][1].sentence(plan.reasons()["13.s"][0], NOW_S)
+    assert "suspended job 12" in plan.reasons()["13.s"][1].sentence(plan.reasons()["13.s"][0], NOW_S)

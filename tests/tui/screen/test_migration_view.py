@@ -81,10 +81,10 @@ async def test_a_job_is_stopped_after_a_preview_and_its_name_typed(
         await look(steered)
         await steered.press("u", "a", "enter")
         await steered.until_shown("mgstop a.1", "its job 8123 at b is deleted", f"comes back into {AT_B.dir}")
-        await steered.until_shown("no job is affected")
+        await steered.until_shown("no start, preemption or reservation")
         await steered.press("a")
         await steered.type("a.1")
-        await steered.until_shown("stop a.1: mgstop took it and is at it, now under way")
+        await steered.until_shown("stop a.1: mgstop has accepted it and is not done yet, now under way")
     assert run == ["mgstop a.1"]
     assert "mgstop a.1" in audit.read_text()
 

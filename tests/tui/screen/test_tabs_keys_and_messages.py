@@ -40,7 +40,8 @@ def test_narrow_strips_lose_counts_first_then_names_but_no_key() -> None:
     assert all(f"{key} {name}" in eighty for key, name in enumerate(VIEWS, start=1))
     assert "1,234" not in eighty
     assert "[5 jobs 1,234]" in plain(tab_strip(TABS, "jobs", 90)), "the view that is shown keeps its count"
-    assert plain(tab_strip(TABS, "jobs", 45)).split() == ["1", "2", "3", "4", "[5", "jobs", "1,234]", "6", "7", "8"]
+    assert plain(tab_strip(TABS, "jobs", 45)).strip() == "1 overview  2 queues  3  4 [5 jobs] 6  7  8"
+    assert plain(tab_strip(TABS, "jobs", 30)).split() == ["1", "2", "3", "4", "[5", "jobs]", "6", "7", "8"]
 
 
 async def test_every_view_has_a_tab_and_the_shown_one_is_marked(backend: ScriptedBackend, audit: Path) -> None:

@@ -44,9 +44,14 @@ def test_the_jobs_ahead_are_counted_where_that_is_known() -> None:
 
 
 def test_a_reason_without_a_short_form_is_its_sentence() -> None:
-    reason = Reason("blocked", (("why", "it is held by its owner"),))
-    assert in_short(reason, job("5", "bob", "64"), NOON_S, {}) == "may not start: it is held by its owner"
+    reason = Reason("left-undone", (("why", "pbsteer is paused"),))
+    assert in_short(reason, job("5", "bob", "64"), NOON_S, {}) == "would start now, but pbsteer is paused"
 
 
 def test_every_kind_of_reason_has_a_title() -> None:
     assert all(group_title(code) and "-" not in group_title(code) for code in get_args(ReasonCode))
+
+
+def test_a_job_that_is_held_or_suspended_says_no_more_than_that() -> None:
+    for why in ("held by its owner", "suspended, until qsig -s resume"):
+        assert in_short(Reason("blocked", (("why", f"it is {why}"),)), job("5", "bob", "64"), NOON_S, {}) == why
