@@ -328,8 +328,9 @@ def _coming_free(cluster: ClusterView, cells: int, rows: int) -> list[Part]:
         return []
     total, now_s = cluster.counts.vnodes.total, cluster.now_s
     idle = max(0, total - cluster.counts.vnodes.used)
-    end = idle + decision.coming_free[-1]
-    free = [(idle + cores) / end if end else 0.0 for cores in decision.coming_free]
+    coming = [min(total, idle + cores) for cores in decision.coming_free]
+    end = coming[-1]
+    free = [cores / end if end else 0.0 for cores in coming]
     columns = cells - 2
     shares = [free[column * AHEAD // columns] for column in range(columns)]
     starts: Line = ()

@@ -175,7 +175,7 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
                 return (("-", "dim"),)
             return ((f"{found}%", "warn" if found < 100 * LOW and name != "memeff" else ""),)
 
-        return Column(name, name, 4, value, show, ">", rank)
+        return Column(name, name, max(4, len(name)), value, show, ">", rank)
 
     def queue(job_id: str) -> str:
         return jobs[job_id].get("queue", "")
@@ -206,7 +206,7 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
         time_column("starts-by", starts_by_s, until(lambda job_id: likely_start(cluster, job_id, nine_tenths=True)), 7),
         time_column("ends", lambda job_id: expected_end(cluster, job_id), until(lambda j: expected_end(cluster, j)), 3),
         time_column("ended", lambda job_id: real_end(cluster, job_id), ago(lambda j: real_end(cluster, j)), 6),
-        Column("why", "where, or why it waits", 0, lambda job_id: plain(why(job_id)), show_why),
+        Column("why", "where, or why not", 0, lambda job_id: plain(why(job_id)), show_why),
     ]
 
 
