@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hooks.pbs.job_ids_and_states import is_subjob
+from hooks.pbs.job_ids_and_states import is_subjob, parent_of
 from policy.model.pbs_units import show_job
 from tui.model.job_efficiency import LOW, Shares
 from tui.model.typed_attributes import (
@@ -211,10 +211,12 @@ def job_columns(cluster: ClusterView) -> list[Column[str]]:
 
 
 def job_fields_also(cluster: ClusterView) -> dict[str, Callable[[str], Value]]:
-    """Further filter fields without a column: the counted resource by its own name, and the vnodes of a job."""
+    """Further filter fields without a column: the counted resource by its own name, the id by its title, of a subjob
+    also its array's, and the vnodes of a job."""
     jobs = _Jobs(cluster)
     return {
         cluster.counted: lambda job_id: amount(jobs[job_id], f"Resource_List.{cluster.counted}"),
+        "job": lambda job_id: tuple(dict.fromkeys((show_job(job_id), show_job(parent_of(job_id))))),
         "vnode": lambda job_id: vnodes_of(jobs[job_id].get("exec_vnode", "")),
     }
 

@@ -195,7 +195,7 @@ def test_the_palette_for_colour_blind_eyes_is_okabe_and_itos() -> None:
 ESSENTIAL = {
     "queues": ("queue", "on", "mode", "R", "Q", "H", "head of the queue"),
     "vnodes": ("vnode", "state", "used", "of", "jobs"),
-    "jobs": ("job", "user", "state", "ncpus", "time", "where, or why it waits"),
+    "jobs": ("job", "user", "state", "ncpus", "time", "where, or why not"),
     "quotas": ("user", "prio", "quota", "used", "free or over", "waiting"),
     "audit": ("time", "stage", "command"),
 }
@@ -320,5 +320,5 @@ async def test_a_narrow_screen_shows_jobs_by_name_and_a_wider_one_their_queue_to
     for cells, shown in ((80, "job user state ncpus time eff name"), (90, "job user queue state ncpus time eff name")):
         async with open_console(backend, audit, (cells, 24)) as steered:
             await steered.press("5")
-            header = next(line for line in steered.screen_lines if "where, or why it waits" in line)
+            header = next(line for line in steered.screen_lines if "where, or why not" in line)
             assert header.split()[:-5] == shown.split()
