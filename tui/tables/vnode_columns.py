@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hooks.pbs.custom_resources import READING
 from hooks.pbs.job_ids_and_states import parent_of
 from hooks.telemetry.host_reading_format import HostReading, parse_reading
-from policy.model.pbs_units import show_count, show_job
+from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import Attributes, amount, group_of, is_draining, moment, spoken, user_of, vnode_state
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import SPARE, Column
@@ -49,8 +49,8 @@ def vnode_columns(cluster: ClusterView) -> list[Column[str]]:
         if is_draining(vnodes[name]):
             words = "draining"
         if here and not found.up:
-            # The table says so too, since a job on a vnode that is down is lost.
-            words += f", {show_count(here, 'job')} {'lost' if found.letter == 'd' else 'left'}"
+            # How many jobs: the table says so too, since a job on a vnode that is down is lost.
+            words += f", {here:,} {'lost' if found.letter == 'd' else 'left'}"
         return ((f"{found.letter or ' '} {words}", role),)
 
     def memory(name: str) -> Line:
@@ -111,8 +111,8 @@ def vnode_columns(cluster: ClusterView) -> list[Column[str]]:
         return " ".join(jobs_on(cluster, name))
 
     return [
-        Column("vnode", "vnode", 12, lambda name: name, lambda name: ((safe(name), ""),), most=48, names=True),
-        Column("state", "state", 16, state, show_state, most=28),
+        Column("vnode", "vnode", 11, lambda name: name, lambda name: ((safe(name), ""),), most=48, names=True),
+        Column("state", "state", 17, state, show_state, most=28),
         Column(
             "fill",
             counted,

@@ -95,9 +95,9 @@ def test_a_vnode_is_taken_offline_with_a_reason_and_put_back(
         vnode = pbs.pbsnodes()[name]
         assert vnode["state"].split(",")[0] == "offline"
         assert vnode["comment"] == "offline by root: fan 2 replaced tomorrow"
-        terminal.wait_for(f"{name} o offline, 1 job left")
+        terminal.wait_for(f"{name} o offline, 1 left")
         terminal.press("1")
-        terminal.wait_for(f"▲ {name}", "fan 2 replaced tomorrow", "1 job left")
+        terminal.wait_for(f"▲ {name} offline", "1 job left: root: fan 2")
         terminal.press("3")
         terminal.wait_for("vnodes · 3")
         terminal.press("a", "c")
