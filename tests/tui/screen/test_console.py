@@ -117,7 +117,7 @@ async def test_a_filter_stays_until_escape(backend: ScriptedBackend, audit: Path
         await steered.repoll()
         assert "jobs · 1 of 6" in steered.text
         await steered.press("escape")
-        assert "jobs · 6" in steered.text
+        assert "jobs · 15 in 6 lines" in steered.text
 
 
 async def test_a_filter_that_cannot_be_read_is_a_message_and_changes_nothing(
@@ -128,7 +128,7 @@ async def test_a_filter_that_cannot_be_read_is_a_message_and_changes_nothing(
         await steered.type("owner:carol")
         assert "no field 'owner' here; there are" in steered.text
         await steered.press("escape")
-        assert "jobs · 6" in steered.text
+        assert "jobs · 15 in 6 lines" in steered.text
 
 
 async def test_sorting_by_a_columns_number_and_again_the_other_way(backend: ScriptedBackend, audit: Path) -> None:

@@ -129,7 +129,7 @@ async def test_jobs_that_ended_are_asked_for_and_left_out_again(backend: Scripte
         assert "job 9" in steered.text
         await steered.until_shown("exit 1 on v2", "no pass has been made on this host yet")
         await steered.press("escape", "F")
-        await steered.until_shown("jobs · 6")
+        await steered.until_shown("jobs · 15 in 6 lines")
 
 
 async def test_a_server_without_history_says_so_and_shows_the_rest(backend: ScriptedBackend, audit: Path) -> None:

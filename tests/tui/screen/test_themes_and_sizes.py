@@ -321,4 +321,4 @@ async def test_a_narrow_screen_shows_jobs_by_name_and_a_wider_one_their_queue_to
         async with open_console(backend, audit, (cells, 24)) as steered:
             await steered.press("5")
             header = next(line for line in steered.screen_lines if "where, or why not" in line)
-            assert header.split()[:-5] == shown.split()
+            assert header.split()[:-4] == shown.split()
