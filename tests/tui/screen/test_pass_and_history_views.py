@@ -120,7 +120,7 @@ async def test_jobs_that_ended_are_asked_for_and_left_out_again(backend: Scripte
         await steered.press("5")
         assert "erin" not in steered.text
         await steered.press("F")
-        await steered.until_shown("jobs, 2 of them ended · 8")
+        await steered.until_shown("jobs, 2 of them ended · 17 in 8 lines")
         lines = [line for line in steered.screen_lines if " erin " in line]
         assert "deleted" in lines[0], "the one that ended last comes first"
         assert ", exit 1 on v2" in lines[1]
