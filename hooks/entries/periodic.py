@@ -319,7 +319,7 @@ def _record(
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
     if has_line:
         state.write_journal(entry, day, settings.server.journal_days)
-    state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True)
+    state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True, sync=False)
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
-    state.publish(LAST_PASS, published, shared=True)
+    state.publish(LAST_PASS, published, shared=True, sync=False)
     note_activity(state, decision.translation.snapshot, plan, outcome)

@@ -18,7 +18,7 @@ def note_activity(state: State, snapshot: Snapshot, plan: Plan, outcome: Outcome
     """Add what the pass found and did."""
     with contextlib.suppress(OSError, ValueError, TypeError, LookupError, ArithmeticError):
         before = Day.from_data(state.read_published(DAY))
-        state.publish(DAY, add_pass(before, snapshot, plan, outcome).to_data(), shared=True)
+        state.publish(DAY, add_pass(before, snapshot, plan, outcome).to_data(), shared=True, sync=False)
 
 
 def add_pass(before: Day, snapshot: Snapshot, plan: Plan, outcome: Outcome) -> Day:
