@@ -28,7 +28,7 @@ FRAGILE = (
     "tests/tui/config/test_production_servers.py",
     "tests/tui/operations/test_quota_ops.py",
     "tests/tui/cli/change_commands/test_change_commands.py",
-    "tests/tui/tables/test_job_start_and_end.py",
+    "tests/tui/tables/columns_by_view/test_job_start_and_end.py",
     "tests/sim/cli/test_compare.py",
 )
 """Tests of what reads the environment: the console, its files, the tables, the times and the drawings."""

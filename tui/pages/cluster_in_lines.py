@@ -14,7 +14,7 @@ from tui.pages.plan_page import plan_in_short
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
-from tui.tables.queue_columns import queue_columns
+from tui.tables.columns_by_view.queue_columns import queue_columns
 from tui.text.screen_line import Line, joined, safe, spread, width, wrapped
 from tui.text.text_bars import heights, share_bar
 

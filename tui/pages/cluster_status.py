@@ -11,8 +11,8 @@ from tui.pages.moved_promises import moved_data, moved_lines
 from tui.pages.needs_attention import attention
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope_queue_or_server import scope_of
-from tui.tables.planned_job_outcome import head_of
-from tui.tables.quota_columns import quota_rows
+from tui.tables.columns_by_view.planned_job_outcome import head_of
+from tui.tables.columns_by_view.quota_columns import quota_rows
 from tui.text.screen_line import plain, wrapped
 
 if TYPE_CHECKING:

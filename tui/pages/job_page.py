@@ -24,9 +24,9 @@ from tui.pages.job_story_from_passes import Chapter, story_lines
 from tui.pages.subjob_counts_line import subjobs_in, subjobs_lines
 from tui.pages.when_page import forecast_lines
 from tui.state.cluster_view import ClusterView
-from tui.tables.job_columns import elapsed_of
-from tui.tables.job_start_and_end import due_at, expected_end
-from tui.tables.planned_job_outcome import ending
+from tui.tables.columns_by_view.job_columns import elapsed_of
+from tui.tables.columns_by_view.job_start_and_end import due_at, expected_end
+from tui.tables.columns_by_view.planned_job_outcome import ending
 from tui.text.name_ranges import folded_names
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time, show_hms

@@ -18,9 +18,9 @@ from tui.pages.goal import PLAN, Goal
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.state.wording_by_queue_mode import preemptions_in
+from tui.tables.columns_by_view.quota_columns import quota_rows, show_name
+from tui.tables.columns_by_view.vnode_columns import ids_on
 from tui.tables.filter_line import quoted
-from tui.tables.quota_columns import quota_rows, show_name
-from tui.tables.vnode_columns import ids_on
 from tui.text.name_ranges import folded_names
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time, short_span

@@ -22,9 +22,9 @@ from tui.pages.plan_page import plan_in_short
 from tui.state.cluster_view import AHEAD, QUARTER_S, ClusterView, execution_queues
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
+from tui.tables.columns_by_view.queue_columns import queue_columns
+from tui.tables.columns_by_view.quota_columns import QuotaRow, quota_rows, show_name
 from tui.tables.filter_line import quoted
-from tui.tables.queue_columns import queue_columns
-from tui.tables.quota_columns import QuotaRow, quota_rows, show_name
 from tui.text.screen_line import Line, Span, fit_line, safe, width
 from tui.text.text_bars import area, heights, quota_bar, round_scale, thin_bar
 from tui.text.times_and_durations import clock_time, day_and_time, short_span

@@ -15,7 +15,7 @@ from tui.model.typed_attributes import RUNNING_STATES, moment, user_of
 from tui.pages.job_explanation import labelled
 from tui.state.cluster_view import QUARTER_S, ClusterView
 from tui.state.wording_by_queue_mode import starts_in
-from tui.tables.job_start_and_end import expected_end
+from tui.tables.columns_by_view.job_start_and_end import expected_end
 from tui.text.name_ranges import folded_names
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time, short_span, show_hms

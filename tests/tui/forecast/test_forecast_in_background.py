@@ -18,8 +18,8 @@ from tui.forecast.learned_runs import learn
 from tui.pages.job_page import job_lines
 from tui.state.cluster_view import ClusterView, see
 from tui.tables.columns import fields
+from tui.tables.columns_by_view.job_columns import job_columns
 from tui.tables.filter_line import parse_filter
-from tui.tables.job_columns import job_columns
 from tui.text.screen_line import plain
 
 

@@ -20,7 +20,7 @@ from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
-from tui.tables.quota_columns import quota_columns, quota_rows
+from tui.tables.columns_by_view.quota_columns import quota_columns, quota_rows
 from tui.text.screen_line import plain, safe
 
 _CELLS = 100

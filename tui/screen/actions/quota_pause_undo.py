@@ -16,7 +16,7 @@ from tui.screen.dialogs.operation_dialog import Question, open_dialog
 from tui.screen.views.quotas import QuotasView
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import scope_of
-from tui.tables.quota_columns import show_name
+from tui.tables.columns_by_view.quota_columns import show_name
 
 
 class QuotaActions:

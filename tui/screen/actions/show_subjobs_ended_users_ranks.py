@@ -11,8 +11,8 @@ from tui.screen.views.plan import PlanView
 from tui.screen.views.quotas import QuotasView
 from tui.screen.views.vnodes import OccupancyView
 from tui.state.ended_jobs import WINDOW_S
-from tui.tables.grid_colours import COLOURS
-from tui.tables.vnode_ranks import MODES
+from tui.tables.vnode_grid.grid_colours import COLOURS
+from tui.tables.vnode_grid.vnode_ranks import MODES
 
 
 class InspectActions:

@@ -16,7 +16,7 @@ from tui.screen.views.table_with_details import TableWithDetails
 from tui.screen.widgets.line_view import Paper
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
-from tui.tables.migration_columns import migration_columns
+from tui.tables.columns_by_view.migration_columns import migration_columns
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import short_span
 

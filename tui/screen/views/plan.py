@@ -16,9 +16,9 @@ from tui.screen.widgets.line_view import LineView, Paper
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
+from tui.tables.columns_by_view.job_columns import job_columns
+from tui.tables.columns_by_view.plan_columns import Parts, PlanKey, parts_of, plan_columns, plan_keys
 from tui.tables.filter_line import Value
-from tui.tables.job_columns import job_columns
-from tui.tables.plan_columns import Parts, PlanKey, parts_of, plan_columns, plan_keys
 from tui.text.screen_line import wrapped
 
 _MOST_NOTES = 6

@@ -11,9 +11,9 @@ from tests.tui.scripted_server import NOON_S, a_job, a_server_status, a_vnode, c
 from tui.state.cluster_view import ClusterView, see
 from tui.state.ended_jobs import Finished
 from tui.tables.columns import Sort, arrange, fields, numbers
+from tui.tables.columns_by_view.job_columns import job_columns
+from tui.tables.columns_by_view.job_start_and_end import due_at, expected_end, real_end, started_at
 from tui.tables.filter_line import parse_filter
-from tui.tables.job_columns import job_columns
-from tui.tables.job_start_and_end import due_at, expected_end, real_end, started_at
 
 SOON_S = NOON_S + 600
 STARTED_S = NOON_S - 1800

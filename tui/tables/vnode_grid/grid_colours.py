@@ -13,8 +13,8 @@ from typing import NamedTuple
 from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import RUNNING_STATES, amount, moment, seconds, user_of, vnodes_of
 from tui.state.cluster_view import ClusterView
-from tui.tables.user_letters import Occupants, occupants
-from tui.tables.vnode_columns import reading_of
+from tui.tables.columns_by_view.vnode_columns import reading_of
+from tui.tables.vnode_grid.user_letters import Occupants, occupants
 from tui.text.text_bars import heights
 
 COLOURS = ("fill", "user", "queue", "job", "gpus", "temperature", "walltime")

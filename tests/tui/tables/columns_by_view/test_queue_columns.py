@@ -7,7 +7,7 @@ import itertools
 from policy import Ledger, Settings
 from tests.hooks.server_statuses import job, queue, running, server_status, vnode
 from tui.state.cluster_view import see
-from tui.tables.queue_columns import head_line
+from tui.tables.columns_by_view.queue_columns import head_line
 
 
 def test_a_head_is_told_what_is_idle_where_the_head_may_run() -> None:

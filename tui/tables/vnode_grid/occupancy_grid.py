@@ -1,8 +1,9 @@
 """The occupancy grid: one cell for each vnode, or for each group of vnodes if there are too many.
 
-Cells are as large as fit: name and value, the value alone, or one character (:mod:`tui.tables.grid_colours`).
-A vnode in another state than up shows the state's letter. So does a group whose vnodes share such a letter, or of which
-none is up. The states of a mixed group are shown in words under the cursor.
+Cells are as large as fit: name and value, the value alone, or one character
+(:mod:`tui.tables.vnode_grid.grid_colours`). A vnode in another state than up shows the state's letter. So does a group
+whose vnodes share such a letter, or of which none is up. The states of a mixed group are shown in words under the
+cursor.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from typing import NamedTuple
 from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import amount, moment, seconds, spoken, user_of, vnode_state
 from tui.state.cluster_view import ClusterView
-from tui.tables.grid_colours import Colours, Shade
-from tui.tables.vnode_columns import ids_on, jobs_on, reading_of
-from tui.tables.vnode_ranks import Ranks, readings_in_words
+from tui.tables.columns_by_view.vnode_columns import ids_on, jobs_on, reading_of
+from tui.tables.vnode_grid.grid_colours import Colours, Shade
+from tui.tables.vnode_grid.vnode_ranks import Ranks, readings_in_words
 from tui.text.name_ranges import folded_names, natural
 from tui.text.screen_line import Line, Span, fit, fit_line, safe
 from tui.text.screen_line import width as cell_width

@@ -12,9 +12,9 @@ from tui.model.typed_attributes import amount, seconds, user_of
 from tui.state.cluster_view import ClusterView, Decision
 from tui.state.wording_by_queue_mode import preemptions_in, starts_in, titles_of
 from tui.tables.columns import Column
-from tui.tables.job_columns import elapsed_of
-from tui.tables.planned_job_outcome import outcome_of
-from tui.tables.reason_in_short import group_title
+from tui.tables.columns_by_view.job_columns import elapsed_of
+from tui.tables.columns_by_view.planned_job_outcome import outcome_of
+from tui.tables.columns_by_view.reason_in_short import group_title
 from tui.text.name_ranges import few_names
 from tui.text.screen_line import Line, plain, safe
 from tui.text.times_and_durations import clock_time, short_span, show_hms

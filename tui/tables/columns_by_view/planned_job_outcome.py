@@ -11,7 +11,7 @@ from tui.model.typed_attributes import RUNNING_STATES, Attributes, is_array, mom
 from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 from tui.state.wording_by_queue_mode import preemptions_in, starts_in
-from tui.tables.reason_in_short import in_short
+from tui.tables.columns_by_view.reason_in_short import in_short
 from tui.text.name_ranges import few_names
 from tui.text.screen_line import Line, Span, safe
 from tui.text.times_and_durations import day_and_time, short_span

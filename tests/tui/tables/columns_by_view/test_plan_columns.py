@@ -6,7 +6,7 @@ from policy import Ledger, Settings
 from tests.tui.scripted_server import a_job, a_server_status, changed, with_job
 from tui.state.cluster_view import ClusterView, see
 from tui.tables.column_layout import Widths, row
-from tui.tables.plan_columns import PlanKey, parts_of, plan_columns, plan_keys
+from tui.tables.columns_by_view.plan_columns import PlanKey, parts_of, plan_columns, plan_keys
 from tui.text.screen_line import plain
 
 

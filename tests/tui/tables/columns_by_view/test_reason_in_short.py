@@ -10,7 +10,7 @@ from policy import Reason
 from policy.reasons.reason_names import Numbers, ReasonCode
 from tests.policy.clusters import job
 from tests.tui.scripted_server import NOON_S
-from tui.tables.reason_in_short import group_title, in_short
+from tui.tables.columns_by_view.reason_in_short import group_title, in_short
 from tui.text.times_and_durations import clock_time
 
 

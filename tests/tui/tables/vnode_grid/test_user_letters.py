@@ -5,9 +5,9 @@ from __future__ import annotations
 from policy import Ledger, Settings
 from tests.tui.scripted_server import a_server_status, changed, running, with_job
 from tui.state.cluster_view import ClusterView, see
-from tui.tables.grid_colours import colours_by
-from tui.tables.occupancy_grid import lay_out, legend
-from tui.tables.user_letters import OTHERS, Occupants, occupants
+from tui.tables.vnode_grid.grid_colours import colours_by
+from tui.tables.vnode_grid.occupancy_grid import lay_out, legend
+from tui.tables.vnode_grid.user_letters import OTHERS, Occupants, occupants
 
 
 def cluster(*more: tuple[str, str, int, str]) -> ClusterView:

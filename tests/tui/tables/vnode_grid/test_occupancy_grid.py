@@ -9,8 +9,8 @@ from hooks.telemetry.host_reading_format import Heat, HostReading
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, a_server_status, a_vnode, changed, running
 from tui.state.cluster_view import ClusterView, see
-from tui.tables.grid_colours import COLOURS, colours_by
-from tui.tables.occupancy_grid import Grid, cell_text, jobs_of_cell, lay_out, legend, row_labels
+from tui.tables.vnode_grid.grid_colours import COLOURS, colours_by
+from tui.tables.vnode_grid.occupancy_grid import Grid, cell_text, jobs_of_cell, lay_out, legend, row_labels
 from tui.text.screen_line import plain, width
 
 

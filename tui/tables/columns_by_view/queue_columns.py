@@ -6,7 +6,7 @@ from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import amount, user_of
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
-from tui.tables.planned_job_outcome import head_of, reserved_at
+from tui.tables.columns_by_view.planned_job_outcome import head_of, reserved_at
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import clock_time, short_span
 
