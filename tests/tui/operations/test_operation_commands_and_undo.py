@@ -11,9 +11,9 @@ from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, PBS, ScriptedBackend, a_server_status
 from tui.audit.audit_file import Actor, AuditLog
 from tui.backends.commands_interface import ChangeError, Commands
-from tui.operations import job_ops, queue_ops, vnode_ops
+from tui.operations.by_target import job_ops, queue_ops, vnode_ops
 from tui.operations.compare_and_set import make
-from tui.operations.confirmation_lines import operation_lines
+from tui.operations.confirmation.confirmation_lines import operation_lines
 from tui.operations.operation_changes import Operation, foresee
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain

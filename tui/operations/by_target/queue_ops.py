@@ -9,10 +9,10 @@ from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.raw_server_status import ServerStatus
 from policy.settings.site_settings import MODES
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target
-from tui.operations.mode_change_notes import find_unmet, mode_lines
+from tui.operations.by_target.mode_change_notes import find_unmet, mode_lines
+from tui.operations.by_target.stopped_queue_notes import stopped_lines
 from tui.operations.operation_changes import SAME_PLAN, Operation, changes_to, told_of
 from tui.operations.status_edits_for_preview import edit_queue
-from tui.operations.stopped_queue_notes import stopped_lines
 from tui.state.cluster_view import ClusterView
 
 SWITCHES = {

@@ -10,7 +10,7 @@ from hooks.pbs.raw_server_status import ServerStatus
 from policy.model.pbs_units import show_count
 from tui.backends.commands_interface import Change, ChangeError, Commands
 from tui.backends.readback import IN_USE, OFFLINE, Offline
-from tui.operations.drain_plan import (
+from tui.operations.by_target.drain_plan import (
     BEFORE,
     booking_lines,
     comment_before,
@@ -20,7 +20,7 @@ from tui.operations.drain_plan import (
     plan_drain,
     stay_lines,
 )
-from tui.operations.job_ops import requeue_change
+from tui.operations.by_target.job_ops import requeue_change
 from tui.operations.operation_changes import Operation, changes_to, told_of
 from tui.operations.status_edits_for_preview import requeued
 from tui.state.cluster_view import ClusterView

@@ -10,8 +10,8 @@ from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, PBS, a_server_status, changed, running
 from tui.backends.commands_interface import ChangeError
 from tui.model.typed_attributes import is_draining
-from tui.operations.drain_plan import drain_lines, plan_drain
-from tui.operations.vnode_ops import clear, drain
+from tui.operations.by_target.drain_plan import drain_lines, plan_drain
+from tui.operations.by_target.vnode_ops import clear, drain
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 

@@ -9,7 +9,7 @@ from hooks.pbs.custom_resources import PAUSED, PAUSED_ATTRIBUTE
 from hooks.pbs.raw_server_status import NAME, ServerStatus
 from tui.backends.commands_interface import ChangeError, Commands, Target, demand_supported
 from tui.backends.readback import NONE
-from tui.operations.mode_change_notes import not_carried_out
+from tui.operations.by_target.mode_change_notes import not_carried_out
 from tui.operations.operation_changes import SAME_PLAN, Operation
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe

@@ -10,7 +10,7 @@ from tests.tui.migrating import AT_B, ENDED, GUEST, IN_PLACE, ON_THE_WAY, WAITIN
 from tests.tui.scripted_server import NOON_S, a_server_status
 from tui.backends.commands_interface import ChangeError
 from tui.model.migrating_jobs import Migration
-from tui.operations.mgstop_ops import BRING_BACK, DISCARD, stop_jobs
+from tui.operations.by_target.mgstop_ops import BRING_BACK, DISCARD, stop_jobs
 from tui.operations.operation_changes import Operation
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
