@@ -17,7 +17,7 @@ from tui.cli.shared_options import open_backend, poll_cluster_view, source_optio
 from tui.forecast.imagined_job import WishError, complete, read_resources
 from tui.forecast.learned_runs import learn
 from tui.forecast.when_it_starts import when_it_starts, when_submitted
-from tui.pages.when_page import (
+from tui.pages.job.when_page import (
     imagined_data,
     imagined_lines,
     is_running,

@@ -15,7 +15,7 @@ from tui.cli.change_commands.run_operation import operation_options, run_operati
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.operations.by_target.quota_ops import check_scope, parse_entity, parse_quota, set_quota
 from tui.operations.operation_changes import Operation
-from tui.pages.cluster_status import quota_data
+from tui.pages.cluster.cluster_status import quota_data
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.tables.column_layout import Widths, header, row

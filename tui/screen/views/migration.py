@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 
 from migration.cli.shown_job import why_there
 from tui.model.migrating_jobs import Migration
-from tui.pages.other_clusters import cluster_lines
+from tui.pages.cluster.other_clusters import cluster_lines
 from tui.screen.views.table_with_details import TableWithDetails
 from tui.screen.widgets.line_view import Paper
 from tui.state.cluster_view import ClusterView

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.app import ComposeResult
 
 from tui.backends.pass_journal import Pass
-from tui.pages.pass_page import pass_lines
-from tui.pages.plan_page import plan_notes
+from tui.pages.plan.pass_page import pass_lines
+from tui.pages.plan.plan_page import plan_notes
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.base_view import FAR, lines_of
 from tui.screen.widgets.line_view import LineView, Paper

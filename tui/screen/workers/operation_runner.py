@@ -23,7 +23,7 @@ from tui.operations.confirmation.effect_preview_lines import effect_lines
 from tui.operations.confirmation.typed_confirmation import asked_for
 from tui.operations.operation_changes import Operation, foresee
 from tui.operations.undo import Kept, keep_before, undo_of
-from tui.pages.what_if_page import what_if_lines
+from tui.pages.plan.what_if_page import what_if_lines
 from tui.screen.workers.worker_messages import Foreseen, Made, Making
 from tui.state.cluster_view import ClusterView
 from tui.state.server_poller import Forecasts

@@ -9,7 +9,7 @@ import pytest
 from policy import Ledger, Settings
 from policy.model.ledger_between_passes import Moved
 from tests.tui.scripted_server import NOON_S, a_server_status
-from tui.pages.moved_promises import moved_lines
+from tui.pages.plan.moved_promises import moved_lines
 from tui.state.cluster_view import see
 from tui.text.screen_line import plain
 

@@ -12,7 +12,7 @@ from policy.model.printable_text import printable
 from tui.forecast.imagined_job import Wish
 from tui.forecast.when_it_starts import HIDDEN, Imagined, When, when_known
 from tui.model.typed_attributes import RUNNING_STATES, moment, user_of
-from tui.pages.job_explanation import labelled
+from tui.pages.job.job_explanation import labelled
 from tui.state.cluster_view import QUARTER_S, ClusterView
 from tui.state.wording_by_queue_mode import starts_in
 from tui.tables.columns_by_view.job_start_and_end import expected_end

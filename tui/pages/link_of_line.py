@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 
-class Goal(NamedTuple):
+class Link(NamedTuple):
     """``view`` with a ``filter`` as after a jump, else with a ``subject`` (a job, or the scope of quotas) and the key
     under its ``cursor``. ``kind`` (job, vnode, queue or empty) and ``names`` are what an operation would be on."""
 
@@ -18,4 +18,4 @@ class Goal(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-PLAN = Goal("plan")
+PLAN = Link("plan")

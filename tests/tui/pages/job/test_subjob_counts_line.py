@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from policy import Ledger, Settings
 from tests.tui.scripted_server import a_server_status, running, with_job
-from tui.pages.job_page import job_lines
-from tui.pages.subjob_counts_line import subjobs_data, subjobs_lines
+from tui.pages.job.job_page import job_lines
+from tui.pages.job.subjob_counts_line import subjobs_data, subjobs_lines
 from tui.state.cluster_view import ClusterView, see
 from tui.tables.columns_by_view.planned_job_outcome import describe_job
 from tui.text.screen_line import plain

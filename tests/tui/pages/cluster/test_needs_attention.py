@@ -12,7 +12,7 @@ from policy.model.ledger_between_passes import Earmark
 from tests.tui.scripted_server import NOON_S, a_server_status, changed
 from tests.tui.written_journal_and_audit import a_pass
 from tui.backends.pass_journal import Pass, Passes
-from tui.pages.needs_attention import attention
+from tui.pages.cluster.needs_attention import attention
 from tui.state.cluster_view import see
 from tui.text.screen_line import plain
 

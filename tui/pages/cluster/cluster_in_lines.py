@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from tui.audit.read_and_merge_audit_records import Record
 from tui.backends.idle_core_history import IdleHistory
-from tui.pages.changes_since_opened import changed_lines
-from tui.pages.needs_attention import attention
-from tui.pages.pass_page import would_have
-from tui.pages.plan_page import plan_in_short
+from tui.pages.cluster.changes_since_opened import changed_lines
+from tui.pages.cluster.needs_attention import attention
+from tui.pages.plan.pass_page import would_have
+from tui.pages.plan.plan_page import plan_in_short
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort

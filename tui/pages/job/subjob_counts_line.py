@@ -1,6 +1,6 @@
 """An array while some of its subjobs run and others wait: how many of each, and where they run.
 
-The policy explains what the waiting ones wait for (:mod:`tui.pages.job_explanation`); the running ones are jobs of
+The policy explains what the waiting ones wait for (:mod:`tui.pages.job.job_explanation`); the running ones are jobs of
 their own to it.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from policy.model.pbs_units import show_count
 from tui.model.typed_attributes import is_array, subjobs_waiting, vnodes_of
-from tui.pages.job_explanation import labelled
+from tui.pages.job.job_explanation import labelled
 from tui.state.cluster_view import ClusterView
 from tui.text.name_ranges import folded_names
 from tui.text.screen_line import Line, safe

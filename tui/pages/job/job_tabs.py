@@ -8,7 +8,7 @@ from policy.model.pbs_units import parse_amount, show_job
 from tui.backends.job_output_tail import Tail
 from tui.model.job_state_codes import state_words
 from tui.model.typed_attributes import Attributes, amount, is_array, moment, seconds, vnodes_of
-from tui.pages.job_page import JobDetail, JobFiles, history_lines, job_lines
+from tui.pages.job.job_page import JobDetail, JobFiles, history_lines, job_lines
 from tui.state.cluster_view import ClusterView
 from tui.text.name_ranges import few_names
 from tui.text.screen_line import Line, safe, width

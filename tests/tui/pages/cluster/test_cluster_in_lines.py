@@ -5,7 +5,7 @@ from __future__ import annotations
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, a_server_status, a_vnode, changed
 from tui.backends.idle_core_history import IdleHistory
-from tui.pages.cluster_in_lines import cluster_lines
+from tui.pages.cluster.cluster_in_lines import cluster_lines
 from tui.state.cluster_view import see
 from tui.text.screen_line import plain
 

@@ -1,6 +1,6 @@
 """The overview: what is in use now and was in the last day, what needs attention, who uses it, and what comes free.
 
-It is rows of parts; a part with a goal can be entered. Where a screen is narrow the parts stand below each other, and
+It is rows of parts; a part with a link can be entered. Where a screen is narrow the parts stand below each other, and
 where it is low the charts shrink first: what needs attention, the queues and the users are always there, further down
 if need be.
 """
@@ -14,11 +14,11 @@ from hooks.record.day_of_activity import SLOT_S, SLOTS, Day, Slot
 from policy.model.pbs_units import show_job
 from tui.audit.read_and_merge_audit_records import Record
 from tui.backends.idle_core_history import IdleHistory
-from tui.pages.changes_since_opened import changed_lines
-from tui.pages.goal import PLAN, Goal
-from tui.pages.needs_attention import needs
-from tui.pages.pass_page import would_have
-from tui.pages.plan_page import plan_in_short
+from tui.pages.cluster.changes_since_opened import changed_lines
+from tui.pages.cluster.needs_attention import needs
+from tui.pages.link_of_line import PLAN, Link
+from tui.pages.plan.pass_page import would_have
+from tui.pages.plan.plan_page import plan_in_short
 from tui.state.cluster_view import AHEAD, QUARTER_S, ClusterView, execution_queues
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
@@ -47,7 +47,7 @@ class Part(NamedTuple):
     """A line of one column, and where it leads to, if it does."""
 
     line: Line = ()
-    goal: Goal | None = None
+    link: Link | None = None
 
 
 class Row(NamedTuple):
@@ -134,21 +134,21 @@ def _gauges(cluster: ClusterView, day: Day, cells: int) -> list[Part]:
     up, not_up = vnodes.busy + vnodes.free, sum(map(len, vnodes.not_up.values()))
     bar_cells = max(4, min(40, cells - 8 - _NUMBERS))
 
-    def gauge(label: str, part: float, whole: float, amounts: str, goal: Goal) -> Part:
+    def gauge(label: str, part: float, whole: float, amounts: str, link: Link) -> Part:
         bar = thin_bar(part, whole, bar_cells)
-        return Part(((f"{label:<8}", "bold"), *bar, (f" {_share(part, whole)}", "bold"), (f" {amounts}", "")), goal)
+        return Part(((f"{label:<8}", "bold"), *bar, (f" {_share(part, whole)}", "bold"), (f" {amounts}", "")), link)
 
     amounts = f"{vnodes.used:,} / {vnodes.total:,}"
-    found = [gauge("cores", vnodes.used, vnodes.total, amounts, Goal("grid"))]
+    found = [gauge("cores", vnodes.used, vnodes.total, amounts, Link("grid"))]
     used, total = vnodes.gpus
     if total:
-        have = Goal("vnodes", filter="resources_available.ngpus:>0")
+        have = Link("vnodes", filter="resources_available.ngpus:>0")
         found.append(gauge("gpus", used, total, f"{used:,} / {total:,}", have))
     used, total = vnodes.memory_kib
     if total:
-        found.append(gauge("memory", used, total, _in_bytes(used, total), Goal("vnodes")))
+        found.append(gauge("memory", used, total, _in_bytes(used, total), Link("vnodes")))
     empty = f", {vnodes.free:,} empty" if vnodes.free else ""
-    found.append(gauge("vnodes", up, up + not_up, f"{up:,} / {up + not_up:,} up{empty}", Goal("vnodes")))
+    found.append(gauge("vnodes", up, up + not_up, f"{up:,} / {up + not_up:,} up{empty}", Link("vnodes")))
     states = cluster.counts.states
     waiting = states["Q"] + states["W"] + states["T"]
     running = sum(states[state] for state in "RESU")
@@ -163,7 +163,7 @@ def _gauges(cluster: ClusterView, day: Day, cells: int) -> list[Part]:
     if started:
         waited = short_span(sum(slot.waited_s for slot in hour) / started)
         jobs = (*jobs, (f"  wait {waited}", "dim"))
-    return [*found, Part(jobs, Goal("jobs"))]
+    return [*found, Part(jobs, Link("jobs"))]
 
 
 def _in_bytes(used_kib: int, total_kib: int) -> str:
@@ -261,7 +261,7 @@ def _needs(cluster: ClusterView, cells: int) -> list[Part]:
     parts = [_rule("attention", cells, f"{len(found):,}" if found else "")]
     for need in found:
         mark: Span = ("● ", "bad") if need.is_grave else ("▲ ", "warn")
-        parts.append(Part((mark, *need.line), need.goal))
+        parts.append(Part((mark, *need.line), need.link))
     return parts if found else [*parts, Part((("  nothing needs attention", "good"),))]
 
 
@@ -269,7 +269,7 @@ def _queues(cluster: ClusterView, cells: int) -> list[Part]:
     names = execution_queues(cluster)
     placed = Widths[str]().place(queue_columns(cluster), names, cells)
     rows = [
-        Part(row(placed, name), Goal("jobs", filter=f"queue:={quoted(name)}", kind="queue", names=(name,)))
+        Part(row(placed, name), Link("jobs", filter=f"queue:={quoted(name)}", kind="queue", names=(name,)))
         for name in names
     ]
     return [Part(header(placed, Sort())), *rows]
@@ -304,9 +304,9 @@ def _users(cluster: ClusterView, cells: int, most: int) -> list[Part]:
             *fit_line((note,), 12),
             (f"{each.use.waiting:,} wait" if each.use.waiting else "", "dim"),
         )
-        parts.append(Part(line, Goal("quotas", subject=queue, cursor=each.entity)))
+        parts.append(Part(line, Link("quotas", subject=queue, cursor=each.entity)))
     if len(found) > len(shown):
-        parts.append(Part(((f"and {len(found) - len(shown):,} more", "dim"),), Goal("quotas")))
+        parts.append(Part(((f"and {len(found) - len(shown):,} more", "dim"),), Link("quotas")))
     return parts
 
 
@@ -348,4 +348,4 @@ def _coming_free(cluster: ClusterView, cells: int, rows: int) -> list[Part]:
 
 def _changes(cluster: ClusterView, records: Sequence[Record], cells: int) -> list[Part]:
     lines = changed_lines(cluster, records, _MOST_CHANGES)
-    return [_rule("changed", cells), *(Part((("  ", ""), *line), Goal("audit")) for line in lines)]
+    return [_rule("changed", cells), *(Part((("  ", ""), *line), Link("audit")) for line in lines)]

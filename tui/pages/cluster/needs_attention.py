@@ -14,7 +14,7 @@ from policy.model.pbs_units import show_count, show_job
 from tui.model.job_efficiency import shares_of
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import amount, moment, spoken, user_of
-from tui.pages.goal import PLAN, Goal
+from tui.pages.link_of_line import PLAN, Link
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.state.wording_by_queue_mode import preemptions_in
@@ -36,7 +36,7 @@ class Need(NamedTuple):
     """Something to look at, and where to do so."""
 
     line: Line
-    goal: Goal = PLAN
+    link: Link = PLAN
 
     @property
     def is_grave(self) -> bool:
@@ -111,7 +111,7 @@ def _vnodes(cluster: ClusterView) -> list[Need]:
     more = len(found) - _MOST_VNODES
     if more > 0:
         rest: Line = ((f"and {more:,} more groups of vnodes", "dim"),)
-        return [*found[:_MOST_VNODES], Need(rest, Goal("vnodes", filter="state:down|offline"))]
+        return [*found[:_MOST_VNODES], Need(rest, Link("vnodes", filter="state:down|offline"))]
     return found
 
 
@@ -124,9 +124,9 @@ def _jobs_there(cluster: ClusterView, names: Sequence[str], which: str) -> str:
     return f", {show_count(len(jobs), 'job')} {which}" if jobs else ""
 
 
-def _to_vnodes(names: Sequence[str]) -> Goal:
+def _to_vnodes(names: Sequence[str]) -> Link:
     some = tuple(names[:_MOST_NAMES])
-    return Goal("vnodes", filter="vnode:=" + "|".join(map(quoted, some)), kind="vnode", names=some)
+    return Link("vnodes", filter="vnode:=" + "|".join(map(quoted, some)), kind="vnode", names=some)
 
 
 def _held(cluster: ClusterView) -> list[Need]:
@@ -148,7 +148,7 @@ def _held(cluster: ClusterView) -> list[Need]:
             (f"gets the cores of {victims}, preempted {day_and_time(hold.since_s, cluster.now_s)}", ""),
             (f"; {_are_held(len(held))} until it starts" if held else "", "warn"),
         )
-        found.append(Need(line, Goal("job", subject=beneficiary, kind="job", names=(beneficiary,))))
+        found.append(Need(line, Link("job", subject=beneficiary, kind="job", names=(beneficiary,))))
     return found
 
 
@@ -164,7 +164,7 @@ def _queues(cluster: ClusterView) -> list[Need]:
         if queue.get("started", "True").lower() != "true" and waiting:
             wait = f", {show_count(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} in it"
             line: Line = ((f"queue {safe(name)} is ", ""), ("stopped", "warn"), (wait, ""))
-            found.append(Need(line, Goal("queues", cursor=name, kind="queue", names=(name,))))
+            found.append(Need(line, Link("queues", cursor=name, kind="queue", names=(name,))))
     return found
 
 
@@ -194,8 +194,8 @@ def _idle_jobs(cluster: ClusterView) -> list[Need]:
         )
         which = "job" if len(ids) == 1 else ""
         text = "id:=" + "|".join(quoted(show_job(job_id)) for job_id in ids[:_MOST_NAMES])
-        goal = Goal("job", subject=ids[0], kind="job", names=(ids[0],)) if which else Goal("jobs", filter=text)
-        needed.append((idle, Need(line, goal)))
+        link = Link("job", subject=ids[0], kind="job", names=(ids[0],)) if which else Link("jobs", filter=text)
+        needed.append((idle, Need(line, link)))
     needed.sort(key=lambda item: -item[0])
     return [need for _, need in needed[:_MOST_NOTES]]
 
@@ -213,7 +213,7 @@ def _past_walltime(cluster: ClusterView) -> list[Need]:
         (": their host has not ended them", "dim"),
     )
     text = "id:=" + "|".join(quoted(show_job(job_id)) for job_id in over[:_MOST_NAMES])
-    return [Need(line, Goal("jobs", filter=text, kind="job", names=tuple(over[:_MOST_NAMES])))]
+    return [Need(line, Link("jobs", filter=text, kind="job", names=tuple(over[:_MOST_NAMES])))]
 
 
 def _problems(cluster: ClusterView) -> list[Need]:
@@ -229,7 +229,7 @@ def _overcommitted(cluster: ClusterView) -> list[Need]:
     for text in quota_scopes(cluster):
         scope = scope_of(cluster, text)
         lines = overcommitted(cluster.server_status, scope.queue, scope.resource)
-        found += [Need(line, Goal("quotas", subject=text)) for line in lines]
+        found += [Need(line, Link("quotas", subject=text)) for line in lines]
     return found
 
 
@@ -244,10 +244,10 @@ def _over_quota(cluster: ClusterView) -> list[Need]:
                 (f"{row.use.cores:,} of {row.quota or 0:,} in {safe(queue)}", ""),
                 (_preemptible(cluster, queue, preemptible.get((queue, row.entity), 0), row.use.running), "dim"),
             )
-            found.append(Need(line, Goal("quotas", subject=queue, cursor=row.entity)))
+            found.append(Need(line, Link("quotas", subject=queue, cursor=row.entity)))
         if len(over) > _MOST_USERS:
             rest: Line = ((f"and {len(over) - _MOST_USERS:,} more users over quota in {safe(queue)}", ""),)
-            found.append(Need(rest, Goal("quotas", subject=queue)))
+            found.append(Need(rest, Link("quotas", subject=queue)))
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from policy import Ledger, Settings
 from tests.tui.scripted_server import a_server_status, running, with_job
 from tui.backends.job_output_tail import Tail
-from tui.pages.job_page import JobDetail, JobFiles
-from tui.pages.job_tabs import HISTORY, LOG, OUTPUT, RESOURCES, SCRIPT, SUBJOBS, tab_lines, tabs_of
+from tui.pages.job.job_page import JobDetail, JobFiles
+from tui.pages.job.job_tabs import HISTORY, LOG, OUTPUT, RESOURCES, SCRIPT, SUBJOBS, tab_lines, tabs_of
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 

@@ -6,7 +6,7 @@ import pytest
 
 from policy import Ledger, Settings
 from tests.tui.scripted_server import a_job, a_server_status, changed, with_job
-from tui.pages.plan_page import plan_in_short, plan_notes
+from tui.pages.plan.plan_page import plan_in_short, plan_notes
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 from tui.text.times_and_durations import clock_time

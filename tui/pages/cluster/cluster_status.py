@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from tui.backends.idle_core_history import IdleHistory
 from tui.model.typed_attributes import soft_limits
-from tui.pages.cluster_in_lines import cluster_lines
-from tui.pages.moved_promises import moved_data, moved_lines
-from tui.pages.needs_attention import attention
+from tui.pages.cluster.cluster_in_lines import cluster_lines
+from tui.pages.cluster.needs_attention import attention
+from tui.pages.plan.moved_promises import moved_data, moved_lines
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope_queue_or_server import scope_of
 from tui.tables.columns_by_view.planned_job_outcome import head_of
@@ -55,7 +55,7 @@ def status_data(cluster: ClusterView, *, simulated: bool, migration: Migration |
 def _migration(migration: Migration | None) -> dict[str, Any]:
     if migration is None:
         return {}
-    from tui.pages.other_clusters import migration_data  # noqa: PLC0415 - only where there are other clusters
+    from tui.pages.cluster.other_clusters import migration_data  # noqa: PLC0415 - only where there are other clusters
 
     return {"migration": migration_data(migration)}
 
@@ -98,7 +98,7 @@ def status_lines(cluster: ClusterView, cells: int, migration: Migration | None =
     history = IdleHistory().with_passes(cluster.passes.idle, cluster.counts.vnodes.total)
     lines = [*cluster_lines(cluster, history, cells), *moved_lines(cluster)]
     if migration is not None:
-        from tui.pages.other_clusters import migration_line  # noqa: PLC0415 - only where there are other clusters
+        from tui.pages.cluster.other_clusters import migration_line  # noqa: PLC0415 - only where there are other clusters
 
         lines += wrapped([(("migration  ", ""), *migration_line(migration))], cells)
     return [plain(line).rstrip() for line in lines]

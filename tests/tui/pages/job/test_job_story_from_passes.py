@@ -8,8 +8,8 @@ import pytest
 from tests.tui.scripted_server import NOON_S
 from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start
 from tui.backends.pass_journal import Pass, Passes
-from tui.pages.job_story_from_passes import story_lines, story_of
-from tui.pages.pass_page import moved_for, pass_lines, would_have
+from tui.pages.job.job_story_from_passes import story_lines, story_of
+from tui.pages.plan.pass_page import moved_for, pass_lines, would_have
 from tui.text.screen_line import plain
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from policy.model.pbs_units import show_job
 from tui.backends.pass_journal import Part, Pass
 from tui.model.typed_attributes import vnodes_of
-from tui.pages.pass_page import moved_for, preemption_outcome, reserved_for, start_outcome
+from tui.pages.plan.pass_page import moved_for, preemption_outcome, reserved_for, start_outcome
 from tui.state.wording_by_queue_mode import preemptions_of
 from tui.text.name_ranges import few_names
 from tui.text.screen_line import Line, safe

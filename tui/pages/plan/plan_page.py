@@ -1,7 +1,7 @@
 """The console's plan in short: what the next pass does or would do, where that is carried out, and when it was made.
 
 It is a forecast, decided on the console's own server status. What passes have done is in their journal
-(:mod:`tui.pages.pass_page`).
+(:mod:`tui.pages.plan.pass_page`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from policy.model.pbs_units import show_job
-from tui.pages.pass_page import would_have
+from tui.pages.plan.pass_page import would_have
 from tui.state.cluster_view import ClusterView, Decision
 from tui.state.pause_state import pause_of
 from tui.state.wording_by_queue_mode import Wording, preemptions_in, starts_in, titles_of

@@ -11,8 +11,8 @@ from hooks.store.state_files import REASONS, State
 from policy import Ledger, Settings
 from tests.tui.scripted_server import a_job, a_server_status, changed, with_job
 from tui.backends.pass_journal import JournalReader, Passes, PassReason, PassReasons
-from tui.pages.job_explanation import explanation_data
-from tui.pages.job_page import job_lines
+from tui.pages.job.job_explanation import explanation_data
+from tui.pages.job.job_page import job_lines
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 from tui.text.times_and_durations import clock_time
