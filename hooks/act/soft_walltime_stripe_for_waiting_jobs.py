@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from hooks.admission.impossible_requests_and_soft_walltime import Preemptibility, shrink_estimate
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
-from hooks.pbs.resource_list import ASKED, Changes
-from hooks.pbs.select_before_striping import undo_stripe, without_stripe
+from hooks.pbs.job_attributes.resource_list import ASKED, Changes
+from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without_stripe
 
 if TYPE_CHECKING:
     from hooks.pbs.pbs_ifl_client import Connection

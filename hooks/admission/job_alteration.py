@@ -18,9 +18,9 @@ from hooks.admission.impossible_requests_and_soft_walltime import (
 )
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
-from hooks.pbs.job_ids_and_states import NO_CHECKPOINT
-from hooks.pbs.resource_list import without_empty
-from hooks.pbs.select_before_striping import own_place, undo_stripe, without_stripe
+from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT
+from hooks.pbs.job_attributes.resource_list import without_empty
+from hooks.pbs.job_attributes.select_before_striping import own_place, undo_stripe, without_stripe
 from hooks.store.event_hook_summary import Summary
 from policy.settings.site_settings import Settings
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
-from hooks.pbs.select_before_striping import undo_stripe, without_stripe
+from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without_stripe
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.job_preferences import read_wishes
 from policy.model.job_request import Request, RequestError, parse_request

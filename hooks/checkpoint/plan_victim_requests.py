@@ -14,11 +14,18 @@ from hooks.checkpoint.save_method_written_at_start import find_method_to_write
 from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.first_host_is_up import find_first_vnode, is_there
 from hooks.pbs.hosts_of_vnodes_and_jobs import has_other_hosts, host_of
-from hooks.pbs.job_comment_format import make_comment
-from hooks.pbs.job_ids_and_states import index_of, is_running, is_subjob, parent_of, read_start_s, was_deleted
+from hooks.pbs.job_attributes.job_comment_format import make_comment
+from hooks.pbs.job_attributes.job_ids_and_states import (
+    index_of,
+    is_running,
+    is_subjob,
+    parent_of,
+    read_start_s,
+    was_deleted,
+)
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
-from hooks.pbs.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from policy.plan.plan_types import Preempt
 from policy.settings.site_settings import CheckpointSettings, Settings
 

@@ -20,9 +20,9 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hooks.checkpoint.epilogue_hook_still_needed import find_savers
-from hooks.pbs.job_comment_format import is_own_comment
+from hooks.pbs.job_attributes.job_comment_format import is_own_comment
+from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_KEY, is_own_mark
 from hooks.pbs.pbs_ifl_client import Connection, IflError
-from hooks.pbs.victim_mark import MARK_ATTRIBUTE, MARK_KEY, is_own_mark
 
 _FIND, _CLEAR, _SAVING = "find", "clear", "saving"
 _RUN = ("job_state", "stime", MARK_ATTRIBUTE)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from hooks.alerts.alert_command import find_fault
 from hooks.deploy.installed_state import Qmgr, ask
-from hooks.pbs.parse_qmgr_list import parse_list
+from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
 from policy.model.job_request import DEFAULT_CONSUMABLES
 from policy.settings.site_settings import Settings
 

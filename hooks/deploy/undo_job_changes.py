@@ -1,8 +1,8 @@
 """Undoes from outside the server what passes did to jobs, for when no more passes run.
 
-It releases victims whose mark says that we hold them (:mod:`hooks.pbs.victim_mark`), restores priorities that are still
-ours (:mod:`hooks.act.job_priorities`), and clears comments and marks (:mod:`hooks.deploy.clear_job_marks`). Holds,
-priorities and comments of others are not touched.
+It releases victims whose mark says that we hold them (:mod:`hooks.pbs.job_attributes.victim_mark`), restores priorities
+that are still ours (:mod:`hooks.act.job_priorities`), and clears comments and marks
+(:mod:`hooks.deploy.clear_job_marks`). Holds, priorities and comments of others are not touched.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Callable
 
 from hooks.deploy.installed_state import DeployError, Reply
+from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE, read_marks
 from hooks.pbs.pbs_ifl_client import HOLD
-from hooks.pbs.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE, read_marks
 from hooks.store.original_priorities import Priorities
 from policy.model.pbs_units import show_count
 

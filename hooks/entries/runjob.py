@@ -19,9 +19,9 @@ from hooks.admission.vnode_readings_check_at_start import has_requirements, refu
 from hooks.checkpoint.save_method_written_at_start import find_method_to_write
 from hooks.checkpoint.save_methods import read_wish
 from hooks.pbs.custom_resources import READING, SAVE, is_reservation_queue
-from hooks.pbs.job_altered_since_plan import digest_of_job
-from hooks.pbs.job_ids_and_states import is_subjob, parent_of
-from hooks.pbs.resource_list import read_resource_list, without_empty
+from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_job
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
+from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty
 from hooks.store.event_hook_summary import Summary, read_summary
 from hooks.store.hook_settings import read_config
 from policy.model.allocation import AllocationError, parse_exec_vnode

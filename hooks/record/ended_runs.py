@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from hooks.pbs.job_ids_and_states import has_index, index_of, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import has_index, index_of, parent_of
 from hooks.pbs.raw_server_status import ServerStatus
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 from policy.settings.site_settings import Settings

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hooks.act.start_jobs import digest_starts
 from hooks.pbs.custom_resources import PLENTY, SAVE_ATTRIBUTE, SOFT_LIMIT
-from hooks.pbs.sched_config import read_sched_files
+from hooks.pbs.files_and_output.sched_config import read_sched_files
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.queues import read_consumables
 from hooks.translate.suspended_jobs import find_resume_needs

@@ -23,7 +23,7 @@ from hooks.pbs.custom_resources import (
     STRIPE_NODES,
     WIDTH,
 )
-from hooks.pbs.job_ids_and_states import NO_CHECKPOINT
+from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT
 from policy.model.job_preferences import DETAILS, LAYOUTS, RANK_MODES, SAVE_METHODS, Layout, Needs, RankWish
 from policy.model.pbs_units import UnitError, parse_size_kib
 from policy.settings.site_settings import RankingSettings

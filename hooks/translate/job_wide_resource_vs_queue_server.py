@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from hooks.pbs.files_and_output.sched_config import SchedFiles
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
-from hooks.pbs.sched_config import SchedFiles
 from hooks.pbs.schedulers import find_scheduler
 from hooks.translate.uncounted_resources import list_resources
 from policy.model.pbs_units import parse_measure

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from hooks.checkpoint.save_methods import SAVING, SIGNAL
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE, WISHES
-from hooks.pbs.job_ids_and_states import (
+from hooks.pbs.job_attributes.job_ids_and_states import (
     _read_seconds,
     index_of,
     is_running,
@@ -22,9 +22,9 @@ from hooks.pbs.job_ids_and_states import (
     read_start_s,
     waits_to_resume,
 )
+from hooks.pbs.job_attributes.select_before_striping import own_place
+from hooks.pbs.job_attributes.victim_mark import Mark, read_marks
 from hooks.pbs.raw_server_status import Attributes, read_whole
-from hooks.pbs.select_before_striping import own_place
-from hooks.pbs.victim_mark import Mark, read_marks
 from hooks.translate.job_preferences import NO_WISHES, Wishes, read_saves, read_wishes
 from hooks.translate.job_wide_resource_vs_queue_server import OwnerValue, find_unmet
 from hooks.translate.queues import Report

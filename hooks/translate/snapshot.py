@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from hooks.checkpoint.save_method_of_job import read_methods
 from hooks.pbs.custom_resources import PLENTY, is_reservation_queue
-from hooks.pbs.job_ids_and_states import is_running, is_subjob, parent_of
+from hooks.pbs.files_and_output.sched_config import SchedFiles, read_sched_config
+from hooks.pbs.job_attributes.job_ids_and_states import is_running, is_subjob, parent_of
 from hooks.pbs.raw_server_status import NAME, Attributes, ServerStatus
-from hooks.pbs.sched_config import SchedFiles, read_sched_config
 from hooks.pbs.schedulers import find_scheduler
 from hooks.translate.dedicated_time import close_queue, is_dedicated, read_dedicated_time
 from hooks.translate.host_readings_to_vnodes import read_readings

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from hooks.pbs.job_ids_and_states import waits_to_resume
+from hooks.pbs.job_attributes.job_ids_and_states import waits_to_resume
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
 from hooks.translate.reservation_windows_by_vnode import Reservations
 from hooks.translate.reservations import amounts_by_vnode

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from hooks.pbs.json_output import read_json
+from hooks.pbs.files_and_output.json_output import read_json
 from migration.programs.run import NOT_STARTED, TIMED_OUT, Finished, Run
 from migration.schedulers.base import (
     ENDED,

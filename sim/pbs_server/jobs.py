@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hooks.pbs import job_ids_and_states
+from hooks.pbs.job_attributes import job_ids_and_states
 from policy.model.allocation import Allocation
 from policy.model.job_request import Request, RequestError, parse_request
 from policy.model.pbs_units import parse_amount

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hooks.forecast.forecast_within_time import Within, forecast_within
 from hooks.forecast.published_forecast import Estimate, PublishedForecast, publishable
-from hooks.pbs.job_ids_and_states import parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import translate
 from tui.forecast.imagined_job import NEW_JOB, Wish, alternatives, find_refusals, with_job

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hooks.pbs.job_ids_and_states import count_indices
+from hooks.pbs.job_attributes.job_ids_and_states import count_indices
 from policy.model.limit_attributes import LimitError, Limits, parse_limits
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
 

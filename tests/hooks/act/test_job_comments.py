@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hooks.act.job_comments import find_comments
-from hooks.pbs.job_comment_format import show_moment
+from hooks.pbs.job_attributes.job_comment_format import show_moment
 from hooks.pbs.raw_server_status import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.model.jobs_runs_vnodes_queues import Job

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.pbs.job_ids_and_states import read_indices
+from hooks.pbs.job_attributes.job_ids_and_states import read_indices
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import Known, translate
 from policy.cycle.engine import decide

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from hooks.pbs.job_ids_and_states import is_subjob, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from policy.model.pbs_units import show_job
 from tui.backends.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import is_array

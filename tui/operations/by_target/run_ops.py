@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from hooks.act.start_jobs import find_exec_vnode
-from hooks.pbs.job_ids_and_states import is_subjob
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
 from hooks.translate.queues import read_sizes
 from hooks.translate.snapshot import translate

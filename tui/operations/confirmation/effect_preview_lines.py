@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hooks.pbs.job_ids_and_states import parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from policy.explain.change_preview import Effect, Preview
 from tui.operations.operation_changes import UNAFFECTED
 from tui.state.cluster_view import ClusterView

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from hooks.pbs.job_comment_format import show_moment, without_counts
-from hooks.pbs.job_ids_and_states import parent_of
+from hooks.pbs.job_attributes.job_comment_format import show_moment, without_counts
+from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.record.job_reasons import LONGEST_TEXT
 from policy.explain.hostfiles import Lists, lists_of
 from policy.explain.job_explanation import Explanation, explain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hooks.pbs.job_ids_and_states import is_subjob
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob
 from policy.model.pbs_units import show_job
 from tui.model.job_efficiency import LOW, Shares
 from tui.model.typed_attributes import (

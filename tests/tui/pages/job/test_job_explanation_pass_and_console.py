@@ -6,7 +6,7 @@ import json
 from functools import partial
 from pathlib import Path
 
-from hooks.pbs.job_comment_format import show_moment
+from hooks.pbs.job_attributes.job_comment_format import show_moment
 from hooks.store.state_files import REASONS, State
 from policy import Ledger, Settings
 from tests.tui.scripted_server import a_job, a_server_status, changed, with_job

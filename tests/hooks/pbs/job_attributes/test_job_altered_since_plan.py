@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hooks.act.start_jobs import digest_starts
-from hooks.pbs.job_altered_since_plan import digest_of_plan
+from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_plan
 from hooks.store.event_hook_summary import SUMMARY
 from policy.model.allocation import parse_exec_vnode
 from policy.plan.plan_types import Start

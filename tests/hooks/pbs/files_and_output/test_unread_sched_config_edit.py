@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.pbs.unread_sched_config_edit import find_unread_edit, read_process_start
+from hooks.pbs.files_and_output.unread_sched_config_edit import find_unread_edit, read_process_start
 
 EDITED_S = 1_795_207_300.0
 NOW_S = EDITED_S + 100_000

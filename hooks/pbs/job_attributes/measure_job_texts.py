@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hooks.pbs.job_ids_and_states import count_indices
-from hooks.pbs.resource_list import read_lengths
+from hooks.pbs.job_attributes.job_ids_and_states import count_indices
+from hooks.pbs.job_attributes.resource_list import read_lengths
 
 _READ = ("depend", "Job_Name", "Account_Name", "project", "Checkpoint", "group_list", "User_List")
 _STARTED_WITH = (

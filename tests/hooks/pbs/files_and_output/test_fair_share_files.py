@@ -7,7 +7,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.pbs.fair_share_files import format_usage, read_groups, read_usage
+from hooks.pbs.files_and_output.fair_share_files import format_usage, read_groups, read_usage
 from policy.order.fair_share_tree import Group
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Union
 
 from hooks.pbs.custom_resources import OWN_SELECT, WISHES
-from hooks.pbs.read_resource_list_value import read_value
+from hooks.pbs.job_attributes.read_resource_list_value import read_value
 
 ASKED = (
     "select", "place", "ncpus", "mem", "vmem", "ngpus", "naccelerators",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.pbs.parse_qmgr_list import parse_list
+from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
 
 LISTED = """\
 Resource ngpus
