@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Callable, NamedTuple, Union
 
 from hooks.store.event_hook_summary import QueueSummary, Summary
-from hooks.translate.job_preferences import read_saves, read_wishes
+from hooks.translate.job.job_preferences import read_saves, read_wishes
 from policy.backfill.runtime_estimates import Estimates
 from policy.model.job_request import Chunk, Request, RequestError, parse_request
 from policy.model.jobs_runs_vnodes_queues import Job

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without_stripe
 from hooks.store.event_hook_summary import QueueSummary, Summary
-from hooks.translate.job_preferences import read_wishes
+from hooks.translate.job.job_preferences import read_wishes
 from policy.model.job_request import Request, RequestError, parse_request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.pbs_units import UnitError, parse_duration_s

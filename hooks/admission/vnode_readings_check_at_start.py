@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from hooks.pbs.raw_server_status import Objects
+from hooks.translate.closures.reservation_windows_by_vnode import Reservations
 from hooks.translate.host_readings_to_vnodes import read_readings
-from hooks.translate.job_preferences import read_wishes
-from hooks.translate.reservation_windows_by_vnode import Reservations
+from hooks.translate.job.job_preferences import read_wishes
 from hooks.translate.vnodes import read_vnode
 from policy.model.job_preferences import Needs
 from policy.model.job_request import Request

@@ -26,7 +26,7 @@ _LAST_S = 10.0**_LAST_DIGITS
 
 RUNNING_STATES = frozenset("RESU")
 SUSPENDED_STATES = frozenset("SU")
-"""Suspended jobs have released their cores; a pass counts them as waiting (hooks/translate/jobs.py)."""
+"""Suspended jobs have released their cores; a pass counts them as waiting (hooks/translate/job/jobs.py)."""
 WAITING_STATES = frozenset("QHWT")
 MAY_START_STATES = frozenset("QWB")
 """Waiting jobs, and arrays with subjobs that wait, which start by themselves."""

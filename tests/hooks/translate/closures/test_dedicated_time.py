@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from hooks.translate.dedicated_time import DEDICATED, OTHER, close_queue, is_dedicated, read_dedicated_time
+from hooks.translate.closures.dedicated_time import DEDICATED, OTHER, close_queue, is_dedicated, read_dedicated_time
 from hooks.translate.snapshot import translate
 from policy.model.jobs_runs_vnodes_queues import Window
 from policy.settings.site_settings import Settings

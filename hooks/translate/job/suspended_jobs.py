@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from hooks.pbs.job_attributes.job_ids_and_states import waits_to_resume
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
-from hooks.translate.reservation_windows_by_vnode import Reservations
-from hooks.translate.reservations import amounts_by_vnode
+from hooks.translate.closures.reservation_windows_by_vnode import Reservations
+from hooks.translate.closures.reservations import amounts_by_vnode
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.job_request import Amounts
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from hooks.translate.runone import Alternatives, find_alternatives
+from hooks.translate.job.runone import Alternatives, find_alternatives
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings, SubmissionSettings

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hooks.translate.rrule import find_starts
+from hooks.translate.closures.rrule import find_starts
 
 ZONE = "Europe/Berlin"
 FRIDAY_S = datetime(2026, 10, 23, 9, 30, tzinfo=ZoneInfo(ZONE)).timestamp()

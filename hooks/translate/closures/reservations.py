@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from hooks.pbs.hosts_of_vnodes_and_jobs import host_of
 from hooks.pbs.raw_server_status import Attributes, ServerStatus, read_whole
+from hooks.translate.closures.reservation_windows_by_vnode import Reservations
+from hooks.translate.closures.rrule import find_starts
 from hooks.translate.queues import Report
-from hooks.translate.reservation_windows_by_vnode import Reservations
-from hooks.translate.rrule import find_starts
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.job_request import Amounts
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.translate.suspended_jobs import find_resume_needs
+from hooks.translate.job.suspended_jobs import find_resume_needs
 from policy import Ledger, Settings, decide
 from policy.model.job_request import Amounts
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S

@@ -1,6 +1,7 @@
 """The windows of reservations on each vnode, as an input for reading the vnodes.
 
-They are apart from :mod:`hooks.translate.reservations`, since the hook of starts reads vnodes without reservations.
+They are apart from :mod:`hooks.translate.closures.reservations`, since the hook of starts reads vnodes without
+reservations.
 """
 
 from __future__ import annotations

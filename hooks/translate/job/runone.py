@@ -54,7 +54,7 @@ def _groups(jobs: Objects, bounds: SubmissionSettings) -> Iterable[set[str]]:
     """
     group_of: dict[str, _Group] = {}
     for job_id, texts in jobs.items():
-        # A job beyond the bound does not start (hooks/translate/jobs.py), so its list is not looked at.
+        # A job beyond the bound does not start (hooks/translate/job/jobs.py), so its list is not looked at.
         is_read = "depend" in texts and not find_many_dependencies(texts["depend"], bounds)
         named = _OTHERS.search(texts["depend"]) if is_read else None
         if named is None:

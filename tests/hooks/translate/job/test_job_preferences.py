@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.pbs.custom_resources import RESOURCES, WISHES
-from hooks.translate.job_preferences import NO_WISHES, Wishes, read_wishes
+from hooks.translate.job.job_preferences import NO_WISHES, Wishes, read_wishes
 from policy.model.job_preferences import DETAILS, LAYOUTS, RANK_MODES, Layout, Needs, RankWish
 from policy.settings.site_settings import RankingSettings
 

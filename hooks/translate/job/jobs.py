@@ -25,8 +25,8 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
 from hooks.pbs.job_attributes.select_before_striping import own_place
 from hooks.pbs.job_attributes.victim_mark import Mark, read_marks
 from hooks.pbs.raw_server_status import Attributes, read_whole
-from hooks.translate.job_preferences import NO_WISHES, Wishes, read_saves, read_wishes
-from hooks.translate.job_wide_resource_vs_queue_server import OwnerValue, find_unmet
+from hooks.translate.job.job_preferences import NO_WISHES, Wishes, read_saves, read_wishes
+from hooks.translate.job.job_wide_resource_vs_queue_server import OwnerValue, find_unmet
 from hooks.translate.queues import Report
 from hooks.translate.site_order import OrderFacts
 from policy.eligibility.request_text_limits import find_excess, find_many_dependencies
@@ -64,9 +64,9 @@ class JobContext(NamedTuple):
 
     ``job_wide``: the resources that count for a job as a whole; ``methods``: how jobs of a queue save that do not say;
     ``known``: by queue, what a job may ask for of the queue and the server
-    (:mod:`~hooks.translate.job_wide_resource_vs_queue_server`), with the ``measured`` resources. These are the same for
-    equal servers; the other two change with the jobs: ``licences``: the licence of each job of which others are
-    alternatives (:mod:`~hooks.translate.runone`); ``running``: how many subjobs of each array run. ``orders``: by
+    (:mod:`~hooks.translate.job.job_wide_resource_vs_queue_server`), with the ``measured`` resources. These are the same
+    for equal servers; the other two change with the jobs: ``licences``: the licence of each job of which others are
+    alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run. ``orders``: by
     queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`).
     """
 
