@@ -9,7 +9,7 @@ from migration.cli.open_site_for_users import HELP
 from migration.cli.shown_problem import shown_problem
 from migration.cli.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
-from migration.passes.target_job_processes import run_target_pass
+from migration.passes.target.target_job_processes import run_target_pass
 from migration.spool.spool import SpoolError
 from policy.model.printable_text import printable
 

@@ -21,7 +21,7 @@ from migration.cli.shown_job import (
     why_paused,
     why_there,
 )
-from migration.passes.notes_on_other_clusters import Notes, read_notes
+from migration.passes.source.notes_on_other_clusters import Notes, read_notes
 from migration.spool.drop_box import TICKET
 from policy.migration.job_record_and_copy_updates import Record
 from policy.model.printable_text import printable

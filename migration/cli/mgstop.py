@@ -6,7 +6,7 @@ import click
 
 from migration.cli.open_site_for_users import HELP, open_site_files, own_name
 from migration.cli.shown_problem import shown_problem
-from migration.passes.take_in_submissions_and_stops import STOP_JOB
+from migration.passes.source.take_in_submissions_and_stops import STOP_JOB
 from migration.spool.drop_box import DropError, drop
 
 _MOST_IN_FILE = 500

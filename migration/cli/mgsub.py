@@ -15,8 +15,8 @@ import click
 from migration.as_user.folder_tree_listing import find_home_problem
 from migration.cli.open_site_for_users import HELP, SiteFiles, open_site_files, own_name
 from migration.cli.shown_problem import shown_problem
-from migration.passes.take_in_submissions_and_stops import SUBMIT
-from migration.passes.validate_submission import SubmissionError, make_submission
+from migration.passes.source.take_in_submissions_and_stops import SUBMIT
+from migration.passes.source.validate_submission import SubmissionError, make_submission
 from migration.spool.drop_box import DropError, drop
 from policy.migration.job_record_and_copy_updates import ANY
 from policy.model.pbs_units import UnitError, parse_duration_s, parse_size_kib

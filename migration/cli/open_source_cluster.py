@@ -11,10 +11,10 @@ from migration.as_user.call_root_helper import run_as
 from migration.cli.open_site_as_service import open_site_as_service
 from migration.cli.shown_problem import shown_problem
 from migration.config.cluster_file import ClusterFileError
-from migration.passes.notes_on_other_clusters import read_notes
-from migration.passes.run_at_source_job_script import HomeFolders
-from migration.passes.source_context import Source
-from migration.passes.source_pass import BusyError
+from migration.passes.source.notes_on_other_clusters import read_notes
+from migration.passes.source.run_at_source_job_script import HomeFolders
+from migration.passes.source.source_context import Source
+from migration.passes.source.source_pass import BusyError
 from migration.programs.run import run
 from migration.protocol.call import SshCall
 from migration.schedulers.by_kind import open_scheduler

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from migration.config.cluster_file import SENDING_IS_PAUSED, TAKING_IS_PAUSED, Here
-from migration.passes.notes_on_other_clusters import ClusterNotes, Notes
+from migration.passes.source.notes_on_other_clusters import ClusterNotes, Notes
 from policy.migration.available_to_other_clusters import Shortfall
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.transitions import BEFORE_RUN, OFFERED, REQUESTED

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from migration.config.cluster_file import Cluster, Here
 from migration.passes.clean_up import find_unremoved
-from migration.passes.landing_folder_check import LANDING_OF, WRITABLE, try_landing
-from migration.passes.source_context import Source
+from migration.passes.source.source_context import Source
+from migration.passes.target.landing_folder_check import LANDING_OF, WRITABLE, try_landing
 from migration.protocol.call import NoReply
 from migration.protocol.installed_version import own_version
 from migration.protocol.messages import AVAIL

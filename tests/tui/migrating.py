@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from migration.passes.notes_on_other_clusters import ClusterNotes, Notes
+from migration.passes.source.notes_on_other_clusters import ClusterNotes, Notes
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record

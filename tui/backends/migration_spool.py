@@ -59,7 +59,7 @@ class MigrationSpool:
     def _read(self, stamp: tuple[int, int] | None) -> Migration | None:
         from migration.cli.shown_job import why_paused  # noqa: PLC0415 - see above
         from migration.config.cluster_file import ClusterFileError, read_cluster_file  # noqa: PLC0415
-        from migration.passes.notes_on_other_clusters import read_notes  # noqa: PLC0415
+        from migration.passes.source.notes_on_other_clusters import read_notes  # noqa: PLC0415
         from migration.spool.newest_copies import ALL_JOBS, newest_copies  # noqa: PLC0415
         from migration.spool.public_queue_copy import find_readable  # noqa: PLC0415
         from migration.spool.queue_file import Queue  # noqa: PLC0415

@@ -17,7 +17,7 @@ from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool, SpoolError
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.place_on_first_free_cluster import Placements, Stay
-from tests.migration.passes.simulated import USER
+from tests.migration.passes.simulated_centre import USER
 
 EVIL = "\x1b[2Jgone\u202e\nfake line"
 

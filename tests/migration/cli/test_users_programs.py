@@ -17,7 +17,7 @@ from migration.cli.shown_job import show_age, show_bytes
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record
-from tests.migration.passes.simulated import LOST, USER, Centre
+from tests.migration.passes.simulated_centre import LOST, USER, Centre
 
 CLUSTER_FILE = """
 this = "a"

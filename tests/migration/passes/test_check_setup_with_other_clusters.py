@@ -15,7 +15,7 @@ from migration.programs.run import Finished
 from migration.spool.queue_file import Queue
 from migration.target_job.unremoved_folder import Unremoved, write_unremoved
 from policy.migration.job_record_and_copy_updates import Record
-from tests.migration.passes.simulated import Centre
+from tests.migration.passes.simulated_centre import Centre
 
 ANSWERS: dict[str, Finished] = {}
 """Of deeds, by name."""

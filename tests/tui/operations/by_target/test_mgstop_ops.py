@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from migration.passes.notes_on_other_clusters import Notes
+from migration.passes.source.notes_on_other_clusters import Notes
 from policy import Ledger, Settings
 from tests.tui.migrating import AT_B, ENDED, GUEST, IN_PLACE, ON_THE_WAY, WAITING, a_record
 from tests.tui.scripted_server import NOON_S, a_server_status

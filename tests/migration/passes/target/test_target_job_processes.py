@@ -11,7 +11,7 @@ import pytest
 
 from migration.as_user.landing_folder import PARTLY
 from migration.passes.clean_up import find_unremoved
-from migration.passes.target_job_processes import run_target_pass
+from migration.passes.target.target_job_processes import run_target_pass
 from migration.programs.run import Finished
 from migration.schedulers.base import JobState
 from migration.spool.file_lock import path_lock

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from migration.passes.run_at_source_job_script import HomeFolders
-from migration.passes.source_context import NotPrepared
+from migration.passes.source.run_at_source_job_script import HomeFolders
+from migration.passes.source.source_context import NotPrepared
 from migration.programs.run import Finished, run
 from policy.migration.job_record_and_copy_updates import Record
 

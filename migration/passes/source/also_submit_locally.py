@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from migration.passes.offer_and_settle_hand_over import hand_over
-from migration.passes.run_at_source import read_states, refusal_here, submit_once
-from migration.passes.source_context import Source
+from migration.passes.source.offer_and_settle_hand_over import hand_over
+from migration.passes.source.run_at_source import read_states, refusal_here, submit_once
+from migration.passes.source.source_context import Source
 from migration.schedulers.base import HELD, QUEUED, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, advance, amend

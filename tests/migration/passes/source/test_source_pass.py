@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from migration.passes.source_pass import BusyError, forget, pass_lock, plan
+from migration.passes.source.source_pass import BusyError, forget, pass_lock, plan
 from migration.protocol.messages import Failed, Reply, States, Taken
 from migration.schedulers.base import HELD, QUEUED, JobState, LocalJob, SubmitRefused
 from migration.spool.drop_box import drop
@@ -16,7 +16,7 @@ from migration.spool.queue_file import Queue
 from migration.target_job.hung_users import HungError
 from policy.migration.available_to_other_clusters import Answer
 from policy.migration.job_record_and_copy_updates import Record
-from tests.migration.passes.simulated import DELAYED, GOOD, LOST, UNANSWERED, USER, Centre, Folders
+from tests.migration.passes.simulated_centre import DELAYED, GOOD, LOST, UNANSWERED, USER, Centre, Folders
 
 
 @pytest.fixture
@@ -405,7 +405,7 @@ def test_a_user_has_so_many_requests_and_is_told_why_no_more_are_taken(tmp_path:
 
 
 def test_refused_submissions_are_kept_up_to_a_bound(centre: Centre, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("migration.passes.take_in_submissions_and_stops._MOST_REFUSALS", 2)
+    monkeypatch.setattr("migration.passes.source.take_in_submissions_and_stops._MOST_REFUSALS", 2)
     for number in range(5):
         centre.submit(cores=0, dir=f"/home/u/{number}")
         centre.run_pass()
@@ -533,8 +533,8 @@ def test_an_ended_job_whose_local_job_is_not_deleted_yet_never_gives_way(tmp_pat
 def test_a_cluster_that_answers_about_one_job_at_a_time_is_asked_so_often_and_later_about_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("migration.passes.fold_in.MOST_GIDS", 5)
-    monkeypatch.setattr("migration.passes.fold_in._MOST_QUESTIONS", 5)
+    monkeypatch.setattr("migration.passes.source.copy_states_from_targets.MOST_GIDS", 5)
+    monkeypatch.setattr("migration.passes.source.copy_states_from_targets._MOST_QUESTIONS", 5)
     centre = Centre(tmp_path, max_per_pass=100, max_in_flight_per_target=100)
     centre.targets["b"].cores = 100
     for _ in range(12):

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from migration.passes.source_context import NotPrepared, Source
-from migration.passes.stop_request_state import stops_of_pass
+from migration.passes.source.source_context import NotPrepared, Source
+from migration.passes.source.stop_request_state import stops_of_pass
 from migration.schedulers.base import ENDED, RUNNING, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
 from migration.target_job.hung_users import HungError

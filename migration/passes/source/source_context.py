@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Protocol
 
 from migration.config.cluster_file import ClusterFile
-from migration.passes.notes_on_other_clusters import Notes
+from migration.passes.source.notes_on_other_clusters import Notes
 from migration.protocol.call import Call, FailedReply, NoReply
 from migration.protocol.messages import Reply
 from migration.schedulers.base import LocalJob, LocalScheduler

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Callable
 
 from migration.config.cluster_file import Cluster, ClusterFile, Here, Limits
-from migration.passes.notes_on_other_clusters import read_notes
-from migration.passes.source_context import Source
-from migration.passes.source_pass import source_pass
-from migration.passes.take_in_submissions_and_stops import SUBMIT
+from migration.passes.source.notes_on_other_clusters import read_notes
+from migration.passes.source.source_context import Source
+from migration.passes.source.source_pass import source_pass
+from migration.passes.source.take_in_submissions_and_stops import SUBMIT
 from migration.protocol.call import FailedReply, NoReply
 from migration.protocol.messages import (
     ACCEPT,

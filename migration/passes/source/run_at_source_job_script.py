@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from migration.passes.source_context import NotPrepared
+from migration.passes.source.source_context import NotPrepared
 from migration.programs.run import TIMED_OUT
 from migration.schedulers.base import LocalJob
 from migration.target_job.hung_users import HungError
@@ -19,7 +19,7 @@ _MOST_STATUS = 16
 
 
 class HomeFolders:
-    """See :class:`~migration.passes.source_context.JobFolders`."""
+    """See :class:`~migration.passes.source.source_context.JobFolders`."""
 
     def __init__(self, run: RunAs) -> None:
         self._run = run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from migration.passes.source_context import Source
+from migration.passes.source.source_context import Source
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.round_robin_by_user import begin_at, round_robin_by_user
 

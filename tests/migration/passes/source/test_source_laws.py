@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import amend
 from policy.migration.transitions import BEFORE_RUN, FINAL, OFFERED
-from tests.migration.passes.simulated import NETWORK, Centre
+from tests.migration.passes.simulated_centre import NETWORK, Centre
 
 _MOST_ON_THE_WAY = 2
 _EVENTS = ("upload", "build", "submit", "local", "start", "ended", "given-back", "downloaded", "failed")

@@ -14,9 +14,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from migration.as_user.refused_accounts import find_refusal
-from migration.passes.source_context import Source
-from migration.passes.stop_request_state import DISCARD, STOP, merge_stop
-from migration.passes.validate_submission import SubmissionError, read_submission
+from migration.passes.source.source_context import Source
+from migration.passes.source.stop_request_state import DISCARD, STOP, merge_stop
+from migration.passes.source.validate_submission import SubmissionError, read_submission
 from migration.spool.drop_box import Dropped, clear, take
 from migration.spool.queue_file import Queue
 from migration.spool.spool import INCOMING, Change

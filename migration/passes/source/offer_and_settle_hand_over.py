@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from migration.passes.source_context import Source
-from migration.passes.stop_request_state import reopen
+from migration.passes.source.source_context import Source
+from migration.passes.source.stop_request_state import reopen
 from migration.protocol.call import FailedReply, NoReply
 from migration.protocol.messages import ACCEPT, WITHDRAW, About, Busy, Hand, Refused, State, Taken, Unknown
 from migration.spool.queue_file import Queue

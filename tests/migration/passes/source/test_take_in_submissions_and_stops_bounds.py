@@ -9,7 +9,7 @@ import pytest
 
 from migration.spool.drop_box import drop
 from migration.spool.queue_file import Queue
-from tests.migration.passes.simulated import USER, Centre, KillableSpool
+from tests.migration.passes.simulated_centre import USER, Centre, KillableSpool
 
 
 @pytest.fixture

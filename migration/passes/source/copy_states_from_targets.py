@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from migration.passes.offer_and_settle_hand_over import note_reason, take_over
-from migration.passes.source_context import Source
-from migration.passes.stop_request_state import acknowledged, discards, is_unacknowledged, stops_of_pass
+from migration.passes.source.offer_and_settle_hand_over import note_reason, take_over
+from migration.passes.source.source_context import Source
+from migration.passes.source.stop_request_state import acknowledged, discards, is_unacknowledged, stops_of_pass
 from migration.protocol.call import NoReply
 from migration.protocol.messages import MOST_GIDS, QUERY, STOP, About, Query, State, States, Unknown
 from migration.spool.queue_file import Queue
@@ -20,7 +20,7 @@ _MOST_QUESTIONS = 50
 begins with others."""
 
 
-def fold_in(source: Source) -> None:
+def copy_states_from_targets(source: Source) -> None:
     """Ask each target once about all its jobs, where it has any."""
     held = _held(source)
     for target in dict.fromkeys(record.dst for record in held):

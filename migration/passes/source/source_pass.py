@@ -13,13 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from migration.config.cluster_file import SENDING_IS_PAUSED
-from migration.passes import also_submit_locally, run_at_source
-from migration.passes.fold_in import fold_in, may_be_resumed, repeat_stops
-from migration.passes.offer_and_settle_hand_over import renew, settle
 from migration.passes.promised_cores import find_in_flight
-from migration.passes.source_context import Source
-from migration.passes.stop_request_state import stops_of_pass
-from migration.passes.take_in_submissions_and_stops import take_in
+from migration.passes.source import also_submit_locally, run_at_source
+from migration.passes.source.copy_states_from_targets import copy_states_from_targets, may_be_resumed, repeat_stops
+from migration.passes.source.offer_and_settle_hand_over import renew, settle
+from migration.passes.source.source_context import Source
+from migration.passes.source.stop_request_state import stops_of_pass
+from migration.passes.source.take_in_submissions_and_stops import take_in
 from migration.protocol.call import FailedReply, NoReply
 from migration.protocol.messages import AVAIL
 from migration.schedulers.base import SchedulerSilent
@@ -70,7 +70,7 @@ def source_pass(source: Source) -> Placements:
     source.notes.number += 1
     take_in(source)
     settle(source)
-    fold_in(source)
+    copy_states_from_targets(source)
     repeat_stops(source)
     also_submit_locally.follow(source)
     run_at_source.watch(source)

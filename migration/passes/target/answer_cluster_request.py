@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from migration.passes.accept_or_refuse_offer import accept, answer_now, find_account_refusal
-from migration.passes.landing_folder_check import LANDING_OF, try_landing
+from migration.passes.target.accept_or_refuse_offer import accept, answer_now, find_account_refusal
+from migration.passes.target.landing_folder_check import LANDING_OF, try_landing
 from migration.protocol.messages import (
     ACCEPT,
     AVAIL,
