@@ -6,7 +6,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from migration.cli import mgsub
+from migration.cli.for_users import mgsub
 from migration.config.cluster_file import Cluster, Here, Limits, parse_cluster_file
 from policy.migration.transitions import OFFERED, STATES
 

@@ -57,7 +57,7 @@ class MigrationSpool:
             return self._read(stamp)
 
     def _read(self, stamp: tuple[int, int] | None) -> Migration | None:
-        from migration.cli.shown_job import why_paused  # noqa: PLC0415 - see above
+        from migration.cli.migrating_job_in_words import why_paused  # noqa: PLC0415 - see above
         from migration.config.cluster_file import ClusterFileError, read_cluster_file  # noqa: PLC0415
         from migration.passes.source.notes_on_other_clusters import read_notes  # noqa: PLC0415
         from migration.spool.newest_copies import ALL_JOBS, newest_copies  # noqa: PLC0415

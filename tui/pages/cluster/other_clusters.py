@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from migration.cli.shown_job import reached
+from migration.cli.migrating_job_in_words import reached
 from tui.model.migrating_jobs import Migration
 from tui.text.screen_line import Line, fit, safe, width
 from tui.text.times_and_durations import short_span

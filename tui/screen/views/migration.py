@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 
-from migration.cli.shown_job import why_there
+from migration.cli.migrating_job_in_words import why_there
 from tui.model.migrating_jobs import Migration
 from tui.pages.cluster.other_clusters import cluster_lines
 from tui.screen.views.table_with_details import TableWithDetails

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from migration.cli.shown_job import moved_bytes, show_bytes, shown_state, why_there
+from migration.cli.migrating_job_in_words import moved_bytes, show_bytes, shown_state, why_there
 from policy.migration.job_record_and_copy_updates import Record
 from tui.model.migrating_jobs import Migration
 from tui.tables.columns import SPARE, Column

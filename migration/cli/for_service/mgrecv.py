@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from migration.cli.open_site_as_service import open_site_as_service
+from migration.cli.for_service.open_site_as_service import open_site_as_service
+from migration.cli.for_service.start_job_process import start_mgproc
 from migration.cli.open_site_for_users import HELP
-from migration.cli.shown_problem import shown_problem
-from migration.cli.start_job_process import start_mgproc
+from migration.cli.printable_error_for_click import shown_problem
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.target.target_job_processes import run_target_pass
 from migration.spool.spool import SpoolError

@@ -14,7 +14,7 @@ import click
 
 from migration.as_user.folder_tree_listing import find_home_problem
 from migration.cli.open_site_for_users import HELP, SiteFiles, open_site_files, own_name
-from migration.cli.shown_problem import shown_problem
+from migration.cli.printable_error_for_click import shown_problem
 from migration.passes.source.take_in_submissions_and_stops import SUBMIT
 from migration.passes.source.validate_submission import SubmissionError, make_submission
 from migration.spool.drop_box import DropError, drop

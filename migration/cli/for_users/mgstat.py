@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from migration.cli.open_site_for_users import HELP, SiteFiles, open_site_files, own_name
-from migration.cli.shown_job import (
+from migration.cli.migrating_job_in_words import (
     is_on_the_way,
     moved_bytes,
     reached,
@@ -21,6 +20,7 @@ from migration.cli.shown_job import (
     why_paused,
     why_there,
 )
+from migration.cli.open_site_for_users import HELP, SiteFiles, open_site_files, own_name
 from migration.passes.source.notes_on_other_clusters import Notes, read_notes
 from migration.spool.drop_box import TICKET
 from policy.migration.job_record_and_copy_updates import Record

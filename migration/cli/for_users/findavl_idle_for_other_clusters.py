@@ -7,7 +7,7 @@ import json
 import click
 
 from migration.cli.open_site_for_users import HELP
-from migration.cli.shown_problem import shown_problem
+from migration.cli.printable_error_for_click import shown_problem
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.target.answer_cluster_request import serve
 from migration.protocol.messages import AVAIL, Failed

@@ -11,7 +11,7 @@ import sys
 import time
 from urllib.parse import quote
 
-from migration.cli.start_job_process import start_mgproc
+from migration.cli.for_service.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.target.answer_cluster_request import serve
 from migration.protocol.messages import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from migration.cli.for_service.open_source_cluster import errors_in_one_line, open_source
 from migration.cli.open_site_for_users import HELP
-from migration.cli.open_source_cluster import errors_in_one_line, open_source
 from migration.passes.source.source_pass import BusyError, forget, pass_lock, source_pass
 
 _FORGET_WITHIN_S = 120

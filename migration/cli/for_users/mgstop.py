@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from migration.cli.open_site_for_users import HELP, open_site_files, own_name
-from migration.cli.shown_problem import shown_problem
+from migration.cli.printable_error_for_click import shown_problem
 from migration.passes.source.take_in_submissions_and_stops import STOP_JOB
 from migration.spool.drop_box import DropError, drop
 

@@ -12,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from migration.cli import mgstat, mgstop, mgsub
-from migration.cli.shown_job import show_age, show_bytes
+from migration.cli.for_users import mgstat, mgstop, mgsub
+from migration.cli.migrating_job_in_words import show_age, show_bytes
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record

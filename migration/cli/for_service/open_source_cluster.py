@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import click
 
 from migration.as_user.call_root_helper import run_as
-from migration.cli.open_site_as_service import open_site_as_service
-from migration.cli.shown_problem import shown_problem
+from migration.cli.for_service.open_site_as_service import open_site_as_service
+from migration.cli.printable_error_for_click import shown_problem
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.source.notes_on_other_clusters import read_notes
 from migration.passes.source.run_at_source_job_script import HomeFolders

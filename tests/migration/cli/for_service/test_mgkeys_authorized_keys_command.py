@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.cli import mgdata_ssh_forced_rsync_command, mgkeys_authorized_keys_command
+from migration.cli.for_service import mgdata_ssh_forced_rsync_command, mgkeys_authorized_keys_command
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record

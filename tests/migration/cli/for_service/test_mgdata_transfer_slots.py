@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from migration.as_user.folder_tree_listing import STAGE
-from migration.cli import mgdata_ssh_forced_rsync_command as mgdata
+from migration.cli.for_service import mgdata_ssh_forced_rsync_command as mgdata
 from migration.config.cluster_file import Limits
 from migration.spool.file_lock import LockHeldError
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record
 
-REPO = Path(__file__).parents[3]
+REPO = Path(__file__).parents[4]
 SEND, TAKE = ["rsync-server", "--server", "--sender", "."], ["rsync-server", "--server", "."]
 
 
@@ -111,7 +111,7 @@ def site(tmp_path: Path, *gids: str) -> Path:
 
 def ask(tmp_path: Path, gid: str, command: str) -> subprocess.Popen[bytes]:
     program = (
-        "import sys; from migration.cli import mgdata_ssh_forced_rsync_command as mgdata; "
+        "import sys; from migration.cli.for_service import mgdata_ssh_forced_rsync_command as mgdata; "
         f"mgdata.helper_argv = lambda: [sys.executable, {str(tmp_path / 'helper')!r}]; mgdata.main()"
     )
     env = {**os.environ, "MG_HOME": str(tmp_path / "home"), "SSH_ORIGINAL_COMMAND": command}

@@ -11,16 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from migration.cli import mgserve_ssh_forced_command as mgserve
+from migration.cli.for_service import mgserve_ssh_forced_command as mgserve
 from migration.protocol.messages import Failed, from_line_bytes, reply_from_data
 from migration.target_job.job_process_lock_and_transfer_slots import take_slot
 
-REPO = Path(__file__).parents[3]
+REPO = Path(__file__).parents[4]
 WITHDRAW = b'{"v": 1, "gid": "b.1", "attempt": 1}\n'
 
 
 def serve(home: Path, before: str = "pass") -> subprocess.Popen[bytes]:
-    program = f"import sys; from migration.cli import mgserve_ssh_forced_command as mgserve; {before}; mgserve.main()"
+    imports = "import sys; from migration.cli.for_service import mgserve_ssh_forced_command as mgserve"
+    program = f"{imports}; {before}; mgserve.main()"
     env = {**os.environ, "MG_HOME": str(home), "SSH_ORIGINAL_COMMAND": "mg withdraw"}
     return subprocess.Popen(
         [sys.executable, "-c", program, "b"], cwd=REPO, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE

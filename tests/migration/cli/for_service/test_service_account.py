@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from migration.cli import mgproc, mgrecv, mgsched
+from migration.cli.for_service import mgproc, mgrecv, mgsched
 from migration.cli.migrate_check_and_plan import migrate
 
 FILE = """
