@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from sim.pbs_server.attributes import show_hours
-from sim.pbs_server.moms import Use
+from sim.pbs_server.objects.attributes import show_hours
+from sim.pbs_server.objects.moms import Use
 from sim.workload.lublin_feitelson import draw_run_s, draw_size
 from sim.workload.user_shares_and_estimates import User
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sim.pbs_server.client_programs import run_program
-from sim.pbs_server.clock import Clock
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.requests.client_programs import run_program
 from sim.pbs_server.server import SimServer
 
 BEGIN_S = 1_000_000.0

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Callable
 
-from sim.pbs_server.errors import UNDEFINED_ATTRIBUTE, PbsError
-from sim.pbs_server.qmgr import Reply, run_line
+from sim.pbs_server.objects.errors import UNDEFINED_ATTRIBUTE, PbsError
+from sim.pbs_server.requests.qmgr import Reply, run_line
 from sim.pbs_server.server import SimServer
 
 Do = Callable[[SimServer, str], None]

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from sim.pbs_server.attributes import BUILT_IN_RESOURCES, Kind, Table, find_attribute
-from sim.pbs_server.errors import UNDEFINED_ATTRIBUTE, UNKNOWN_RESOURCE, PbsError
-from sim.pbs_server.manager_changes import TABLES, Change, Command, Object, Operation, manage
+from sim.pbs_server.objects.attributes import BUILT_IN_RESOURCES, Kind, Table, find_attribute
+from sim.pbs_server.objects.errors import UNDEFINED_ATTRIBUTE, UNKNOWN_RESOURCE, PbsError
+from sim.pbs_server.requests.manager_changes import TABLES, Change, Command, Object, Operation, manage
+from sim.pbs_server.requests.status_requests import Stat, stat_queues, stat_scheds, stat_server, stat_vnodes
 from sim.pbs_server.server import SimServer
-from sim.pbs_server.status_requests import Stat, stat_queues, stat_scheds, stat_server, stat_vnodes
 
 _VERBS = ("active", "create", "delete", "set", "unset", "list", "print", "import", "export", "quit", "help")
 _KINDS: Mapping[str, Object] = {

@@ -10,10 +10,10 @@ import contextlib
 from collections import Counter
 from collections.abc import Mapping
 
-from sim.pbs_server.errors import JOB_FINISHED, UNKNOWN_QUEUE, UNKNOWN_RESOURCE, UNKNOWN_SCHEDULER, PbsError
-from sim.pbs_server.jobs import SimJob
+from sim.pbs_server.objects.errors import JOB_FINISHED, UNKNOWN_QUEUE, UNKNOWN_RESOURCE, UNKNOWN_SCHEDULER, PbsError
+from sim.pbs_server.objects.jobs import SimJob
+from sim.pbs_server.objects.vnodes import show_amount
 from sim.pbs_server.server import SimServer
-from sim.pbs_server.vnodes import show_amount
 
 Stat = list[tuple[str, Mapping[str, str]]]
 """The reply to a status request: names and attributes."""

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.pbs_units import UnitError
-from sim.pbs_server.attributes import BUILT_IN_RESOURCES
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.errors import BAD_VALUE, UNKNOWN_JOB, UNKNOWN_NODE, PbsError
-from sim.pbs_server.fresh_install import VERSION, fresh_scheduler, fresh_server
-from sim.pbs_server.jobs import SimJob, consumables_of
-from sim.pbs_server.vnodes import SimVnode
+from sim.pbs_server.objects.attributes import BUILT_IN_RESOURCES
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.errors import BAD_VALUE, UNKNOWN_JOB, UNKNOWN_NODE, PbsError
+from sim.pbs_server.objects.fresh_install import VERSION, fresh_scheduler, fresh_server
+from sim.pbs_server.objects.jobs import SimJob, consumables_of
+from sim.pbs_server.objects.vnodes import SimVnode
 
 _LOG_LENGTH = 20_000
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from sim.pbs_server.attributes import show_hours
-from sim.pbs_server.clock import Clock
+from sim.pbs_server.objects.attributes import show_hours
+from sim.pbs_server.objects.clock import Clock
 
 KILLED = 271
 """Exit status of a deleted job: PBS's 256 plus the number of the signal, SIGTERM."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from policy.model.limit_attributes import LimitError, parse_entity, show_entity
 from policy.model.pbs_units import UnitError, parse_duration_s, parse_size_kib
-from sim.pbs_server.errors import BAD_VALUE, UNDEFINED_ATTRIBUTE, UNKNOWN_RESOURCE, PbsError
+from sim.pbs_server.objects.errors import BAD_VALUE, UNDEFINED_ATTRIBUTE, UNKNOWN_RESOURCE, PbsError
 
 
 class Kind(Enum):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from sim.pbs_server.attributes import (
+from sim.pbs_server.objects.attributes import (
     QUEUE,
     SCHEDULER,
     SERVER,
@@ -23,7 +23,7 @@ from sim.pbs_server.attributes import (
     read_entries,
     show_entries,
 )
-from sim.pbs_server.errors import (
+from sim.pbs_server.objects.errors import (
     BAD_VALUE,
     BUSY,
     DUPLICATE,
@@ -38,8 +38,8 @@ from sim.pbs_server.errors import (
     UNKNOWN_SCHEDULER,
     PbsError,
 )
+from sim.pbs_server.objects.vnodes import SimVnode
 from sim.pbs_server.server import SimServer
-from sim.pbs_server.vnodes import SimVnode
 
 
 class Command(Enum):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.qmgr import run_line
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.requests.qmgr import run_line
 from sim.pbs_server.server import SimServer
 
 

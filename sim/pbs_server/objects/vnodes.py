@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from policy.model.job_request import Amounts
 from policy.model.pbs_units import parse_amount
-from sim.pbs_server.attributes import split_key
+from sim.pbs_server.objects.attributes import split_key
 
 _ALWAYS_SHOWN = {"accelerator_memory": 0, "hbmem": 0, "mem": 0, "naccelerators": 0, "ncpus": 0, "vmem": 0}
 _SIZES = frozenset({"accelerator_memory", "hbmem", "mem", "vmem"})

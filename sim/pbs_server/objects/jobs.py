@@ -15,10 +15,10 @@ from hooks.pbs.job_attributes import job_ids_and_states
 from policy.model.allocation import Allocation
 from policy.model.job_request import Request, RequestError, parse_request
 from policy.model.pbs_units import parse_amount
-from sim.pbs_server.attributes import JOB, Resources, check_value, find_attribute, split_key
-from sim.pbs_server.errors import BAD_VALUE, UNDEFINED_ATTRIBUTE, UNKNOWN_RESOURCE, PbsError
-from sim.pbs_server.moms import USUAL, Use
-from sim.pbs_server.vnodes import show_amount
+from sim.pbs_server.objects.attributes import JOB, Resources, check_value, find_attribute, split_key
+from sim.pbs_server.objects.errors import BAD_VALUE, UNDEFINED_ATTRIBUTE, UNKNOWN_RESOURCE, PbsError
+from sim.pbs_server.objects.moms import USUAL, Use
+from sim.pbs_server.objects.vnodes import show_amount
 
 NO_PROJECT = "_pbs_project_default"
 _RANGE = re.compile(r"[0-9]+-[0-9]+(:[0-9]+)?")
