@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hooks.deploy.hook_temp_files_cleanup import find_forks
+from hooks.deploy.cleanup.hook_temp_files_cleanup import find_forks
 from policy.settings.site_settings import PassSettings, Settings
 from tests.hooks.deploy_on_testbed import deploy, last_pass, make_deployment, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster

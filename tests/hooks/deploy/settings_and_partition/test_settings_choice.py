@@ -8,7 +8,7 @@ import pytest
 
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.installed_state import DeployError
-from hooks.deploy.settings_choice import BUILT_IN, Change, choose
+from hooks.deploy.settings_and_partition.settings_choice import BUILT_IN, Change, choose
 from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import BackfillSettings, PassSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from hooks.checkpoint.epilogue_hook_still_needed import find_savers
 from hooks.pbs.job_attributes.job_comment_format import is_own_comment

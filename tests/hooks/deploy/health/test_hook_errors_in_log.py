@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.hook_errors_in_log import Complaint, is_fresh, read_complaints
+from hooks.deploy.health.hook_errors_in_log import Complaint, is_fresh, read_complaints
 
 NOON_S = time.mktime((2026, 11, 22, 12, 0, 0, 0, 0, -1))
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from hooks.deploy import undo_job_changes as let_go
-from hooks.deploy.clear_job_marks import clear_marked_jobs, find_marked_jobs
+from hooks.deploy.cleanup import undo_job_changes as let_go
+from hooks.deploy.cleanup.clear_job_marks import clear_marked_jobs, find_marked_jobs
 from hooks.deploy.installed_state import Reply
 from hooks.pbs.pbs_ifl_client import Connection
 from tests.hooks.server_statuses import job, running, server_status

@@ -9,7 +9,7 @@ import pytest
 
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
 from hooks.deploy.installed_state import DeployError
-from hooks.deploy.partition import Part
+from hooks.deploy.settings_and_partition.partition import Part
 from tests.hooks.admin_steps_for_deploy_tests import PART, SETTINGS, silent, snapshot
 from tests.hooks.fake_qmgr import FakeQmgr
 

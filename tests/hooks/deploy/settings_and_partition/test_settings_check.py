@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.installed_state import DeployError
-from hooks.deploy.settings_check import find_missing, find_unfit
+from hooks.deploy.settings_and_partition.settings_check import find_missing, find_unfit
 from policy.settings.site_settings import AlertSettings, QuotaSettings, ServerSettings, Settings
 from tests.hooks.admin_steps_for_deploy_tests import SETTINGS, silent
 from tests.hooks.fake_qmgr import FakeQmgr

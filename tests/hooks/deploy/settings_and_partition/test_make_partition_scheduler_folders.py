@@ -10,7 +10,7 @@ import pytest
 
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.installed_state import DeployError
-from hooks.deploy.make_partition_scheduler_folders import make_folder
+from hooks.deploy.settings_and_partition.make_partition_scheduler_folders import make_folder
 from tests.hooks.admin_steps_for_deploy_tests import PART, SETTINGS, silent
 from tests.hooks.fake_qmgr import FakeQmgr
 

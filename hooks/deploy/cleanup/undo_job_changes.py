@@ -2,7 +2,7 @@
 
 It releases victims whose mark says that we hold them (:mod:`hooks.pbs.job_attributes.victim_mark`), restores priorities
 that are still ours (:mod:`hooks.act.job_priorities`), and clears comments and marks
-(:mod:`hooks.deploy.clear_job_marks`). Holds, priorities and comments of others are not touched.
+(:mod:`hooks.deploy.cleanup.clear_job_marks`). Holds, priorities and comments of others are not touched.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def ask_to_clear_marked_jobs(programs: Programs, pbs_exec: str) -> str:
 
 
 def run_clear_job_marks(programs: Programs, pbs_exec: str, what: str) -> Any:
-    """The reply of :mod:`hooks.deploy.clear_job_marks` to the command ``what``; an ``error`` if it failed or cannot be
-    read."""
+    """The reply of :mod:`hooks.deploy.cleanup.clear_job_marks` to the command ``what``; an ``error`` if it failed or
+    cannot be read."""
     argv = ("pbs_python", "-I", str(Path(__file__).with_name("clear_job_marks.py")), pbs_exec, what)
     reply = programs(argv)
     try:
