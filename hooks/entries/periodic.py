@@ -47,11 +47,11 @@ from hooks.pbs.pause_in_server_attributes import name_pause
 from hooks.pbs.pbs_ifl_client import Connection, is_real_server
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.requests_within_time_budget import Budget, Requests
+from hooks.record.add_pass_to_day_of_activity import note_activity
 from hooks.record.dry_run_counts import Episodes
 from hooks.record.ended_runs import find_finished, learns, note_runs
 from hooks.record.job_reasons import describe_reasons
 from hooks.record.journal_entry import Timing, describe_pass
-from hooks.record.note_activity import note_activity
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities

@@ -6,7 +6,7 @@ from migration.config.cluster_file import SENDING_IS_PAUSED, TAKING_IS_PAUSED, H
 from migration.passes.source.notes_on_other_clusters import ClusterNotes, Notes
 from policy.migration.available_to_other_clusters import Shortfall
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import BEFORE_RUN, OFFERED, REQUESTED
+from policy.migration.job_states_and_transitions import BEFORE_RUN, OFFERED, REQUESTED
 
 
 def shown_state(record: Record) -> str:

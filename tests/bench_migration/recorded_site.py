@@ -11,7 +11,7 @@ from migration.config.cluster_file import Cluster, read_cluster_file
 from migration.passes.source.notes_on_other_clusters import read_notes
 from migration.passes.source.source_context import Source
 from migration.protocol.messages import ACCEPT, AVAIL, Hand, Reply, States, Taken, reply_from_data, reply_to_data
-from migration.schedulers.base import QUEUED, Ended, JobState, LocalJob, Verdict
+from migration.schedulers.scheduler_interface import QUEUED, Ended, JobState, LocalJob, Verdict
 from migration.spool.drop_box import make_drop_box
 from migration.spool.queue_file import Queue
 from migration.spool.spool import INCOMING, Spool

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from policy import Finished, Ledger, Settings
 from policy.forecast.forecast import Bounds, Forecast, forecast
-from policy.forecast.forecast_record import ForecastRecord, Noted
+from policy.forecast.forecast_hits_and_correction import ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from tests.property.cluster_strategies import NOW_S, USERS, Parts, clusters, contended_clusters

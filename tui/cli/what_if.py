@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from hooks.pbs.custom_resources import PRIORITY
-from migration.config.tomllib_or_tomli import parse_toml
+from migration.config.parse_toml import parse_toml
 from policy import SettingsError
 from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options

@@ -15,7 +15,7 @@ from hooks.forecast.published_forecast import Estimate, PublishedForecast, publi
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import translate
-from tui.forecast.imagined_job import NEW_JOB, Wish, alternatives, find_refusals, with_job
+from tui.forecast.job_not_submitted_yet import NEW_JOB, Wish, alternatives, find_refusals, with_job
 from tui.forecast.learned_runs import Learned
 from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView

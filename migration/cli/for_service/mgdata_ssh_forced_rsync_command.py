@@ -47,16 +47,16 @@ def main() -> None:
         file, record = read_cluster_file(folder), _find(Spool(folder), gid, attempt)
         if file is None or record is None:
             raise NotAllowedError(f"{gid}: no job whose data another cluster may have")
-        deed = read_command(os.environ.get("SSH_ORIGINAL_COMMAND", ""), record, file.here)
+        operation = read_command(os.environ.get("SSH_ORIGINAL_COMMAND", ""), record, file.here)
     except (ValueError, SpoolError) as error:
         sys.exit(f"mgdata: {error}")
-    limit_s = _TRANSFER_WITHIN_S if _is_transfer(deed) else _ANSWER_WITHIN_S
-    argv = [*helper_argv(), record.user, str(limit_s), "-", "/", *deed]
+    limit_s = _TRANSFER_WITHIN_S if _is_transfer(operation) else _ANSWER_WITHIN_S
+    argv = [*helper_argv(), record.user, str(limit_s), "-", "/", *operation]
     try:
         with (
             _admitted(folder, file.limits, record),
-            _slot(folder, file.limits, record.user, deed),
-            _locked(folder, record, deed),
+            _slot(folder, file.limits, record.user, operation),
+            _locked(folder, record, operation),
         ):
             sys.exit(subprocess.run(argv, check=False).returncode)
     except (_BusyError, LockHeldError) as busy:
@@ -84,13 +84,13 @@ def _admitted(folder: Path, limits: Limits, record: Record) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _slot(folder: Path, limits: Limits, user: str, deed: Sequence[str]) -> Iterator[None]:
+def _slot(folder: Path, limits: Limits, user: str, operation: Sequence[str]) -> Iterator[None]:
     """Wait until the transfer may begin; what is no transfer always may. A user has a share of the slots, since the
     user's own files can make transfers arbitrarily slow. Raises :class:`_BusyError`."""
-    if not _is_transfer(deed):
+    if not _is_transfer(operation):
         yield
         return
-    kind, count = ("sending", limits.max_uploads) if "--sender" in deed else ("receiving", limits.max_downloads)
+    kind, count = ("sending", limits.max_uploads) if "--sender" in operation else ("receiving", limits.max_downloads)
     until_s = time.monotonic() + _SLOT_WITHIN_S
     while True:
         with take_share(folder, kind, count, user, limits.max_transfers_per_user) as taken:
@@ -103,19 +103,19 @@ def _slot(folder: Path, limits: Limits, user: str, deed: Sequence[str]) -> Itera
 
 
 @contextlib.contextmanager
-def _locked(folder: Path, record: Record, deed: Sequence[str]) -> Iterator[None]:
+def _locked(folder: Path, record: Record, operation: Sequence[str]) -> Iterator[None]:
     """What arrives for a job, alone with the folder in which it arrives; what is put into its place, with the job's
     folder besides, which several jobs may have. Raises LockHeldError."""
     stage = f"{record.dir}/{STAGE}{record.gid}"
-    paths = [stage, record.dir] if deed[0] == "settle" else [stage] if deed[-1] == f"{stage}/" else []
+    paths = [stage, record.dir] if operation[0] == "settle" else [stage] if operation[-1] == f"{stage}/" else []
     with contextlib.ExitStack() as stack:
         for path in paths:
             stack.enter_context(path_lock(folder, path, _LOCK_WITHIN_S))
         yield
 
 
-def _is_transfer(deed: Sequence[str]) -> bool:
-    return deed[0].startswith("rsync")
+def _is_transfer(operation: Sequence[str]) -> bool:
+    return operation[0].startswith("rsync")
 
 
 def _find(spool: Spool, gid: str, attempt: str) -> Record | None:

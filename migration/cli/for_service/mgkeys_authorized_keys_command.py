@@ -6,7 +6,7 @@ import sys
 
 from migration.config.cluster_file import PUBLISHED_KEY, read_cluster_file
 from migration.config.mg_home_folder import home
-from migration.programs.path import own_program
+from migration.programs.program_search_path import own_program
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from migration.transfer.authorized_keys import write_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from migration.as_user import root_helper
-from migration.as_user.supervise import hide_from_users
+from migration.as_user.run_in_own_pid_namespace import hide_from_users
 
 
 def main() -> None:

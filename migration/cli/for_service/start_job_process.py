@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from migration.programs.path import own_program
+from migration.programs.program_search_path import own_program
 
 
 def start_mgproc(gid: str) -> None:

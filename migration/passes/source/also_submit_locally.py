@@ -13,11 +13,11 @@ from dataclasses import replace
 from migration.passes.source.offer_and_settle_hand_over import hand_over
 from migration.passes.source.run_at_source import read_states, refusal_here, submit_once
 from migration.passes.source.source_context import Source
-from migration.schedulers.base import HELD, QUEUED, JobState, SchedulerSilent, SubmitRefused
+from migration.schedulers.scheduler_interface import HELD, QUEUED, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
+from policy.migration.job_states_and_transitions import DOWNLOADING, SUBMITTED
 from policy.migration.place_on_first_free_cluster import Accepted, Declined, Unconfirmed
-from policy.migration.transitions import DOWNLOADING, SUBMITTED
 
 UNKNOWN = "?"
 """The local id from before the submission until its answer is written: after a crash the job is looked for by name."""

@@ -8,12 +8,12 @@ from dataclasses import replace
 from migration.passes.source.offer_and_settle_hand_over import note_reason, take_over
 from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import acknowledged, discards, is_unacknowledged, stops_of_pass
-from migration.protocol.call import NoReply
+from migration.protocol.ask_cluster_over_ssh import NoReply
 from migration.protocol.messages import MOST_GIDS, QUERY, STOP, About, Query, State, States, Unknown
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, fold
+from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, OFFERED
 from policy.migration.returns_and_retries import SILENT_EVERY
-from policy.migration.transitions import ABORTED, DOWNLOADING, OFFERED
 
 _MOST_QUESTIONS = 50
 """To one target in one pass. A reply has room for a thousand short records, and for a few long ones; the next pass

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import reopen
-from migration.protocol.call import FailedReply, NoReply
+from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply
 from migration.protocol.messages import ACCEPT, WITHDRAW, About, Busy, Hand, Refused, State, Taken, Unknown
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, advance, amend, fold
+from policy.migration.job_states_and_transitions import OFFERED, REQUESTED
 from policy.migration.place_on_first_free_cluster import Accepted, Declined, Unconfirmed
 from policy.migration.returns_and_retries import FULL_FOR_S
-from policy.migration.transitions import OFFERED, REQUESTED
 
 FULL = "full"
 """The code with which a target says that it has no space for the user."""

@@ -12,14 +12,14 @@ from typing import Any, Callable, Protocol
 
 from migration.config.cluster_file import ClusterFile
 from migration.passes.source.notes_on_other_clusters import Notes
-from migration.protocol.call import Call, FailedReply, NoReply
+from migration.protocol.ask_cluster_over_ssh import Call, FailedReply, NoReply
 from migration.protocol.messages import Reply
-from migration.schedulers.base import LocalJob, LocalScheduler
+from migration.schedulers.scheduler_interface import LocalJob, LocalScheduler
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.available_to_other_clusters import Answer
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import FINAL
+from policy.migration.job_states_and_transitions import FINAL
 
 
 class NotPrepared(Exception):  # noqa: N818 - it says what it is

@@ -20,14 +20,15 @@ from migration.passes.source.offer_and_settle_hand_over import renew, settle
 from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import stops_of_pass
 from migration.passes.source.take_in_submissions_and_stops import take_in
-from migration.protocol.call import FailedReply, NoReply
+from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply
 from migration.protocol.messages import AVAIL
-from migration.schedulers.base import SchedulerSilent
+from migration.schedulers.scheduler_interface import SchedulerSilent
 from migration.spool.file_lock import LockHeldError, file_lock
 from migration.spool.queue_file import Queue
 from policy.migration.available_to_other_clusters import Answer, make_answer
-from policy.migration.ended_records import Ended, find_surplus
+from policy.migration.drop_records_of_ended_jobs import Ended, find_surplus
 from policy.migration.job_record_and_copy_updates import ANY, LOCAL, Record, advance, split_gid
+from policy.migration.job_states_and_transitions import BEFORE_RUN, OFFERED
 from policy.migration.place_on_first_free_cluster import (
     Accepted,
     Ask,
@@ -44,7 +45,6 @@ from policy.migration.place_on_first_free_cluster import (
     placing,
 )
 from policy.migration.returns_and_retries import is_asked
-from policy.migration.transitions import BEFORE_RUN, OFFERED
 
 LOCK = "mgsched.lock"
 _DAY_S = 86_400

@@ -21,7 +21,7 @@ from migration.spool.drop_box import Dropped, clear, take
 from migration.spool.queue_file import Queue
 from migration.spool.spool import INCOMING, Change
 from policy.migration.job_record_and_copy_updates import Record, advance
-from policy.migration.transitions import ABORTED
+from policy.migration.job_states_and_transitions import ABORTED
 from policy.model.printable_text import printable
 
 _MOST_REFUSALS = 100

@@ -15,10 +15,10 @@ from migration.as_user.refused_accounts import find_refusal as find_account_rule
 from migration.as_user.refused_accounts import read_first_uid
 from migration.config.cluster_file import Here
 from migration.passes.promised_cores import find_in_flight
-from migration.programs.run import run
+from migration.programs.run_program import run
 from migration.protocol.installed_version import own_version
 from migration.protocol.messages import Busy, Failed, Refused, Reply, Taken
-from migration.schedulers.base import SchedulerSilent, Verdict
+from migration.schedulers.scheduler_interface import SchedulerSilent, Verdict
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Change
 from migration.target_job.job_at_target import key_path
@@ -27,7 +27,7 @@ from migration.target_job.service_context import Site
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, find_shortfall, make_answer
 from policy.migration.job_demand import find_demand_problem
 from policy.migration.job_record_and_copy_updates import Record, advance, split_gid
-from policy.migration.transitions import OFFERED, REQUESTED
+from policy.migration.job_states_and_transitions import OFFERED, REQUESTED
 
 _KEYGEN_S = 30
 _LONGEST_PATH = 4_096

@@ -22,11 +22,11 @@ from migration.protocol.messages import (
     from_line_bytes,
     states_that_fit,
 )
-from migration.schedulers.base import SchedulerSilent
+from migration.schedulers.scheduler_interface import SchedulerSilent
 from migration.spool.queue_file import Queue
 from migration.target_job.service_context import Site
 from policy.migration.job_record_and_copy_updates import Record, advance, split_gid
-from policy.migration.transitions import REQUESTED, WAITING
+from policy.migration.job_states_and_transitions import REQUESTED, WAITING
 from policy.model.printable_text import printable
 
 STOP, DISCARD = "stop", "discard"

@@ -13,8 +13,8 @@ _WITHIN_S = 10
 
 def try_landing(run: RunAs, landing: str, user: str) -> str:
     """WRITABLE, or what is wrong."""
-    for deed in ("folder", "remove"):
-        done = run([deed, landing, f"{user}/{_NAME}"], user=user, timeout_s=_WITHIN_S)
+    for operation in ("folder", "remove"):
+        done = run([operation, landing, f"{user}/{_NAME}"], user=user, timeout_s=_WITHIN_S)
         if done.status:
             return done.problem
     return WRITABLE

@@ -9,14 +9,14 @@ from typing import Callable
 
 from migration.passes.clean_up import clean_up
 from migration.spool.queue_file import Queue
+from migration.target_job.bounded_time_for_hung_disks import HungUsers
 from migration.target_job.follow_local_job import watch
-from migration.target_job.hung_users import HungUsers
 from migration.target_job.job_at_target import DISCARD, GoneError, Job, find_due
 from migration.target_job.job_process_lock_and_transfer_slots import is_leased, take_slot
 from migration.target_job.run_phases_of_job_at_target import WAITING_TOO
 from migration.target_job.service_context import Site
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import DOWNLOADING, SUBMITTED, UPLOADING, WAITING
+from policy.migration.job_states_and_transitions import DOWNLOADING, SUBMITTED, UPLOADING, WAITING
 
 _LOCK = "mgrecv"
 

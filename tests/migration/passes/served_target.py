@@ -19,7 +19,7 @@ from migration.protocol.messages import (
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import FINAL, REQUESTED
+from policy.migration.job_states_and_transitions import FINAL, REQUESTED
 from tests.migration.passes.simulated_centre import USER, Clock, Target
 from tests.migration.target_job.fake_target import FakeTarget
 

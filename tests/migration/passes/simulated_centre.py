@@ -15,7 +15,7 @@ from migration.passes.source.notes_on_other_clusters import read_notes
 from migration.passes.source.source_context import Source
 from migration.passes.source.source_pass import source_pass
 from migration.passes.source.take_in_submissions_and_stops import SUBMIT
-from migration.protocol.call import FailedReply, NoReply
+from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply
 from migration.protocol.messages import (
     ACCEPT,
     AVAIL,
@@ -36,14 +36,24 @@ from migration.protocol.messages import (
     reply_from_data,
     reply_to_data,
 )
-from migration.schedulers.base import ENDED, HELD, QUEUED, RUNNING, Ended, JobState, LocalJob, SchedulerSilent, Verdict
+from migration.schedulers.scheduler_interface import (
+    ENDED,
+    HELD,
+    QUEUED,
+    RUNNING,
+    Ended,
+    JobState,
+    LocalJob,
+    SchedulerSilent,
+    Verdict,
+)
 from migration.spool.drop_box import drop, make_drop_box
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
+from policy.migration.job_states_and_transitions import FINAL
 from policy.migration.place_on_first_free_cluster import Placements
-from policy.migration.transitions import FINAL
 
 USER = pwd.getpwuid(os.getuid()).pw_name
 GOOD, LOST, UNANSWERED, DELAYED, REPEATED = NETWORK = ("good", "lost", "unanswered", "delayed", "repeated")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Union
 
-from migration.programs.run import Finished
+from migration.programs.run_program import Finished
 
 Recorded = Union[str, Finished]
 

@@ -6,9 +6,16 @@ from typing import Any
 import pytest
 
 from migration.config.cluster_file import Cluster
-from migration.programs.run import NOT_STARTED, TIMED_OUT
-from migration.schedulers.base import Ended, JobState, LocalJob, RequestUnanswered, SchedulerSilent, SubmitRefused
-from migration.schedulers.by_kind import open_scheduler
+from migration.programs.run_program import NOT_STARTED, TIMED_OUT
+from migration.schedulers.choose_scheduler import open_scheduler
+from migration.schedulers.scheduler_interface import (
+    Ended,
+    JobState,
+    LocalJob,
+    RequestUnanswered,
+    SchedulerSilent,
+    SubmitRefused,
+)
 from migration.schedulers.slurm import SlurmScheduler, parse_time_s, show_time
 from policy.migration.available_to_other_clusters import Shape
 from policy.migration.job_demand import Demand

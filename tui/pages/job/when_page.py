@@ -9,7 +9,7 @@ from typing import Any
 
 from policy.model.pbs_units import show_count, show_job
 from policy.model.printable_text import printable
-from tui.forecast.imagined_job import Wish
+from tui.forecast.job_not_submitted_yet import Wish
 from tui.forecast.when_it_starts import HIDDEN, Imagined, When, when_known
 from tui.model.typed_attributes import RUNNING_STATES, moment, user_of
 from tui.pages.job.job_explanation import labelled

@@ -7,7 +7,7 @@ from tui.action_registry import RESERVATIONS, CommandError, views_of
 from tui.pages.job.job_tabs import OUTPUT
 from tui.pages.link_of_line import Link
 from tui.screen.actions.screen_api import ScreenApi
-from tui.screen.dialogs.find import FindDialog
+from tui.screen.dialogs.find_dialog import FindDialog
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.job import JobView
 from tui.screen.views.overview import OverviewView

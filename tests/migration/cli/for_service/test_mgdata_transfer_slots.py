@@ -148,11 +148,14 @@ def test_what_arrives_for_a_job_is_not_put_into_place_before_it_has_arrived(
     monkeypatch.setattr(mgdata, "_LOCK_WITHIN_S", 0)
     one, other = Record(gid="a.1", dir="/h/j"), Record(gid="a.2", dir="/h/j")
     with mgdata._locked(tmp_path, one, ["rsync-server", "--server", ".", f"/h/j/{STAGE}a.1/"]):
-        for deed in (["settle", "/h/j", "a.1"], ["rsync-server", "--server", ".", f"/h/j/{STAGE}a.1/"]):
-            with pytest.raises(LockHeldError, match=f"/h/j/{STAGE}a.1: another"), mgdata._locked(tmp_path, one, deed):
+        for operation in (["settle", "/h/j", "a.1"], ["rsync-server", "--server", ".", f"/h/j/{STAGE}a.1/"]):
+            with (
+                pytest.raises(LockHeldError, match=f"/h/j/{STAGE}a.1: another"),
+                mgdata._locked(tmp_path, one, operation),
+            ):
                 pass
         began = time.monotonic()
-        for deed in (["settle", "/h/j", "a.2"], ["rsync-server", "--server", ".", f"/h/j/{STAGE}a.2/"]):
-            with mgdata._locked(tmp_path, other, deed):
+        for operation in (["settle", "/h/j", "a.2"], ["rsync-server", "--server", ".", f"/h/j/{STAGE}a.2/"]):
+            with mgdata._locked(tmp_path, other, operation):
                 pass
         assert time.monotonic() - began < 30

@@ -10,14 +10,14 @@ import pytest
 
 from migration.passes.source.run_at_source_job_script import HomeFolders
 from migration.passes.source.source_context import NotPrepared
-from migration.programs.run import Finished, run
+from migration.programs.run_program import Finished, run
 from policy.migration.job_record_and_copy_updates import Record
 
 RECORD = Record(gid="a.1", user="alice", src="a", dst="a", prog="p", args=("1 2", "$x"))
 
 
 class Files:
-    """The deeds, done by this process; ``denied`` are refused."""
+    """The operations, done by this process; ``denied`` are refused."""
 
     def __init__(self, *denied: str) -> None:
         self.denied = denied

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import amend
-from policy.migration.transitions import BEFORE_RUN, FINAL, OFFERED
+from policy.migration.job_states_and_transitions import BEFORE_RUN, FINAL, OFFERED
 from tests.migration.passes.simulated_centre import NETWORK, Centre
 
 _MOST_ON_THE_WAY = 2

@@ -10,10 +10,10 @@ import pytest
 
 from migration.passes.source.source_pass import BusyError, forget, pass_lock, plan
 from migration.protocol.messages import Failed, Reply, States, Taken
-from migration.schedulers.base import HELD, QUEUED, JobState, LocalJob, SubmitRefused
+from migration.schedulers.scheduler_interface import HELD, QUEUED, JobState, LocalJob, SubmitRefused
 from migration.spool.drop_box import drop
 from migration.spool.queue_file import Queue
-from migration.target_job.hung_users import HungError
+from migration.target_job.bounded_time_for_hung_disks import HungError
 from policy.migration.available_to_other_clusters import Answer
 from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.passes.simulated_centre import DELAYED, GOOD, LOST, UNANSWERED, USER, Centre, Folders

@@ -13,7 +13,7 @@ import pytest
 from migration.passes.target import accept_or_refuse_offer as accepting
 from migration.passes.target.accept_or_refuse_offer import accept
 from migration.passes.target.answer_cluster_request import serve
-from migration.programs.run import Finished
+from migration.programs.run_program import Finished
 from migration.protocol.messages import (
     About,
     Busy,
@@ -28,7 +28,7 @@ from migration.protocol.messages import (
     Unknown,
     to_line_bytes,
 )
-from migration.schedulers.base import Verdict
+from migration.schedulers.scheduler_interface import Verdict
 from migration.spool.queue_file import Queue
 from policy.migration.available_to_other_clusters import Answer
 from policy.migration.job_record_and_copy_updates import Record
@@ -231,7 +231,7 @@ def test_the_landing_folder_is_tried_for_an_account_that_may_be_used(target: Fak
         return answer.landing
 
     assert landing("guest") == "writable"
-    assert [deed[0] for deed in target.users.deeds] == ["folder", "remove"]
+    assert [operation[0] for operation in target.users.operations] == ["folder", "remove"]
     target.users.answers["folder"] = Finished(4, b"", b"folder: /land/guest: is a folder of bob")
     assert landing("guest") == "folder: /land/guest: is a folder of bob"
     assert landing("root") == "no account"

@@ -12,8 +12,8 @@ import pytest
 from migration.as_user.landing_folder import PARTLY
 from migration.passes.clean_up import find_unremoved
 from migration.passes.target.target_job_processes import run_target_pass
-from migration.programs.run import Finished
-from migration.schedulers.base import JobState
+from migration.programs.run_program import Finished
+from migration.schedulers.scheduler_interface import JobState
 from migration.spool.file_lock import path_lock
 from migration.spool.queue_file import Queue
 from migration.target_job.job_at_target import Job
@@ -65,9 +65,9 @@ def finish(target: FakeTarget, gid: str, shared: list[str], **fields: object) ->
 
 
 def removed(target: FakeTarget) -> list[str]:
-    target.users.deeds.clear()
+    target.users.operations.clear()
     started(target)
-    return [deed[2] for deed in target.users.deeds if deed[0] == "remove"]
+    return [operation[2] for operation in target.users.operations if operation[0] == "remove"]
 
 
 def test_folders_and_shared_files_go_once_no_other_job_names_them(target: FakeTarget) -> None:
@@ -133,7 +133,7 @@ def test_what_takes_more_than_one_pass_goes_on_soon(target: FakeTarget) -> None:
         assert removed(target) == ["alice/a/j1"]
         assert removed(target) == []
         target.now_s += 301
-    target.users.deeds.clear()
+    target.users.operations.clear()
     object.__setattr__(target.site, "run", target.users)
     assert removed(target) == ["alice/a/j1"]
     assert list(find_unremoved(target.site.spool)) == []

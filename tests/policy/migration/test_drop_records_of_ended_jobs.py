@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.migration.ended_records import Ended, find_surplus
+from policy.migration.drop_records_of_ended_jobs import Ended, find_surplus
 
 ALICE, BOB = ("a", "alice"), ("a", "bob")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
-from policy.migration.transitions import (
+from policy.migration.job_states_and_transitions import (
     DOWNLOADED,
     FINAL,
     REQUESTED,

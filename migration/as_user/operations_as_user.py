@@ -1,7 +1,7 @@
-"""The deeds of the root helper: programs by name, and what is done with files. Each runs as the user.
+"""The operations of the root helper: programs by name, and what is done with files. Each runs as the user.
 
-A deed takes its arguments and returns an exit status; one that is a program never returns. What files a deed touches
-follows from its arguments: the user's own rights are the bound.
+An operation takes its arguments and returns an exit status; one that is a program never returns. What files an
+operation touches follows from its arguments: the user's own rights are the bound.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from types import MappingProxyType
 from typing import Callable
 
 from migration.as_user import folder_tree_listing, landing_folder, place_results_without_overwrite
-from migration.as_user.supervise import has_own_namespace
+from migration.as_user.run_in_own_pid_namespace import has_own_namespace
 
-Deed = Callable[[list[str]], int]
+Operation = Callable[[list[str]], int]
 KEY = "@KEY@"
-"""In the arguments of ``rsync`` and ``ssh``: the path of the private key, with which the deed's input begins."""
+"""In the arguments of ``rsync`` and ``ssh``: the path of the private key, with which the operation's input begins."""
 BUILD_LOG = "mg-build.log"
 _COMMAND = 3
 _SCHEDULER_PROGRAMS = ("qsub", "qdel", "qhold", "qrls", "sbatch", "scancel")
@@ -27,7 +27,7 @@ _WAIT_FOR = '"$@"; exit $?'
 _OF_SCONTROL = ("hold", "release")
 
 
-def _program(name: str) -> Deed:
+def _program(name: str) -> Operation:
     def run(arguments: list[str]) -> int:
         os.execvp(name, [name, *arguments])
 
@@ -66,8 +66,8 @@ def _with_key(arguments: list[str]) -> list[str]:
 
 
 def _build(arguments: list[str]) -> int:
-    """A login shell with the user's own command, which is the deed's input; output goes to the log. ``new`` begins the
-    log.
+    """A login shell with the user's own command, which is the operation's input; output goes to the log. ``new`` begins
+    the log.
     """
     if arguments not in (["new"], ["more"]):
         raise ValueError("build: must be followed by new or more")
@@ -80,8 +80,8 @@ def _build(arguments: list[str]) -> int:
 
 
 def _print_namespace(_: list[str]) -> int:
-    """``namespace``: whether deeds have one of their own, for ``pbsteer migrate check``."""
-    print("own" if has_own_namespace() else "none")  # noqa: T201 - the deed's answer
+    """``namespace``: whether operations have one of their own, for ``pbsteer migrate check``."""
+    print("own" if has_own_namespace() else "none")  # noqa: T201 - the operation's answer
     return 0
 
 
@@ -114,7 +114,7 @@ def _rsync_shared(arguments: list[str]) -> int:
     os.execvp("rsync", ["rsync", *arguments[1:-1], f"./{name}"])
 
 
-DEEDS: Mapping[str, Deed] = MappingProxyType(
+OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         **{name: _program(name) for name in _SCHEDULER_PROGRAMS},
         "scontrol": _scontrol,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.as_user import deeds, folder_tree_listing, landing_folder, place_results_without_overwrite
+from migration.as_user import folder_tree_listing, landing_folder, operations_as_user, place_results_without_overwrite
 from migration.as_user.folder_tree_listing import Entry
 
 REPO = Path(__file__).parents[3]
@@ -228,11 +228,11 @@ def test_nothing_that_arrives_is_setuid_at_any_moment(tmp_path: Path) -> None:
     job.mkdir()
     (tmp_path / "ssh").write_text(
         f"#!{sys.executable}\nimport os, sys\nsys.path.insert(0, {str(REPO)!r})\n"
-        "from migration.as_user import deeds\nfrom migration.config.cluster_file import Here\n"
+        "from migration.as_user import operations_as_user\nfrom migration.config.cluster_file import Here\n"
         "from migration.transfer.allowed_rsync_commands import read_command\n"
         "from policy.migration.job_record_and_copy_updates import Record\n"
-        f"deed = read_command(' '.join(sys.argv[2:]), Record(gid='a.1', dir={str(job)!r}), Here())\n"
-        "deeds.DEEDS[deed[0]](deed[1:])\n"
+        f"operation = read_command(' '.join(sys.argv[2:]), Record(gid='a.1', dir={str(job)!r}), Here())\n"
+        "operations_as_user.OPERATIONS[operation[0]](operation[1:])\n"
     )
     (tmp_path / "ssh").chmod(0o755)
     argv = ["rsync", "-a", "--partial-dir=.mg-part", "-e", str(tmp_path / "ssh"), f"{sent}/", "x:stage/"]
@@ -241,9 +241,9 @@ def test_nothing_that_arrives_is_setuid_at_any_moment(tmp_path: Path) -> None:
     assert [(stage / name).stat().st_mode & 0o7777 for name in ("shell", "d")] == [0o755, 0o775]
 
 
-@pytest.mark.parametrize("deed", ["state", "settle"])
+@pytest.mark.parametrize("operation", ["state", "settle"])
 def test_a_line_without_end_and_input_without_end_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deed: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str
 ) -> None:
     class Endless:
         """Standard input of a cluster that never stops; a read without a bound would take all memory."""
@@ -254,16 +254,16 @@ def test_a_line_without_end_and_input_without_end_are_refused(
         def readline(self, size: int) -> str:
             return f'"{"x" * (size - 1)}' if not self.end else f'"x"{self.end}'
 
-    if deed == "settle":
+    if operation == "settle":
         monkeypatch.setattr(place_results_without_overwrite, "Entry", lambda *_: Entry("x", "f"))
-    words = [str(tmp_path), "a.1"] if deed == "settle" else [str(tmp_path)]
+    words = [str(tmp_path), "a.1"] if operation == "settle" else [str(tmp_path)]
     monkeypatch.setattr("sys.stdin", Endless(""))
     with pytest.raises(ValueError, match="must be shorter than 65,536 characters"):
-        deeds.DEEDS[deed](words)
+        operations_as_user.OPERATIONS[operation](words)
     monkeypatch.setattr(folder_tree_listing, "_MOST_INPUT", 100)
     monkeypatch.setattr("sys.stdin", Endless("\n"))
     with pytest.raises(ValueError, match="standard input: must be at most"):
-        deeds.DEEDS[deed](words)
+        operations_as_user.OPERATIONS[operation](words)
 
 
 def test_a_survey_of_very_many_links_has_an_end(
@@ -287,7 +287,9 @@ def test_a_file_that_no_survey_names_is_not_served(tmp_path: Path) -> None:
     secret.write_text("x")
     asked = {"dir": [str(tmp_path / "job")], "allowed_roots": [str(tmp_path)], "share_roots": [str(tmp_path)]}
     with pytest.raises(ValueError, match="no shared input"):
-        deeds.DEEDS["rsync-shared"]([json.dumps({**asked, "exclude": [], "shared": []}), "--server", ".", str(secret)])
+        operations_as_user.OPERATIONS["rsync-shared"](
+            [json.dumps({**asked, "exclude": [], "shared": []}), "--server", ".", str(secret)]
+        )
 
 
 def test_a_named_file_must_be_what_was_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -321,8 +323,8 @@ def test_rsync_works_in_the_folder_that_was_opened_and_only_in_the_users_own(
     job, mesh = tmp_path / "job", tmp_path / "mesh"
     job.mkdir()
     mesh.write_text("x")
-    deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/"])
-    deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/{folder_tree_listing.STAGE}a.1/"])
+    operations_as_user.OPERATIONS["rsync-server"](["--server", ".", f"{job}/"])
+    operations_as_user.OPERATIONS["rsync-server"](["--server", ".", f"{job}/{folder_tree_listing.STAGE}a.1/"])
     asked = {
         "dir": [str(job)],
         "allowed_roots": [str(tmp_path)],
@@ -330,7 +332,7 @@ def test_rsync_works_in_the_folder_that_was_opened_and_only_in_the_users_own(
         "exclude": [],
         "shared": [str(mesh)],
     }
-    deeds.DEEDS["rsync-shared"]([json.dumps(asked), "--server", ".", str(mesh)])
+    operations_as_user.OPERATIONS["rsync-shared"]([json.dumps(asked), "--server", ".", str(mesh)])
     assert began == [
         (str(job), ["rsync", "--server", ".", "./"]),
         (str(job), ["rsync", "--server", ".", f"./{folder_tree_listing.STAGE}a.1/"]),
@@ -338,19 +340,19 @@ def test_rsync_works_in_the_folder_that_was_opened_and_only_in_the_users_own(
     ]
     (job / f"{folder_tree_listing.STAGE}a.2").symlink_to("/")
     with pytest.raises(ValueError, match="must be a folder"):
-        deeds.DEEDS["rsync-server"](["--server", ".", f"{job}/{folder_tree_listing.STAGE}a.2/"])
+        operations_as_user.OPERATIONS["rsync-server"](["--server", ".", f"{job}/{folder_tree_listing.STAGE}a.2/"])
 
 
 def test_another_users_folder_is_refused_at_each_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getuid", lambda: tmp_path.stat().st_uid + 1)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    for deed, *words in (
+    for operation, *words in (
         ("state", str(tmp_path)), ("settle", str(tmp_path), "a.1"), ("rsync-server", "--server", ".", f"{tmp_path}/"),
         ("rsync-server", "--server", ".", f"{tmp_path}/{folder_tree_listing.STAGE}a.1/"),
         ("write", f"{tmp_path}/x", "700"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="belongs to another user"):
-            deeds.DEEDS[deed](words)
+            operations_as_user.OPERATIONS[operation](words)
 
 
 def test_a_home_is_no_jobs_folder(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.spool import find_lines as finding
+from migration.spool import find_records_by_value as finding
 from migration.spool.queue_file import Queue
 from migration.spool.record_line import from_line, to_line
 from migration.spool.spool import Spool

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.programs.run import NOT_STARTED, TIMED_OUT, TOO_MUCH, run, run_with_lifeline
+from migration.programs.run_program import NOT_STARTED, TIMED_OUT, TOO_MUCH, run, run_with_lifeline
 
 
 def test_input_output_and_status() -> None:
@@ -65,7 +65,7 @@ def test_what_a_late_program_has_started_is_killed_too(tmp_path: Path) -> None:
 
 
 def test_a_stopped_reader_of_the_input_costs_no_more_than_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("migration.programs.run._END_WITHIN_S", 1)
+    monkeypatch.setattr("migration.programs.run_program._END_WITHIN_S", 1)
     began = time.monotonic()
     done = run_with_lifeline(["/bin/sh", "-c", "echo begun; kill -STOP $$"], stdin=bytes(1 << 20), timeout_s=1)
     assert (done.status, done.out) == (TIMED_OUT, b"begun\n")
@@ -83,8 +83,8 @@ def test_a_program_that_ends_while_a_stopped_child_has_its_input_is_over() -> No
 
 
 def test_output_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("migration.programs.run.MOST_OUTPUT", 100_000)
-    monkeypatch.setattr("migration.programs.run._END_WITHIN_S", 1)
+    monkeypatch.setattr("migration.programs.run_program.MOST_OUTPUT", 100_000)
+    monkeypatch.setattr("migration.programs.run_program._END_WITHIN_S", 1)
     endless = ["yes"]
     for done in (run(endless, timeout_s=30), run_with_lifeline(endless, timeout_s=30)):
         assert done.status == TOO_MUCH

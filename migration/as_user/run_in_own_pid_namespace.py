@@ -1,8 +1,8 @@
-"""Runs a deed in a PID namespace of its own, whose end is the end of all that the deed has started.
+"""Runs an operation in a PID namespace of its own, whose end is the end of all that the operation has started.
 
 The namespace's first process is root's, as this one is: the user cannot stop or kill it, and when it ends, however it
-ends, the kernel kills all others at once. Where the kernel refuses a namespace, what leaves the deed's session becomes
-a child of this process (a subreaper) when its parent ends, and is killed as such.
+ends, the kernel kills all others at once. Where the kernel refuses a namespace, what leaves the operation's session
+becomes a child of this process (a subreaper) when its parent ends, and is killed as such.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from typing import Callable
 
 LATE = 254
-"""The exit status of a deed that was ended before its time."""
+"""The exit status of an operation that was ended before its time."""
 _TERM_FOR_S = 10.0
 _KILL_FOR_S = 5.0
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
@@ -29,11 +29,11 @@ _STANDARD = 3
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def supervise(deed: Callable[[], int], given: int | None, limit_s: float) -> int:
-    """The exit status of the deed, 128 and the number for a signal, LATE at the limit; a limit of 0 is none.
+def supervise(operation: Callable[[], int], given: int | None, limit_s: float) -> int:
+    """The exit status of the operation, 128 and the number for a signal, LATE at the limit; a limit of 0 is none.
 
-    ``given`` is the deed's standard input; this process's own is then a lifeline, and the deed ends with it. With None
-    the deed has the standard input itself.
+    ``given`` is the operation's standard input; this process's own is then a lifeline, and the operation ends with it.
+    With None the operation has the standard input itself.
     """
     _prctl(_SET_CHILD_SUBREAPER, 1)
     woken, wake = os.pipe()
@@ -52,7 +52,7 @@ def supervise(deed: Callable[[], int], given: int | None, limit_s: float) -> int
             if given is not None:
                 os.dup2(given, 0)
             _close_all_but_standard()
-            status = _run_below(deed) if is_first else deed()
+            status = _run_below(operation) if is_first else operation()
             sys.stdout.flush()
         finally:
             os._exit(status)
@@ -69,7 +69,7 @@ def end_with_parent() -> None:
 
 
 def has_own_namespace() -> bool:
-    """Whether this, a deed's process, is in a PID namespace of its own."""
+    """Whether this, an operation's process, is in a PID namespace of its own."""
     return os.getppid() == 1
 
 
@@ -78,13 +78,13 @@ def hide_from_users() -> None:
     _prctl(_SET_DUMPABLE, 0)
 
 
-def _run_below(deed: Callable[[], int]) -> int:
-    """As the first process of the namespace: the deed's exit status, 128 and the number for a signal."""
+def _run_below(operation: Callable[[], int]) -> int:
+    """As the first process of the namespace: the operation's exit status, 128 and the number for a signal."""
     end_with_parent()
     _mount_proc()
     child = os.fork()
     if child == 0:
-        return deed()
+        return operation()
     while True:
         pid, ended = os.wait()
         if pid == child:
@@ -133,7 +133,7 @@ def _find_status(child: int) -> int | None:
 
 
 def _end(child: int) -> None:
-    """Ask the deed's group to end, and wait some time for it."""
+    """Ask the operation's group to end, and wait some time for it."""
     until_s = time.monotonic() + _TERM_FOR_S
     _signal(lambda: os.killpg(child, signal.SIGTERM))
     _signal(lambda: os.killpg(child, signal.SIGCONT))
@@ -142,8 +142,8 @@ def _end(child: int) -> None:
 
 
 def _kill_all(child: int) -> None:
-    """Kill the deed's group, then every process that it has left, as those become children of this one. A process that
-    waits for a disk that does not answer cannot be killed: it is left after a few seconds.
+    """Kill the operation's group, then every process that it has left, as those become children of this one. A process
+    that waits for a disk that does not answer cannot be killed: it is left after a few seconds.
     """
     until_s = time.monotonic() + _KILL_FOR_S
     _signal(lambda: os.killpg(child, signal.SIGKILL))

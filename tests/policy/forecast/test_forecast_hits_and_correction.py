@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.forecast.forecast_record import (
+from policy.forecast.forecast_hits_and_correction import (
     AGAIN_S,
     ENOUGH,
     GRACE_S,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from migration.config.cluster_file import Cluster
-from migration.programs.path import read_pbs_conf
-from migration.programs.run import Run
-from migration.schedulers.base import LocalScheduler
+from migration.programs.program_search_path import read_pbs_conf
+from migration.programs.run_program import Run
 from migration.schedulers.pbs import PbsScheduler
+from migration.schedulers.scheduler_interface import LocalScheduler
 from migration.schedulers.slurm import SlurmScheduler
 
 _PBS = {"PBS_HOME": "/var/spool/pbs", "PBS_EXEC": "/opt/pbs"}

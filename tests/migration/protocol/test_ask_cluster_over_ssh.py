@@ -7,8 +7,8 @@ import time
 import pytest
 
 from migration.config.cluster_file import Cluster
-from migration.programs.run import TIMED_OUT, Finished
-from migration.protocol.call import FailedReply, NoReply, SshCall
+from migration.programs.run_program import TIMED_OUT, Finished
+from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply, SshCall
 from migration.protocol.messages import (
     AVAIL,
     WITHDRAW,

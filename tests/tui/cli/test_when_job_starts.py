@@ -12,12 +12,12 @@ from click.testing import CliRunner
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import Estimate, PublishedForecast
 from hooks.store.state_files import FORECAST, FORECAST_HISTORY, State
-from policy.forecast.forecast_record import ForecastRecord
+from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.model.jobs_runs_vnodes_queues import Finished
 from tests.tui.scripted_server import HOSTILE_NAMES, NOON_S, ScriptedBackend, a_job, changed, with_job
 from tests.tui.written_journal_and_audit import a_pass, write_journal
 from tui.cli.main import main
-from tui.forecast.imagined_job import NEW_JOB
+from tui.forecast.job_not_submitted_yet import NEW_JOB
 
 ENDS_S = NOON_S + 5400
 """When the runs of the scripted server end if they take their walltime of two hours: both began half an hour ago."""
@@ -28,7 +28,7 @@ def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedBackend:
     scripted = ScriptedBackend(folder=tmp_path / "pbsteer")
     # Alice keeps what she has, so that bob waits for an end.
     scripted.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:PBS_GENERIC=99]"})
-    monkeypatch.setattr("tui.cli.when.open_backend", lambda **_: scripted)
+    monkeypatch.setattr("tui.cli.when_job_starts.open_backend", lambda **_: scripted)
     return scripted
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy import Ledger, Settings
-from policy.forecast.run_forward import Draw, Forward
+from policy.forecast.simulate_until_all_started import Draw, Forward
 from policy.model.jobs_runs_vnodes_queues import Job, Window
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from policy.state.cluster_snapshot import Snapshot

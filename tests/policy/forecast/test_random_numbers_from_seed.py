@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.forecast.drawn_numbers import DrawnNumbers
+from policy.forecast.random_numbers_from_seed import DrawnNumbers
 
 
 def many(numbers: DrawnNumbers, count: int = 4000) -> list[float]:

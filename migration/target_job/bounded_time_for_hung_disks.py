@@ -1,7 +1,7 @@
 """What a pass does in users' folders, so that a disk that does not answer costs it a bounded time in all.
 
-The first deed that reaches its time limit marks its user. For some minutes nothing more is done for that user, also by
-the next passes; and once a pass has lost a minute to such deeds, it does none for any user.
+The first operation that reaches its time limit marks its user. For some minutes nothing more is done for that user,
+also by the next passes; and once a pass has lost a minute to such operations, it does none for any user.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from hooks.store.atomic_file import replace_file
-from migration.programs.run import TIMED_OUT, Finished
+from migration.programs.run_program import TIMED_OUT, Finished
 from migration.transfer.connection import RunAs
 
 FILE = "hung.json"
@@ -22,7 +22,7 @@ HUNG_FOR_S = 600
 _LOST_IN_ALL_S = 60.0
 _LONGEST_S = 10
 _SMALL = ("write", "read", "folder")
-"""Deeds that take no time unless the disk hangs."""
+"""Operations that take no time unless the disk hangs."""
 _REQUESTS = ("qsub", "qhold", "qrls", "qdel", "sbatch", "scontrol", "scancel")
 """Programs of a scheduler, which the user as whom they run can stop."""
 _LONGEST_REQUEST_S = 30
@@ -43,7 +43,7 @@ class HungUsers:
         self._left_s = _LOST_IN_ALL_S
 
     def __call__(self, argv: Sequence[str], *, user: str | None = None, timeout_s: float = 60, **more: Any) -> Finished:
-        """Do the deed, or answer at once that it reached its limit. What has no user is run as it is."""
+        """Do the operation, or answer at once that it reached its limit. What has no user is run as it is."""
         if user is None:
             return self._run(argv, user=None, timeout_s=timeout_s, **more)
         if self._until.get(user, 0) > self._now():
