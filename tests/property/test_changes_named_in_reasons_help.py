@@ -1,7 +1,7 @@
 """The explanations are true: what a reason says would help its job does, when exactly that is changed.
 
-In random situations each claim is tried by deciding again (:mod:`tests.property.reason_claims`); of each claim at least
-99 in 100 come true.
+In random situations each claim is tried by deciding again (:mod:`tests.property.oracles.reason_claims`); of each claim
+at least 99 in 100 come true.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from policy.settings.site_settings import (
     QuotaSettings,
     StripeSettings,
 )
-from tests.property.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
-from tests.property.ledger_between_passes_strategies import ledgers
-from tests.property.reason_claims import CLAIMS
-from tests.property.reason_what_if import all_told
-from tests.property.request_shape_strategies import shaped_clusters
-from tests.property.settings_strategies import all_settings, backfills, by_class_settings, eager_settings
+from tests.property.oracles.reason_claims import CLAIMS
+from tests.property.oracles.reason_what_if import all_told
+from tests.property.strategies.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
+from tests.property.strategies.ledger_between_passes_strategies import ledgers
+from tests.property.strategies.request_shape_strategies import shaped_clusters
+from tests.property.strategies.settings_strategies import all_settings, backfills, by_class_settings, eager_settings
+from tests.property.strategies.window_strategies import windowed
 from tests.property.test_ranking_laws import readings
-from tests.property.window_strategies import windowed
 
 Situation = tuple[Parts, Ledger, Settings]
 

@@ -18,7 +18,7 @@ from policy.ranking.ranked_fit import fit_ranked
 from policy.ranking.vnode_ranking_by_readings import Ranking
 from policy.settings.site_settings import RankingSettings
 from policy.settings.vnode_score_formulas import FORMULAS
-from tests.property.cluster_strategies import places, selects
+from tests.property.strategies.cluster_strategies import places, selects
 
 NOW_S = 1000
 MEM_KIB = 64 << 20

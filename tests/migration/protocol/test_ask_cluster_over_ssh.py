@@ -22,7 +22,7 @@ from migration.protocol.messages import (
 )
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
 from policy.migration.job_record_and_copy_updates import Record
-from tests.migration.schedulers.fake_run import FakeRun, failed
+from tests.migration.schedulers.recorded_program_outputs import FakeRun, failed
 
 B = Cluster("b", "mg@b-mgmt")
 

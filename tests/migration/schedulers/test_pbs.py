@@ -19,7 +19,7 @@ from migration.schedulers.scheduler_interface import (
 )
 from policy.migration.available_to_other_clusters import Shape
 from policy.migration.job_demand import Demand
-from tests.migration.schedulers.fake_run import FakeRun, failed
+from tests.migration.schedulers.recorded_program_outputs import FakeRun, failed
 
 JOB = LocalJob("mg_a.1_1", "alice", Demand(8, 2, 100, 1, 600), "/s/a:b", "/s/a:b/.w", "/s/a:b/o", "/s/a:b/e")
 QUEUE: dict[str, Any] = {

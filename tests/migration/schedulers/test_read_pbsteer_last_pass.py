@@ -21,7 +21,7 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.ledger_between_passes import Earmark, Ledger
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import NOW_S, job, running, server_status, vnode
-from tests.migration.schedulers.fake_run import FakeRun, failed
+from tests.migration.schedulers.recorded_program_outputs import FakeRun, failed
 
 GUESTS = {"queue_type": "Execution", "enabled": "True", "started": "True"}
 DRIVEN = {**GUESTS, "resources_available.pbsteer_mode": "drive"}

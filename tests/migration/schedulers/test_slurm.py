@@ -19,7 +19,7 @@ from migration.schedulers.scheduler_interface import (
 from migration.schedulers.slurm import SlurmScheduler, parse_time_s, show_time
 from policy.migration.available_to_other_clusters import Shape
 from policy.migration.job_demand import Demand
-from tests.migration.schedulers.fake_run import FakeRun, failed
+from tests.migration.schedulers.recorded_program_outputs import FakeRun, failed
 
 JOB = LocalJob("mg_a.1_1", "alice", Demand(8, 2, 100, 1, 90_061), "/s/a %j", "/s/a %j/.w", "/s/a %j/o", "/s/a %j/e")
 NODES = """\

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from migration.passes.source.notes_on_other_clusters import read_notes
-from tests.tui.migrating import put_files
+from tests.tui.files_of_migrating_jobs import put_files
 from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tui.backends.backend_protocol import BackendError
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from policy import Changes, Finished, Job, Ledger, Plan, Run, Settings, Snapshot, decide
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.plan.plan_types import MovedPromise
-from tests.property import unpreemptible_by_hand
-from tests.property.change_strategies import finished_of
-from tests.property.cluster_strategies import Parts, parts_of
+from tests.property.oracles import unpreemptible_by_hand
+from tests.property.strategies.change_strategies import finished_of
+from tests.property.strategies.cluster_strategies import Parts, parts_of
 
 PASSES = 500
 PASSES_AT_ONCE = 50

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import time
 
-from tests.faults.kinds_daemons import take_mom
-from tests.faults.registry import ASKING_S, demand, kill_in_pass, kind, linger, wait_for_asking
+from tests.faults.kinds.daemons import take_mom
+from tests.faults.kinds.registry import ASKING_S, demand, kill_in_pass, kind, linger, wait_for_asking
 from tests.faults.testbed_under_faults import GRACE_S, Ground
 
 _MEETS_S = 60.0

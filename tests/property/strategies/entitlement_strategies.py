@@ -10,7 +10,7 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import Server, Window
 from policy.model.limit_attributes import EntityKey, Limits
-from tests.property.cluster_strategies import NOW_S, Parts
+from tests.property.strategies.cluster_strategies import NOW_S, Parts
 
 WIDE = "9000"
 """The job that waits longest and is likely to be the head."""

@@ -23,7 +23,7 @@ from policy.settings.site_settings import (
     QuotaSettings,
     RescueSettings,
 )
-from tests.property.reason_what_if import Told, starts_of, with_entry
+from tests.property.oracles.reason_what_if import Told, starts_of, with_entry
 
 MUCH = 10**6
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from policy import Job, Ledger, Plan, Settings
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.model.limit_attributes import Limits
-from tests.property import plan_invariants
-from tests.property.cluster_strategies import Parts
+from tests.property.oracles import plan_invariants
+from tests.property.strategies.cluster_strategies import Parts
 
 
 def may_not_be_preempted(job: Job, preemptions: Mapping[str, int], settings: Settings) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from policy import Changes, Finished, Job, Reading, Run
-from tests.property.cluster_strategies import NOW_S, Parts, jobs, limit_sets, rankings, vnodes_named
+from tests.property.strategies.cluster_strategies import NOW_S, Parts, jobs, limit_sets, rankings, vnodes_named
 
 
 def shuffles() -> st.SearchStrategy[Callable[[Parts], Parts]]:

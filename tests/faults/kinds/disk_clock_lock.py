@@ -8,7 +8,7 @@ import time
 from typing import Callable
 
 from tests.faults.build_injector_into_hook import Missed
-from tests.faults.registry import HIT_S, STARTS, kind, linger
+from tests.faults.kinds.registry import HIT_S, STARTS, kind, linger
 from tests.faults.testbed_under_faults import Ground, LostError
 
 _TEMPORARY = (".ledger.json.new", ".last-pass.json.new", ".passes.json.new")

@@ -13,8 +13,8 @@ from policy import Job, Queue, Run
 from policy.eligibility.order_by_site import queue_line
 from policy.eligibility.quotas import Quotas
 from policy.model.limit_attributes import GENERIC, EntityKey
-from tests.property import plan_invariants
-from tests.property.cluster_strategies import Parts
+from tests.property.oracles import plan_invariants
+from tests.property.strategies.cluster_strategies import Parts
 
 BASE = -1
 

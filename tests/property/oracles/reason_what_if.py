@@ -14,8 +14,8 @@ from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.limit_attributes import EntityKey, Limits
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import NumberName
-from tests.property.cluster_strategies import Parts
-from tests.property.timeline import History, live
+from tests.property.oracles.cluster_over_many_passes import History, live
+from tests.property.strategies.cluster_strategies import Parts
 
 
 @dataclass(frozen=True)

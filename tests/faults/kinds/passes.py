@@ -6,7 +6,7 @@ import random
 import time
 from typing import Any
 
-from tests.faults.registry import HIT_S, REQUESTS, STARTS, WRITES, kill_in_pass, kind, linger
+from tests.faults.kinds.registry import HIT_S, REQUESTS, STARTS, WRITES, kill_in_pass, kind, linger
 from tests.faults.testbed_under_faults import ALARM_S, Ground, LostError
 
 _DURABLE = ["fsync", "replace", "write", "fork", "pbs_alterjob", *STARTS]

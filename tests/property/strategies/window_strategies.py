@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from policy import Vnode
 from policy.model.jobs_runs_vnodes_queues import Window
-from tests.property.cluster_strategies import NOW_S, Parts
+from tests.property.strategies.cluster_strategies import NOW_S, Parts
 
 
 @st.composite

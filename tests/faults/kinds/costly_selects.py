@@ -8,7 +8,7 @@ import time
 from hooks.store.state_files import PASSES, State
 from policy.settings.site_settings import SubmissionSettings
 from tests.faults.build_injector_into_hook import Missed
-from tests.faults.registry import kind, linger
+from tests.faults.kinds.registry import kind, linger
 from tests.faults.testbed_under_faults import Ground, LostError
 
 _JOBS = 100

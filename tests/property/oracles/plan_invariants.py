@@ -16,7 +16,7 @@ from policy.model.allocation import Allocation
 from policy.model.job_request import Chunk, Request
 from policy.model.ledger_between_passes import PROMISE
 from policy.model.limit_attributes import EntityKey
-from tests.property.cluster_strategies import Parts
+from tests.property.strategies.cluster_strategies import Parts
 
 Held = Mapping[tuple[str, str], int]
 

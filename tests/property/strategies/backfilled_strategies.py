@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from policy import Job, Queue, Run, Vnode
 from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import Request
-from tests.property.cluster_strategies import NOW_S, USERS, Parts
+from tests.property.strategies.cluster_strategies import NOW_S, USERS, Parts
 
 
 @st.composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from tests.faults.build_injector_into_hook import Missed
-from tests.faults.registry import ERRORS, HIT_S, WRITES, kind, linger, wait_for_asking
+from tests.faults.kinds.registry import ERRORS, HIT_S, WRITES, kind, linger, wait_for_asking
 from tests.faults.testbed_under_faults import GRACE_S, Ground, LostError
 
 _FIRST_OF_EPILOGUE = 6

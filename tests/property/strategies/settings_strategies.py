@@ -27,7 +27,7 @@ from policy.settings.site_settings import (
     ServerSettings,
     StripeSettings,
 )
-from tests.property.cluster_strategies import limit_sets, rankings
+from tests.property.strategies.cluster_strategies import limit_sets, rankings
 
 
 def backfills(*kinds: str) -> st.SearchStrategy[BackfillSettings]:

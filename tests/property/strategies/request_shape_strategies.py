@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from policy import Queue, Run, Vnode, parse_request
 from policy.model.allocation import Allocation, Spot
-from tests.property.cluster_strategies import NOW_S, Parts, jobs, limit_sets
+from tests.property.strategies.cluster_strategies import NOW_S, Parts, jobs, limit_sets
 
 _SELECTS = ("1", "2", "3", "4", "5", "6", "2:ncpus=2", "3:ncpus=2", "2:ncpus=3", "1:ncpus=5", "1:ncpus=2+2:ncpus=1")
 _PLACES = ("free", "free", "pack", "pack", "scatter", "scatter", "vscatter", "excl", "scatter:excl", "pack:excl")

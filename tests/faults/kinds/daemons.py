@@ -10,7 +10,7 @@ from itertools import takewhile
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.store.state_files import State
 from tests.faults.build_injector_into_hook import Hit, PassMark
-from tests.faults.registry import HIT_S, REQUESTS, STARTS, WRITES, demand, kind, linger
+from tests.faults.kinds.registry import HIT_S, REQUESTS, STARTS, WRITES, demand, kind, linger
 from tests.faults.testbed_under_faults import Ground
 
 # Who schedules

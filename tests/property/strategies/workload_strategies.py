@@ -19,8 +19,8 @@ from policy.settings.site_settings import (
 )
 from sim.replay.named_policies import QUEUE, Policy
 from sim.workload.workload import Cluster, TraceJob, Workload
-from tests.property.cluster_strategies import GROUPS, USERS, rankings
-from tests.property.settings_strategies import backfills, checkpoints, cutting_settings, priorities, rescues
+from tests.property.strategies.cluster_strategies import GROUPS, USERS, rankings
+from tests.property.strategies.settings_strategies import backfills, checkpoints, cutting_settings, priorities, rescues
 
 
 @st.composite

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from tests.faults.registry import ASKING_S, demand, kind, linger
+from tests.faults.endless_preempting_jobs import Shape
+from tests.faults.kinds.registry import ASKING_S, demand, kind, linger
 from tests.faults.testbed_under_faults import Ground, LostError
-from tests.faults.workload import Shape
 from tests.pbs.saving.checkpointing_test_jobs import reread, with_actions
 
 _SAVERS = Shape("alice", 0, 1, (4,), (8,), saves=("stay",), wish="checkpoint")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hooks.pbs.job_attributes.job_ids_and_states import index_of, parent_of
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_KEY, MARK_RESOURCE, Mark, read_marks
 from tests.faults.build_injector_into_hook import Missed
-from tests.faults.registry import ASKING_S, demand, kind, linger, wait_for_asking
+from tests.faults.kinds.registry import ASKING_S, demand, kind, linger, wait_for_asking
 from tests.faults.testbed_under_faults import Ground
 
 
