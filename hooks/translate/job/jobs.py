@@ -208,7 +208,7 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
     try:
         allocation = parse_exec_vnode(texts.get("exec_vnode", ""))
     except AllocationError as error:
-        report(job.queue, f"job {job_id}: {error}; what it holds counts as held by others")
+        report(job.queue, f"job {job_id}: {error}; what it has counts as used by others")
         return None
     start_s = _read_seconds(texts.get("stime", "")) or time_s
     return Run(

@@ -87,7 +87,7 @@ def test_what_was_tried() -> None:
 
 def test_the_victims_of_a_beneficiary_and_the_beneficiary_of_a_victim() -> None:
     assert text_of(of("3.srv"), "victim").startswith("2 alice: preempted for 3:")
-    assert "u:alice held 8 of a quota of 4" in text_of(of("2.srv"), "preempted")
+    assert "u:alice used 8 of a quota of 4" in text_of(of("2.srv"), "preempted")
 
 
 def test_where_it_starts() -> None:
@@ -344,7 +344,7 @@ def test_by_which_rule_it_was_preempted_and_when_even_after_the_beneficiary_has_
     ledger = Ledger(preemptions={"2": 1}, cuts={"2": cut})
     assert texts_of(of("2", snapshot, ledger), "history") == [
         "preempted 1 time",
-        "6 s ago preempted for 3: u:alice held 8 of a quota of 4 in queue q",
+        "6 s ago preempted for 3: u:alice used 8 of a quota of 4 in queue q",
     ]
     unknown = Ledger(preemptions={"2": 1}, cuts={"2": Cut(4, "by-the-moon", ())})
     assert texts_of(of("2", snapshot, unknown), "history") == ["preempted 1 time"]
