@@ -1,6 +1,6 @@
 """A job is altered: refuse what could not have been submitted, and derive anew what queuejob derived.
 
-The pass alters jobs too, above all their comments, so an alteration of neither times nor chunks nor wishes is let
+The pass alters jobs too, above all their comments, so an alteration of neither times nor chunks nor preferences is let
 through at once; so is one that names the resource for the job's own select, which only pbsteer and managers may set. By
 default PBS does not call the hook for its scheduler's alterations. A user may not make a running job one that could not
 be preempted. In ``observe`` only what is beyond the bounds and a name with a line break are refused.

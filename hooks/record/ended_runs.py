@@ -46,8 +46,8 @@ def note_runs(snapshot: Snapshot, before: Mapping[str, Any], settings: Settings)
             width = nodes.count(touched(run.allocation, cluster.capacity.directory))
             fewest = nodes.fewest(cut(job.request) or job.request, cluster.vnodes_of(job.queue)) or width
         estimate_s = None if job.estimate_s == UNLIMITED_S else job.estimate_s
-        wished = job.layout is not None
-        runs[run_id] = [job.user, job.application, job.cores, run.start_s, estimate_s, width, fewest, wished]
+        asked_layout = job.layout is not None
+        runs[run_id] = [job.user, job.application, job.cores, run.start_s, estimate_s, width, fewest, asked_layout]
     return {"time_s": snapshot.time_s, "runs": runs}
 
 
@@ -81,8 +81,8 @@ def _finished(run_id: str, noted: list[Any], now_s: float) -> Finished:
         UNLIMITED_S if estimate_s is None else float(estimate_s),
         int(width),
         int(fewest),
-        # Records of earlier versions do not say whether the job wished for a layout: nothing is learned from them.
-        wished=others != [False],
+        # Records of earlier versions do not say whether the job asked for a layout: nothing is learned from them.
+        asked_layout=others != [False],
     )
 
 

@@ -16,7 +16,7 @@ from policy.migration.job_demand import Demand
 from policy.migration.job_states_and_transitions import FINAL, REQUESTED, next_state
 
 ANY, LOCAL = "any", "local"
-"""Wishes for a target beside the name of a cluster."""
+"""Preferences for a target beside the name of a cluster."""
 
 CLUSTER_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 _GID = re.compile(rf"({CLUSTER_NAME.pattern})\.([1-9][0-9]{{0,17}})")

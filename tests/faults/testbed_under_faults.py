@@ -25,9 +25,9 @@ from hooks.store.state_folder import FOLDER
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
-    PassSettings,
     QuotaSettings,
     RankingSettings,
+    ScheduleSettings,
     ServerSettings,
     Settings,
 )
@@ -59,7 +59,7 @@ SETTINGS = Settings(
     checkpoint=CheckpointSettings(grace_s=GRACE_S, cost_s=0, repeat_at_most_s=3600),
     quota=QuotaSettings(max_preemptions=4),
     ranking=RankingSettings(interval_s=5),
-    schedule=PassSettings(interval_s=INTERVAL_S, budget_s=0.8),
+    schedule=ScheduleSettings(interval_s=INTERVAL_S, budget_s=0.8),
     server=ServerSettings(),
 )
 

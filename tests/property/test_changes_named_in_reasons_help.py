@@ -15,7 +15,7 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings
-from policy.model.job_preferences import Needs, RankWish
+from policy.model.job_preferences import RankPreference, Requirements
 from policy.settings.site_settings import (
     BackfillSettings,
     QuotaSettings,
@@ -109,13 +109,13 @@ def _ranked_or_striped(drawn: tuple[Parts, bool, st.DataObject]) -> Situation:
     jobs = []
     for job in parts.jobs:
         memory, compute, network = (data.draw(part) for _ in range(3))
-        needs = Needs(
+        needs = Requirements(
             None if memory is None else memory * (64 << 20),
             None if compute is None else compute * 32,
             None if network is None else network * 100,
             data.draw(st.sampled_from((None, 25.0, 50.0))),
         )
-        jobs.append(job._replace(rank=RankWish("memory", needs)))
+        jobs.append(job._replace(rank=RankPreference("memory", needs)))
     return replace(parts, jobs=tuple(jobs), readings=reported), Ledger(), Settings()
 
 

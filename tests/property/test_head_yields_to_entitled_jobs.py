@@ -24,7 +24,7 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Server
 from policy.model.limit_attributes import EntityKey, Limits
-from policy.settings.site_settings import VICTIM_ORDERS, PassSettings, PrioritySettings, QuotaSettings
+from policy.settings.site_settings import VICTIM_ORDERS, PrioritySettings, QuotaSettings, ScheduleSettings
 from tests.property.oracles.priority_classes_by_hand import class_of_victim, classes_of_jobs, classes_of_runs
 from tests.property.strategies.cluster_strategies import (
     NOW_S,
@@ -66,7 +66,7 @@ def sites(*caps: int | None) -> st.SearchStrategy[Settings]:
             PrioritySettings, preempt=st.sampled_from((True, True, False)), compare_queues=st.booleans()
         ),
         checkpoint=checkpoints(),
-        schedule=st.just(PassSettings(max_starts=1000)),
+        schedule=st.just(ScheduleSettings(max_starts=1000)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Laws of windows (docs/policies.md, "Windows"): nobody runs into one, and every other law holds beside them."""
+"""Laws of windows (docs/policies.md, "Closures"): nobody runs into one, and every other law holds beside them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import click
 
 from policy.model.pbs_units import show_job
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
-from tui.forecast.job_not_submitted_yet import WishError, complete, read_resources
+from tui.forecast.job_not_submitted_yet import ProposedJobError, complete, read_resources
 from tui.forecast.learned_runs import learn
 from tui.forecast.when_it_starts import when_it_starts, when_submitted
 from tui.pages.job.when_page import (
@@ -77,7 +77,7 @@ def when(
         raise click.UsageError("-q and -u belong to -l: JOB has its queue and its user")
     try:
         asked = read_resources(resources) if resources else {}
-    except WishError as error:
+    except ProposedJobError as error:
         raise click.UsageError(str(error)) from error
     cells = shutil.get_terminal_size((100, 24)).columns
     backend = open_backend(demo=demo, server=server, settings_path=settings_path)
@@ -85,10 +85,10 @@ def when(
         cluster = poll_cluster_view(backend)
         if job is None:
             try:
-                wish = complete(cluster, asked, queue, user or getpass.getuser())
-            except WishError as error:
+                proposed = complete(cluster, asked, queue, user or getpass.getuser())
+            except ProposedJobError as error:
                 raise click.ClickException(str(error)) from error
-            imagined = when_submitted(cluster, wish, asked, learn(backend), seconds)
+            imagined = when_submitted(cluster, proposed, asked, learn(backend), seconds)
             data, lines = imagined_data(cluster, imagined), imagined_lines(cluster, imagined, cells)
         else:
             job_id = next((each for each in cluster.server_status.jobs if job in (each, show_job(each))), None)

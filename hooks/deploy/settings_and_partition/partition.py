@@ -52,7 +52,8 @@ def with_part(qmgr: Qmgr, found: Installed, wanted: Installed, part: Part, made:
                 f"no scheduler serves partition {part.partition}, and {name} is the name of one that serves {served}:"
                 f" qmgr -c 'create sched NAME', then 'set sched NAME partition = {part.partition}'"
             )
-        # On, so that leaving drive switches it on again: one that was off before counts as an administrator's wish.
+        # On, so that leaving drive switches it on again: one that was off before counts as an administrator's
+        # preference.
         scheduling.setdefault(name, "True")
         partitions[f"sched {name}"] = part.partition
     for kind, names in (("queue", part.queues), ("node", part.vnodes)):

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Union
 
-from hooks.pbs.custom_resources import OWN_SELECT, WISHES
+from hooks.pbs.custom_resources import OWN_SELECT, PREFERENCES
 from hooks.pbs.job_attributes.read_resource_list_value import read_value
 
 ASKED = (
     "select", "place", "ncpus", "mem", "vmem", "ngpus", "naccelerators",
-    "walltime", "soft_walltime", "min_walltime", "max_walltime", OWN_SELECT, *WISHES,
+    "walltime", "soft_walltime", "min_walltime", "max_walltime", OWN_SELECT, *PREFERENCES,
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Reservations: texts as windows on vnodes, or on parts of them (docs/policies.md, "Windows").
+"""Reservations: texts as windows on vnodes, or on parts of them (docs/policies.md, "Closures").
 
 A reservation takes the amounts in ``resv_nodes``, or the whole vnode if it has that exclusively. While a reservation
 runs, the server counts all of that as assigned on its vnodes, whether its jobs use it or not. A reservation that cannot

@@ -1,7 +1,7 @@
-"""A job's wishes beyond select and place: ``Resource_List.pbsteer_*`` as the policy's values.
+"""A job's preferences beyond select and place: ``Resource_List.pbsteer_*`` as the policy's values.
 
-Words and numbers are checked here, for the pass and for submissions alike. An invalid wish is reported with what is
-allowed; it is neither replaced by another one nor ignored.
+Words and numbers are checked here, for the pass and for submissions alike. An invalid preference is reported with what
+is allowed; it is neither replaced by another one nor ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ from hooks.pbs.custom_resources import (
     WIDTH,
 )
 from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT
-from policy.model.job_preferences import DETAILS, LAYOUTS, RANK_MODES, SAVE_METHODS, Layout, Needs, RankWish
+from policy.model.job_preferences import (
+    DETAILS,
+    LAYOUTS,
+    RANK_MODES,
+    SAVE_METHODS,
+    Layout,
+    RankPreference,
+    Requirements,
+)
 from policy.model.pbs_units import UnitError, parse_size_kib
 from policy.settings.site_settings import RankingSettings
 
@@ -33,11 +41,11 @@ _MOST_DIGITS = 9
 _MOST = 1e15
 
 
-class Wishes(NamedTuple):
-    """A job's own wishes; ``unread`` has a sentence for each invalid one. ``save`` is one of
+class Preferences(NamedTuple):
+    """A job's own preferences; ``unread`` has a sentence for each invalid one. ``save`` is one of
     :data:`policy.model.job_preferences.SAVE_METHODS`, or empty."""
 
-    rank: RankWish | None
+    rank: RankPreference | None
     layout: Layout | None
     application: str
     deferrable: bool
@@ -50,13 +58,13 @@ class Wishes(NamedTuple):
         return self.save != "requeue" if self.save else None
 
 
-NO_WISHES = Wishes(None, None, "", deferrable=False, unread=())
+NO_PREFERENCES = Preferences(None, None, "", deferrable=False, unread=())
 
 
-def read_wishes(resource_list: Mapping[str, str], ranking: RankingSettings) -> Wishes:
-    """The wishes in a job's resource list, by name of the resource. Never raises.
+def read_preferences(resource_list: Mapping[str, str], ranking: RankingSettings) -> Preferences:
+    """The preferences in a job's resource list, by name of the resource. Never raises.
 
-    Needs, or a list of sockets or cores, without a ranking mode are ranked by the mode of the settings, or by
+    Requirements, or a list of sockets or cores, without a ranking mode are ranked by the mode of the settings, or by
     ``composite`` where that is ``none``. A width or stripe span without a layout means ``stripe``. What the settings
     preset for the job's application holds as far as the job says nothing itself.
     """
@@ -66,7 +74,7 @@ def read_wishes(resource_list: Mapping[str, str], ranking: RankingSettings) -> W
             **_preset(resource_list.get(APPLICATION, ""), ranking),
             **{name: text for name, text in resource_list.items() if text},
         }
-    needs = Needs(
+    needs = Requirements(
         _read_memory(resource_list, unread),
         _read_number(MIN_COMPUTE, resource_list, unread),
         _read_number(MIN_NETWORK, resource_list, unread),
@@ -74,15 +82,15 @@ def read_wishes(resource_list: Mapping[str, str], ranking: RankingSettings) -> W
     )
     mode = _read_word(RANK, RANK_MODES, resource_list, unread)
     detail = _read_word(DETAIL, DETAILS, resource_list, unread) or DETAILS[0]
-    if not mode and (needs != Needs() or detail != DETAILS[0]):
+    if not mode and (needs != Requirements() or detail != DETAILS[0]):
         mode = ranking.mode if ranking.mode in RANK_MODES else "composite"
     kind = _read_word(LAYOUT, LAYOUTS, resource_list, unread)
     width, span = _read_nodes(WIDTH, resource_list, unread), _read_nodes(STRIPE_NODES, resource_list, unread)
     if not kind and (width is not None or span is not None):
         kind = "stripe"
     save = _read_word(SAVE, SAVE_METHODS, resource_list, unread)
-    return Wishes(
-        RankWish(mode, needs, detail) if mode else None,
+    return Preferences(
+        RankPreference(mode, needs, detail) if mode else None,
         Layout(kind, width, span or 1) if kind else None,
         _read_name(APPLICATION, resource_list, unread),
         resource_list.get(DEFERRABLE, "") == "True",
@@ -92,7 +100,7 @@ def read_wishes(resource_list: Mapping[str, str], ranking: RankingSettings) -> W
 
 
 def _preset(application: str, ranking: RankingSettings) -> dict[str, str]:
-    """The wishes that the settings preset for an application, by name of the resource."""
+    """The preferences that the settings preset for an application, by name of the resource."""
     return {f"pbsteer_{name}": text for name, text in dict(ranking.applications).get(application, ())}
 
 
@@ -152,8 +160,8 @@ def _read_nodes(name: str, resource_list: Mapping[str, str], unread: list[str]) 
     return nodes
 
 
-def read_saves(checkpoint: str, wishes: Wishes, *, array: bool) -> bool | None:
+def read_saves(checkpoint: str, preferences: Preferences, *, array: bool) -> bool | None:
     """Whether the job saves its work when asked to; None if it does not say. PBS checkpoints no subjobs."""
     if checkpoint == NO_CHECKPOINT:
         return False
-    return False if array and wishes.save == "checkpoint" else wishes.saves
+    return False if array and preferences.save == "checkpoint" else preferences.saves

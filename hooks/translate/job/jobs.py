@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hooks.checkpoint.save_methods import SAVING, SIGNAL
-from hooks.pbs.custom_resources import OWN_SELECT, PLACE, WISHES
+from hooks.pbs.custom_resources import OWN_SELECT, PLACE, PREFERENCES
 from hooks.pbs.job_attributes.job_ids_and_states import (
     _read_seconds,
     index_of,
@@ -25,7 +25,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
 from hooks.pbs.job_attributes.select_before_striping import own_place
 from hooks.pbs.job_attributes.victim_mark import Mark, read_marks
 from hooks.pbs.raw_server_status import Attributes, read_whole
-from hooks.translate.job.job_preferences import NO_WISHES, Wishes, read_saves, read_wishes
+from hooks.translate.job.job_preferences import NO_PREFERENCES, Preferences, read_preferences, read_saves
 from hooks.translate.job.job_wide_resource_vs_queue_server import OwnerValue, find_unmet
 from hooks.translate.queues import Report
 from hooks.translate.site_order import OrderFacts
@@ -51,7 +51,7 @@ _PLACE = f"Resource_List.{PLACE}"
 _MOST_SUBJOBS = "max_run_subjobs"
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NO_ORDER = OrderFacts()
-_WISHED = dict.fromkeys(f"Resource_List.{name}" for name in WISHES)
+_PREFERENCE_ATTRIBUTES = dict.fromkeys(f"Resource_List.{name}" for name in PREFERENCES)
 
 
 @lru_cache(maxsize=8192)
@@ -105,8 +105,8 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     if pinned.spots:
         request = _request_of(pinned, request)
     estimate_s = _read_estimate(texts, unread)
-    wishes = _read_wishes(texts, settings.ranking)
-    unread += wishes.unread
+    preferences = _read_preferences(texts, settings.ranking)
+    unread += preferences.unread
     remaining, most = texts.get("array_indices_remaining", ""), settings.submission.array_size
     subjobs = read_indices(remaining, unread, most) if "[]" in job_id else None
     if unread:
@@ -134,7 +134,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         licence = context.licences.get(job_id)
         if licence is not None:
             job_wide = (*job_wide, (licence, 1))
-    saves = read_saves(texts.get("Checkpoint", ""), wishes, array=subjobs is not None)
+    saves = read_saves(texts.get("Checkpoint", ""), preferences, array=subjobs is not None)
     if saves is None and context.methods.get(queue) in (SAVING if subjobs is None else (SIGNAL,)):
         saves = True
     return Job(
@@ -156,10 +156,10 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         job_wide=job_wide,
         saves=saves,
         saved_s=mark.saved_before(read_start_s(texts)),
-        deferrable=wishes.deferrable,
-        application=wishes.application,
-        rank=wishes.rank,
-        layout=wishes.layout,
+        deferrable=preferences.deferrable,
+        application=preferences.application,
+        rank=preferences.rank,
+        layout=preferences.layout,
         pinned=pinned.vnodes,
         own_priority=own_priority,
         entity=order.entity_of(texts, queue),
@@ -285,15 +285,15 @@ def _read_estimate(texts: Attributes, unread: list[str]) -> float:
         return UNLIMITED_S
 
 
-def _read_wishes(texts: Attributes, ranking: RankingSettings) -> Wishes:
-    if _WISHED.keys().isdisjoint(texts):
-        return NO_WISHES
-    return _read_same_wishes(tuple([texts.get(attribute, "") for attribute in _WISHED]), ranking)
+def _read_preferences(texts: Attributes, ranking: RankingSettings) -> Preferences:
+    if _PREFERENCE_ATTRIBUTES.keys().isdisjoint(texts):
+        return NO_PREFERENCES
+    return _read_same_preferences(tuple([texts.get(attribute, "") for attribute in _PREFERENCE_ATTRIBUTES]), ranking)
 
 
 @lru_cache(maxsize=8192)
-def _read_same_wishes(values: tuple[str, ...], ranking: RankingSettings) -> Wishes:
-    return read_wishes(dict(zip(WISHES, values)), ranking)
+def _read_same_preferences(values: tuple[str, ...], ranking: RankingSettings) -> Preferences:
+    return read_preferences(dict(zip(PREFERENCES, values)), ranking)
 
 
 def _unable(request: Request) -> str:

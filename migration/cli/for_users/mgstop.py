@@ -10,7 +10,7 @@ from migration.passes.source.take_in_submissions_and_stops import STOP_JOB
 from migration.spool.drop_box import DropError, drop
 
 _MOST_IN_FILE = 500
-"""So many wishes are within what the drop box takes as one file, however long their ids."""
+"""So many requests are within what the drop box takes as one file, however long their ids."""
 
 
 @click.command("mgstop", context_settings=HELP)
@@ -26,7 +26,7 @@ def main(*, discard: bool, gids: tuple[str, ...]) -> None:
     site = open_site_files()
     user = own_name()
     records = site.read_records()
-    wishes: list[dict[str, str | int | tuple[str, ...]]] = []
+    requests: list[dict[str, str | int | tuple[str, ...]]] = []
     for gid in dict.fromkeys(gids):
         if gid not in records:
             raise click.ClickException(f"{gid}: no such job; mgstat lists yours. Nothing is stopped")
@@ -36,13 +36,13 @@ def main(*, discard: bool, gids: tuple[str, ...]) -> None:
         if record.final:
             click.echo(f"{gid}: is {record.state} already")
         else:
-            wishes.append({"do": STOP_JOB, "gid": gid, "discard": int(discard)})
-    if not wishes:
+            requests.append({"do": STOP_JOB, "gid": gid, "discard": int(discard)})
+    if not requests:
         return
     try:
-        for start in range(0, len(wishes), _MOST_IN_FILE):
-            drop(site.incoming, wishes[start : start + _MOST_IN_FILE])
+        for start in range(0, len(requests), _MOST_IN_FILE):
+            drop(site.incoming, requests[start : start + _MOST_IN_FILE])
     except DropError as error:
         raise shown_problem(error) from error
-    for wish in wishes:
-        click.echo(f"{wish['gid']}: stop requested")
+    for request in requests:
+        click.echo(f"{request['gid']}: stop requested")

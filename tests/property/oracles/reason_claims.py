@@ -18,10 +18,10 @@ from policy.model.limit_attributes import ALL, EntityKey
 from policy.reasons.reason_names import NumberName
 from policy.settings.site_settings import (
     BackfillSettings,
-    PassSettings,
     PrioritySettings,
     QuotaSettings,
     RescueSettings,
+    ScheduleSettings,
 )
 from tests.property.oracles.reason_what_if import Told, starts_of, with_entry
 
@@ -370,7 +370,9 @@ CLAIMS = (
     Claim(
         "limit-of-pass",
         "not without that limit",
-        no_longer(lambda told: replace(told, settings=replace(told.settings, schedule=PassSettings(max_starts=MUCH)))),
+        no_longer(
+            lambda told: replace(told, settings=replace(told.settings, schedule=ScheduleSettings(max_starts=MUCH)))
+        ),
     ),
     Claim(
         "behind-head",
@@ -407,5 +409,5 @@ def _nobody_goes(settings: Settings) -> Settings:
         quota=QuotaSettings(preempt=False, counted=settings.quota.counted),
         priority=PrioritySettings(preempt=False),
         rescue=RescueSettings(enabled=False),
-        schedule=PassSettings(max_starts=MUCH),
+        schedule=ScheduleSettings(max_starts=MUCH),
     )

@@ -19,11 +19,11 @@ from policy.settings.site_settings import (
     VICTIM_ORDERS,
     BackfillSettings,
     CheckpointSettings,
-    PassSettings,
     PrioritySettings,
     QuotaSettings,
     RankingSettings,
     RescueSettings,
+    ScheduleSettings,
     ServerSettings,
     StripeSettings,
 )
@@ -156,7 +156,7 @@ def all_settings() -> st.SearchStrategy[Settings]:
         priority=priorities(),
         checkpoint=checkpoints(),
         rescue=rescues(),
-        schedule=st.builds(PassSettings, interval_s=st.integers(1, 60), max_starts=st.sampled_from((1, 3, 500))),
+        schedule=st.builds(ScheduleSettings, interval_s=st.integers(1, 60), max_starts=st.sampled_from((1, 3, 500))),
         server=st.builds(ServerSettings, mode=st.sampled_from(MODES)),
         queues=st.lists(
             st.builds(
@@ -191,7 +191,7 @@ def written_settings() -> st.SearchStrategy[Settings]:
 def lively(settings: st.SearchStrategy[Settings]) -> st.SearchStrategy[Settings]:
     """The same for clusters that live on: nothing that only another kind of pass would show."""
     return settings.map(
-        lambda drawn: replace(drawn, schedule=PassSettings(), quota=replace(drawn.quota, give_up_s=10_000))
+        lambda drawn: replace(drawn, schedule=ScheduleSettings(), quota=replace(drawn.quota, give_up_s=10_000))
     )
 
 

@@ -12,9 +12,9 @@ from policy.settings.site_settings import (
     BACKFILL_ORDERS,
     VICTIM_ORDERS,
     BackfillSettings,
-    PassSettings,
     PrioritySettings,
     QuotaSettings,
+    ScheduleSettings,
     Settings,
 )
 from sim.replay.named_policies import QUEUE, Policy
@@ -43,7 +43,7 @@ def workloads(draw: st.DrawFn, *, most: int = 25, exact: bool = False) -> tuple[
 def quota_policies(draw: st.DrawFn) -> Policy:
     """P1 with any order of victims, delays and exempt times, and quotas between nothing and plenty."""
     backfill = BackfillSettings(order=draw(st.sampled_from(BACKFILL_ORDERS)))
-    settings = Settings(backfill, draw(_quotas(cap=3)), schedule=PassSettings(max_starts=1_000_000))
+    settings = Settings(backfill, draw(_quotas(cap=3)), schedule=ScheduleSettings(max_starts=1_000_000))
     return Policy("quota", settings, Queue(QUEUE, quotas=draw(_limits())))
 
 
@@ -68,7 +68,7 @@ def _quotas(*, cap: int | None = None) -> st.SearchStrategy[QuotaSettings]:
 
 
 def _policy(settings: Settings, queue: Queue) -> Policy:
-    return Policy("drawn", replace(settings, schedule=PassSettings(max_starts=1_000_000)), queue)
+    return Policy("drawn", replace(settings, schedule=ScheduleSettings(max_starts=1_000_000)), queue)
 
 
 @st.composite

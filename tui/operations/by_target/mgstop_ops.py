@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.backends.commands_interface import Change, ChangeError, Target
 from tui.backends.migration_spool import MIGRATING_JOB, PROGRAM, stop_attributes
-from tui.backends.readback import StopWish
+from tui.backends.readback import StopRequest
 from tui.operations.operation_changes import Operation, changes_to
 from tui.operations.status_edits_for_preview import Edit, without_jobs
 from tui.text.screen_line import Line, safe
@@ -33,7 +33,7 @@ def stop_jobs(cluster: ClusterView, migration: Migration, gids: Sequence[str], r
     def change(gid: str) -> Change:
         record = _stoppable(migration, gid, user)
         argv = (PROGRAM, *(("--discard",) if results == DISCARD else ()), gid)
-        readback = StopWish()
+        readback = StopRequest()
         before = readback.of(stop_attributes(record))
         target = Target(MIGRATING_JOB, gid)
         return Change(target, argv, readback, before, None, lasting=True, title=f"stop {gid}", doer=PROGRAM)

@@ -9,7 +9,7 @@ from typing import Any
 
 from policy.model.pbs_units import show_count, show_job
 from policy.model.printable_text import printable
-from tui.forecast.job_not_submitted_yet import Wish
+from tui.forecast.job_not_submitted_yet import ProposedJob
 from tui.forecast.when_it_starts import HIDDEN, Imagined, When, when_known
 from tui.model.typed_attributes import RUNNING_STATES, moment, user_of
 from tui.pages.job.job_explanation import labelled
@@ -57,20 +57,24 @@ def is_running(cluster: ClusterView, job_id: str) -> bool:
 
 def imagined_lines(cluster: ClusterView, imagined: Imagined, cells: int) -> list[Line]:
     """The answer for a job that is not submitted, and for its alternatives, the soonest first."""
-    wish = imagined.wish
-    lines: list[Line] = [(("a job submitted now", "bold"), (f" by {safe(wish.user)} to {safe(wish.queue)}", ""))]
-    walltime_s = wish.walltime_s
-    request = f"select={wish.resources['select']}, walltime {'none' if walltime_s is None else show_hms(walltime_s)}"
+    proposed = imagined.proposed
+    lines: list[Line] = [
+        (("a job submitted now", "bold"), (f" by {safe(proposed.user)} to {safe(proposed.queue)}", ""))
+    ]
+    walltime_s = proposed.walltime_s
+    request = (
+        f"select={proposed.resources['select']}, walltime {'none' if walltime_s is None else show_hms(walltime_s)}"
+    )
     lines += labelled("request", request, cells)
     for refusal in imagined.refusals:
         lines += labelled("but PBS refuses it", refusal, cells)
     lines += start_lines(cluster, imagined.when, cells)
-    lines += labelled("but", starts_in(cluster, wish.queue).undone, cells)
+    lines += labelled("but", starts_in(cluster, proposed.queue).undone, cells)
     if imagined.others:
         lines += [(), (("what might start sooner", "title"),)]
     for name, other, when in sorted(imagined.others, key=lambda each: _rank(each[2])):
         shown = _short(cluster, when)
-        undone = starts_in(cluster, other.queue).undone if other.queue != wish.queue else ""
+        undone = starts_in(cluster, other.queue).undone if other.queue != proposed.queue else ""
         lines += [
             ((f"  {safe(name)}: ", ""), (safe(shown), _better(imagined.when, when)), (undone and f" ({undone})", "dim"))
         ]
@@ -198,16 +202,16 @@ def running_data(cluster: ClusterView, job_id: str) -> dict[str, Any]:
 def imagined_data(cluster: ClusterView, imagined: Imagined) -> dict[str, Any]:
     """The answer for a job that is not submitted, as plain data."""
 
-    def data(wish: Wish, when: When) -> dict[str, Any]:
-        request = {name: printable(text) for name, text in wish.resources.items()}
-        undone = starts_in(cluster, wish.queue).undone
-        return {"queue": wish.queue, "request": request, "not_carried_out": undone, **answer_data(cluster, when)}
+    def data(proposed: ProposedJob, when: When) -> dict[str, Any]:
+        request = {name: printable(text) for name, text in proposed.resources.items()}
+        undone = starts_in(cluster, proposed.queue).undone
+        return {"queue": proposed.queue, "request": request, "not_carried_out": undone, **answer_data(cluster, when)}
 
     return {
-        "user": printable(imagined.wish.user),
+        "user": printable(imagined.proposed.user),
         "refused": [printable(each) for each in imagined.refusals],
-        **data(imagined.wish, imagined.when),
-        "alternatives": [{"name": name, **data(wish, when)} for name, wish, when in imagined.others],
+        **data(imagined.proposed, imagined.when),
+        "alternatives": [{"name": name, **data(proposed, when)} for name, proposed, when in imagined.others],
     }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from hooks.telemetry.host_reading_format import HostReading
-from policy.model.job_preferences import RANK_MODES, RankWish
+from policy.model.job_preferences import RANK_MODES, RankPreference
 from policy.model.pbs_units import show_duration
 from policy.ranking.vnode_ranking_by_readings import Ranking
 from tui.state.cluster_view import ClusterView
@@ -32,11 +32,11 @@ def rank(cluster: ClusterView, mode: str) -> Ranks | None:
     of_policy = cluster.decision.snapshot.cluster()
     directory = of_policy.capacity.directory
     ranking = Ranking(of_policy, cluster.settings.ranking, cluster.now_s)
-    wish = RankWish(mode)
+    preference = RankPreference(mode)
     everyone = (1 << len(directory.names)) - 1
-    names = [directory.names[bit.bit_length() - 1] for bit in ranking.ordered(wish, everyone)]
+    names = [directory.names[bit.bit_length() - 1] for bit in ranking.ordered(preference, everyone)]
     places = {name: place for place, name in enumerate(names, start=1)}
-    return Ranks(mode, places, lambda name: ranking.standing(wish, name).score)
+    return Ranks(mode, places, lambda name: ranking.standing(preference, name).dispatch_score)
 
 
 def readings_in_words(readings: Sequence[HostReading], now_s: float) -> list[str]:

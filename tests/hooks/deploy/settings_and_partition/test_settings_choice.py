@@ -10,10 +10,10 @@ from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.installed_state import DeployError
 from hooks.deploy.settings_and_partition.settings_choice import BUILT_IN, Change, choose
 from policy.settings.simulated_queues import QueueSettings
-from policy.settings.site_settings import BackfillSettings, PassSettings, Settings
+from policy.settings.site_settings import BackfillSettings, ScheduleSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 
-FAST = Settings(schedule=PassSettings(interval_s=5, budget_s=2), backfill=BackfillSettings(shrink_factor=0.5))
+FAST = Settings(schedule=ScheduleSettings(interval_s=5, budget_s=2), backfill=BackfillSettings(shrink_factor=0.5))
 
 
 def silent(_: str) -> None:
