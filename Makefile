@@ -12,15 +12,15 @@ PARTS    ?= 3
 # Which tests the parts run: `make slow` runs the slow ones, `make everything` both.
 CHOICE = -m "not slow and not centre_faults"
 # How the parts run that never wait: in `make everything` with lower priority than the tests of a real PBS server.
-CALMLY =
+NICE =
 PYTEST = $(BIN)/python -m pytest $(CHOICE) --durations 25 --durations-min 8 -o cache_dir=.pytest_cache/$@
 PART   = .ci/part $@
 
-.PHONY: help venv dev demo check slow everything lint types arrows floor test-fast test-laws test-real test-faults \
+.PHONY: help venv dev demo check slow everything lint types layers oldest-python test-fast test-laws test-real test-faults \
 	faults centre-faults bench bench-forecast bench-pbs bench-migration bench-tui fuzz-tui tables pictures lock clean
 
 help:            ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
 $(VENV)/.runtime: requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9) and "pbsteer needs Python 3.9 or newer, this is " + sys.version.split()[0])'
@@ -39,33 +39,33 @@ dev: $(VENV)/.dev       ## the same, with what development needs
 demo: venv       ## the console, on a simulated cluster
 	$(BIN)/pbsteer --demo
 
-check: lint types arrows floor test-fast test-laws test-real  ## what must hold, but for the slowest tests
+check: lint types layers oldest-python test-fast test-laws test-real  ## what must hold, but for the slowest tests
 
 slow: dev        ## the slowest tests, those of a real PBS server too, and a short form of `make faults`
 	@$(MAKE) --no-print-directory CHOICE='-m slow' test-fast test-laws test-real test-faults
 
 everything: dev  ## `check` and `slow`, their parts side by side: all that must hold, as CI runs it
-	@$(MAKE) --no-print-directory -j$(PARTS) --keep-going --output-sync=target CHOICE='-m "not centre_faults"' CALMLY='nice -n 10' \
-		test-real test-faults test-fast types test-laws lint arrows floor
+	@$(MAKE) --no-print-directory -j$(PARTS) --keep-going --output-sync=target CHOICE='-m "not centre_faults"' NICE='nice -n 10' \
+		test-real test-faults test-fast types test-laws lint layers oldest-python
 
 lint: dev        ## ruff
 	@$(PART) sh -c '$(BIN)/ruff check . && $(BIN)/ruff format --check .'
 
 types: dev       ## mypy, strict, tests too
-	@$(PART) $(CALMLY) $(BIN)/mypy policy hooks migration sim tui container tests
+	@$(PART) $(NICE) $(BIN)/mypy policy hooks migration sim tui container tests
 
-arrows: dev      ## who may import whom, and that policy/ is pure
-	@$(PART) $(CALMLY) $(BIN)/lint-imports
+layers: dev      ## import layers, and that policy/ is pure
+	@$(PART) $(NICE) $(BIN)/lint-imports
 
-floor: dev       ## policy/ and hooks/ run under Python 3.9
-	@$(PART) $(CALMLY) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks
+oldest-python: dev ## policy/ and hooks/ run under Python 3.9
+	@$(PART) $(NICE) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks
 
 test-fast: dev   ## tests that need no PBS
-	@$(PART) $(CALMLY) $(PYTEST) --benchmark-skip -n $(WORKERS) --dist worksteal \
+	@$(PART) $(NICE) $(PYTEST) --benchmark-skip -n $(WORKERS) --dist worksteal \
 		--ignore tests/pbs --ignore tests/property --ignore tests/faults/test_short_form.py
 
 test-laws: dev   ## tests/property: what holds of every cluster
-	@$(PART) $(CALMLY) $(PYTEST) -n $(WORKERS) --dist worksteal tests/property
+	@$(PART) $(NICE) $(PYTEST) -n $(WORKERS) --dist worksteal tests/property
 
 test-real: dev   ## tests of a real PBS server (root, PBS installed); those that fail side by side run again, one by one
 	@AGAIN='$(PYTEST) --last-failed --last-failed-no-failures none tests/pbs' \

@@ -17,7 +17,7 @@ from hooks.checkpoint.plan_victim_requests import VictimRequest, find_silent, fo
 from hooks.checkpoint.save_methods import REQUEUE
 from hooks.checkpoint.victim_requests_in_parallel import VictimRequests
 from hooks.checkpoint.withdraw_save_requests import find_withdrawn
-from hooks.pbs.job_ids_and_states import parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.requests_within_time_budget import Budget, Requests

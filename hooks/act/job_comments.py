@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
-from hooks.pbs.job_comment_format import _STAMP, OWN_COMMENT, make_comment, show_moment, without_counts
+from hooks.pbs.job_attributes.job_comment_format import _STAMP, OWN_COMMENT, make_comment, show_moment, without_counts
 from hooks.pbs.raw_server_status import ServerStatus
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.order_by_site import queue_line

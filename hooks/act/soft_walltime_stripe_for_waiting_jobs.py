@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from hooks.admission.impossible_requests_and_soft_walltime import Preemptibility, shrink_estimate
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
-from hooks.pbs.resource_list import ASKED, Changes
-from hooks.pbs.select_before_striping import undo_stripe, without_stripe
+from hooks.pbs.job_attributes.resource_list import ASKED, Changes
+from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without_stripe
 
 if TYPE_CHECKING:
     from hooks.pbs.pbs_ifl_client import Connection
@@ -48,11 +48,11 @@ def find_hints(
         mode = translation.modes.get(job.queue, "")
         if mode == "drive" or texts.get("job_state", "") not in _ALTERABLE:
             continue
-        wished = any(name in texts for name in _STRIPES)
+        asked_for = any(name in texts for name in _STRIPES)
         changes: Changes = {}
-        if mode == "observe" and wished:
+        if mode == "observe" and asked_for:
             changes = undo_stripe(_read_asked(texts))
-        elif mode == "advise" and (shrinks or stripes or wished):
+        elif mode == "advise" and (shrinks or stripes or asked_for):
             changes = _advise(_read_asked(texts), job, summary, settings)
         wanted = {name: "" if value is None else str(value) for name, value in changes.items()}
         wanted = {name: text for name, text in wanted.items() if texts.get(_PREFIX + name, "") != text}

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from hooks.pbs.custom_resources import OWN_SELECT
-from hooks.pbs.job_altered_since_plan import digest_of_plan
+from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_plan
+from hooks.pbs.job_attributes.select_before_striping import own_place
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
-from hooks.pbs.select_before_striping import own_place
 from hooks.translate.queues import read_sizes
 from policy.model.allocation import Allocation
 from policy.model.pbs_units import SIZES
@@ -78,8 +78,9 @@ class Starter:
 
 
 def digest_starts(starts: Collection[Start], server_status: ServerStatus, queues: Collection[str]) -> dict[str, str]:
-    """By job, a digest of what the starts in these queues were decided on (:mod:`hooks.pbs.job_altered_since_plan`). A
-    subjob has that of its array, whose resource list is the one that an owner can alter."""
+    """By job, a digest of what the starts in these queues were decided on
+    (:mod:`hooks.pbs.job_attributes.job_altered_since_plan`). A subjob has that of its array, whose resource list is the
+    one that an owner can alter."""
     sizes = read_sizes(server_status.resources)
     found = {}
     for start in starts:

@@ -2,7 +2,7 @@
 
 A job is refused only if it can never run: it asks for more than all vnodes of the queue have together, for a chunk
 larger than its largest host, for more hosts than there are, for a host or vnode that does not exist, or has an invalid
-wish. Any other job may fit one day, and is left to the passes.
+preference. Any other job may fit one day, and is left to the passes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Callable, NamedTuple, Union
 
 from hooks.store.event_hook_summary import QueueSummary, Summary
-from hooks.translate.job_preferences import read_saves, read_wishes
+from hooks.translate.job.job_preferences import read_preferences, read_saves
 from policy.backfill.runtime_estimates import Estimates
 from policy.model.job_request import Chunk, Request, RequestError, parse_request
 from policy.model.jobs_runs_vnodes_queues import Job
@@ -61,8 +61,8 @@ def _find_why(resource_list: Mapping[str, str], queue: str, summary: Summary, se
 
 
 def _may_be_striped(resource_list: Mapping[str, str], settings: Settings) -> bool:
-    wish = read_wishes(resource_list, settings.ranking).layout
-    return settings.stripe.layout in ("stripe", "learn") if wish is None else wish.kind == "stripe"
+    preference = read_preferences(resource_list, settings.ranking).layout
+    return settings.stripe.layout in ("stripe", "learn") if preference is None else preference.kind == "stripe"
 
 
 def _find_too_much(request: Request, queue: QueueSummary) -> str:
@@ -100,9 +100,9 @@ def _find_unknown(request: Request, names: frozenset[str]) -> str:
 
 
 def find_nonsense(resource_list: Mapping[str, str]) -> str | None:
-    """Why a job's wishes can never be met; None if they can."""
-    unread = read_wishes(resource_list, RankingSettings()).unread
-    return f"this job can never run as it wishes: {'; '.join(unread)}" if unread else None
+    """Why a job's preferences can never be met; None if they can."""
+    unread = read_preferences(resource_list, RankingSettings()).unread
+    return f"this job can never run as it asks: {'; '.join(unread)}" if unread else None
 
 
 class Preemptibility(NamedTuple):
@@ -117,8 +117,8 @@ def read_preemptibility(
     rerunable: object, checkpoint: object, resource_list: Mapping[str, str], settings: Settings, *, array: bool = False
 ) -> Preemptibility:
     """The :class:`Preemptibility` of a job by its ``Rerunable``, ``Checkpoint`` (None before PBS has set its defaults)
-    and wishes."""
-    save = read_wishes(resource_list, settings.ranking)
+    and preferences."""
+    save = read_preferences(resource_list, settings.ranking)
     return Preemptibility(rerunable is None or bool(rerunable), read_saves(str(checkpoint or ""), save, array=array))
 
 

@@ -1,7 +1,7 @@
 """Judges an alteration: refuses what a submission would be refused for, and derives anew what queuejob derived.
 
-A user may change whatever PBS lets users change. A new walltime gives a new estimate; a new select, place or wish gives
-a new stripe. A manager's own value for these is kept.
+A user may change whatever PBS lets users change. A new walltime gives a new estimate; a new select, place or preference
+gives a new stripe. A manager's own value for these is kept.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from hooks.admission.impossible_requests_and_soft_walltime import (
 )
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
-from hooks.pbs.job_ids_and_states import NO_CHECKPOINT
-from hooks.pbs.resource_list import without_empty
-from hooks.pbs.select_before_striping import own_place, undo_stripe, without_stripe
+from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT
+from hooks.pbs.job_attributes.resource_list import without_empty
+from hooks.pbs.job_attributes.select_before_striping import own_place, undo_stripe, without_stripe
 from hooks.store.event_hook_summary import Summary
 from policy.settings.site_settings import Settings
 
@@ -109,7 +109,7 @@ def _follow_times(alteration: Alteration, summary: Summary, settings: Settings) 
 
 
 def _follow_chunks(alteration: Alteration, summary: Summary, settings: Settings) -> dict[str, str | None]:
-    """The stripe for the new select, place and wishes. A running job keeps its chunks."""
+    """The stripe for the new select, place and preferences. A running job keeps its chunks."""
     changes, before = alteration.changes, alteration.before
     if alteration.running or not (_CHUNKS | _LAYOUT).intersection(changes):
         return {}

@@ -72,7 +72,7 @@ def refuse_overcommit(
         if room is None:
             continue
         if room.alone:
-            return f"vnode {vnode} is held by one job alone"
+            return f"vnode {vnode} is used by one job alone"
         held = _count_held(vnode, room, allocation_of)
         for resource, amount in need.items():
             has = room.available.get(resource, "")

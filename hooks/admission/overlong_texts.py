@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.pbs.measure_job_texts import count_subjobs, read_attribute, read_text_lengths
-from hooks.pbs.resource_list import read_select, refuse_name
+from hooks.pbs.job_attributes.measure_job_texts import count_subjobs, read_attribute, read_text_lengths
+from hooks.pbs.job_attributes.resource_list import read_select, refuse_name
 from policy.eligibility.request_text_limits import (
     find_excess,
     find_long_environment,

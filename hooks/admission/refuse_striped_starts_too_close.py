@@ -18,7 +18,7 @@ STRIPE_STARTS = "stripe-starts.json"
 
 
 def is_stripe(asked: Mapping[str, str], nodes: int, settings: StripeSettings) -> bool:
-    """Whether a job on this many nodes is one whose starts are kept apart: it was cut for a stripe, wishes for one, or
+    """Whether a job on this many nodes is one whose starts are kept apart: it was cut for a stripe, asks for one, or
     the site stripes."""
     if nodes < 2 or asked.get(LAYOUT) == "pack":
         return False

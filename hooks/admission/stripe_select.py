@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
-from hooks.pbs.select_before_striping import undo_stripe, without_stripe
+from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without_stripe
 from hooks.store.event_hook_summary import QueueSummary, Summary
-from hooks.translate.job_preferences import read_wishes
+from hooks.translate.job.job_preferences import read_preferences
 from policy.model.job_request import Request, RequestError, parse_request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.pbs_units import UnitError, parse_duration_s
@@ -39,9 +39,9 @@ def find_stripe(
 ) -> dict[str, str]:
     """What to set so that PBS's scheduler stripes the job: ``select``, ``place``, and its own select to keep.
 
-    ``resource_list`` is the job's own. Empty if the job stays as it is (docs/policies.md, P5): by wish, by settings, or
-    because its select cannot be cut without a loss. The defaults that PBS would add to each chunk are written out,
-    since it would add them to more chunks.
+    ``resource_list`` is the job's own. Empty if the job stays as it is (docs/policies.md, P5): by preference, by
+    settings, or because its select cannot be cut without a loss. The defaults that PBS would add to each chunk are
+    written out, since it would add them to more chunks.
     """
     select = resource_list.get("select", "")
     # A quoted value, a fraction, a name with a dot: none of them is a plain amount.
@@ -78,7 +78,7 @@ def _stripe(
 
 
 def _describe(resource_list: Mapping[str, str], user: str, request: Request, settings: Settings) -> Job:
-    wishes = read_wishes(resource_list, settings.ranking)
+    preferences = read_preferences(resource_list, settings.ranking)
     try:
         estimate_s = (
             float(parse_duration_s(resource_list["walltime"])) if resource_list.get("walltime") else UNLIMITED_S
@@ -86,7 +86,14 @@ def _describe(resource_list: Mapping[str, str], user: str, request: Request, set
     except UnitError:
         estimate_s = UNLIMITED_S
     return Job(
-        "", user, request, "", 0.0, estimate_s, application=resource_list.get(APPLICATION, ""), layout=wishes.layout
+        "",
+        user,
+        request,
+        "",
+        0.0,
+        estimate_s,
+        application=resource_list.get(APPLICATION, ""),
+        layout=preferences.layout,
     )
 
 

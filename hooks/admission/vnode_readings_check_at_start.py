@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from hooks.pbs.raw_server_status import Objects
+from hooks.translate.closures.reservation_windows_by_vnode import Reservations
 from hooks.translate.host_readings_to_vnodes import read_readings
-from hooks.translate.job_preferences import read_wishes
-from hooks.translate.reservation_windows_by_vnode import Reservations
+from hooks.translate.job.job_preferences import read_preferences
 from hooks.translate.vnodes import read_vnode
-from policy.model.job_preferences import Needs
+from policy.model.job_preferences import Requirements
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Server
 from policy.ranking.vnode_ranking_by_readings import Ranking
@@ -24,8 +24,8 @@ from policy.state.cluster_index import ClusterIndex
 
 def has_requirements(resource_list: Mapping[str, str], settings: RankingSettings) -> bool:
     """Whether the job requires anything of its vnodes beyond room."""
-    wish = read_wishes(resource_list, settings).rank
-    return wish is not None and wish.needs != Needs()
+    preference = read_preferences(resource_list, settings).rank
+    return preference is not None and preference.needs != Requirements()
 
 
 def refuse_unmet(
@@ -41,8 +41,8 @@ def refuse_unmet(
     ``texts`` are the attributes of the job's vnodes. Vnodes of the hosts in ``several``, which have more than one, are
     not judged here: the readings of their host are on another vnode.
     """
-    wish = read_wishes(resource_list, settings).rank
-    if wish is None:
+    preference = read_preferences(resource_list, settings).rank
+    if preference is None:
         return None
     unreserved = Reservations({}, {})
     read = [
@@ -53,7 +53,7 @@ def refuse_unmet(
     cluster = ClusterIndex(vnodes, (), (), (), Server(), read_readings(texts, vnodes, now_s, settings).of)
     ranking = Ranking(cluster, settings, now_s)
     everyone = (1 << len(vnodes)) - 1
-    if not vnodes or not everyone & ~ranking.compliant(wish):
+    if not vnodes or not everyone & ~ranking.compliant(preference):
         return None
-    job = Job("", "", Request.of_cores(1), "", now_s, rank=wish)
-    return ranking.missing(wish, everyone).sentence(job, now_s)
+    job = Job("", "", Request.of_cores(1), "", now_s, rank=preference)
+    return ranking.missing(preference, everyone).sentence(job, now_s)

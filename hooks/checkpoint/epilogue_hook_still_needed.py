@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from hooks.checkpoint.decide_requeue_at_job_end import AWAY_S
 from hooks.checkpoint.save_methods import SAVING
-from hooks.pbs.job_ids_and_states import is_running, read_start_s
-from hooks.pbs.victim_mark import read_marks
+from hooks.pbs.job_attributes.job_ids_and_states import is_running, read_start_s
+from hooks.pbs.job_attributes.victim_mark import read_marks
 
 
 def find_savers(jobs: Mapping[str, Mapping[str, str]], now_s: float) -> dict[str, int]:

@@ -9,16 +9,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from hooks.checkpoint.save_method_of_job import _WISH, _is_about_to_run, find_method
+from hooks.checkpoint.save_method_of_job import _SAVE_ATTRIBUTE, _is_about_to_run, find_method
 from hooks.checkpoint.save_method_written_at_start import find_method_to_write
 from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.first_host_is_up import find_first_vnode, is_there
 from hooks.pbs.hosts_of_vnodes_and_jobs import has_other_hosts, host_of
-from hooks.pbs.job_comment_format import make_comment
-from hooks.pbs.job_ids_and_states import index_of, is_running, is_subjob, parent_of, read_start_s, was_deleted
+from hooks.pbs.job_attributes.job_comment_format import make_comment
+from hooks.pbs.job_attributes.job_ids_and_states import (
+    index_of,
+    is_running,
+    is_subjob,
+    parent_of,
+    read_start_s,
+    was_deleted,
+)
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
-from hooks.pbs.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from policy.plan.plan_types import Preempt
 from policy.settings.site_settings import CheckpointSettings, Settings
 
@@ -96,7 +103,9 @@ def plan_asking(
             all_texts = {**server_status.jobs.get(marked, {}), **texts}
             wide = has_other_hosts(texts, server_status.vnodes)
             how = find_method(victim.id, all_texts, methods, server_status.time_s - victim.run.start_s, wide=wide)
-            if how == SIGNAL and find_method_to_write(all_texts.get(_WISH, ""), how, settings.checkpoint.method):
+            if how == SIGNAL and find_method_to_write(
+                all_texts.get(_SAVE_ATTRIBUTE, ""), how, settings.checkpoint.method
+            ):
                 # The queue got its method after the job had started. The host, which sees no queues, would take its end
                 # for final.
                 how = REQUEUE

@@ -7,7 +7,7 @@ from typing import Callable
 
 from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.custom_resources import SAVE, SAVE_ATTRIBUTE
-from hooks.pbs.job_ids_and_states import NO_CHECKPOINT, is_subjob
+from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT, is_subjob
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
 from policy.model.job_preferences import SAVE_METHODS
 from policy.settings.site_settings import Settings
@@ -19,7 +19,7 @@ _REPORTED_S = 300
 """Seconds within which hosts with our ``exechost_periodic`` hook have reported that a restarted job runs."""
 
 
-_WISH = f"Resource_List.{SAVE}"
+_SAVE_ATTRIBUTE = f"Resource_List.{SAVE}"
 
 
 def read_methods(server_status: ServerStatus, settings: Settings, report: Callable[[str], None]) -> dict[str, str]:
@@ -44,8 +44,8 @@ def find_method(job_id: str, texts: Attributes, methods: Mapping[str, str], ran_
     """
     if texts.get("Checkpoint", "") == NO_CHECKPOINT:
         return REQUEUE
-    wished = texts.get(_WISH, "")
-    method = wished if wished in SAVE_METHODS else methods.get(texts.get("queue", ""), REQUEUE)
+    asked_for = texts.get(_SAVE_ATTRIBUTE, "")
+    method = asked_for if asked_for in SAVE_METHODS else methods.get(texts.get("queue", ""), REQUEUE)
     if method == CHECKPOINT and (is_subjob(job_id) or "[]" in job_id):
         return REQUEUE
     cannot = wide or (_is_about_to_run(texts) and ran_s > _REPORTED_S)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.checkpoint.save_methods import SAVING
 
 
-def find_method_to_write(wish: str, of_queue: str, method: str) -> str:
+def find_method_to_write(preference: str, of_queue: str, method: str) -> str:
     """The method to write: the queue's, if that saves
     and neither the job nor the settings (``method``) ask for saving. Empty if there is nothing to write."""
-    return of_queue if of_queue in SAVING and not wish and method not in SAVING else ""
+    return of_queue if of_queue in SAVING and not preference and method not in SAVING else ""

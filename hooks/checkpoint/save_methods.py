@@ -15,10 +15,10 @@ SAVING = (SIGNAL, CHECKPOINT)
 """The methods that save work."""
 
 
-def read_wish(job: Any) -> str:
+def read_asked_method(job: Any) -> str:
     """The method that an event's job requests; empty if it has none or an unknown one."""
     try:
-        wished = str(job.Resource_List[SAVE] or "")
+        asked_for = str(job.Resource_List[SAVE] or "")
     except Exception:  # noqa: BLE001 - how PBS says that it does not know a resource differs by version
-        wished = ""
-    return wished if wished in SAVE_METHODS else ""
+        asked_for = ""
+    return asked_for if asked_for in SAVE_METHODS else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 from typing import Any
 
-from hooks.checkpoint.save_methods import REQUEUE, SAVING, read_wish
+from hooks.checkpoint.save_methods import REQUEUE, SAVING, read_asked_method
 from hooks.store.settings_for_host_hooks import read_section
 from policy.model.job_preferences import SAVED_STATUS
 
@@ -28,7 +28,7 @@ def may_be_run_again(exit_status: int) -> bool:
 def could_be_asked(job: Any, method: str) -> bool:
     """Whether an event's job could have been asked to save, as far as its host knows: by its own method, else by
     ``method`` of the settings."""
-    return (read_wish(job) or method) in SAVING
+    return (read_asked_method(job) or method) in SAVING
 
 
 def may_have_been_asked(job: Any, exit_status: int, config: str | None) -> bool:
@@ -38,9 +38,9 @@ def may_have_been_asked(job: Any, exit_status: int, config: str | None) -> bool:
     A job without a method of its own that ends with the exit status of saved work, or by a signal, also needs the
     query: it may have been asked by a method that was set a moment ago and has not reached this host.
     """
-    wish = read_wish(job)
-    if wish:
-        return wish in SAVING
+    preference = read_asked_method(job)
+    if preference:
+        return preference in SAVING
     saving = read_saving(config)
     if saving is None:
         return True

@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 from hooks.checkpoint.held_victims_to_release import find_waiting, is_gone
 from hooks.checkpoint.save_methods import SIGNAL
-from hooks.pbs.job_ids_and_states import is_running, read_start_s
+from hooks.pbs.job_attributes.job_ids_and_states import is_running, read_start_s
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
-from hooks.pbs.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 
 GONE, RUNS, CANNOT_START = "beneficiary-gone", "beneficiary-runs", "beneficiary-cannot-start"
 GIVEN_UP = "preemption-given-up"

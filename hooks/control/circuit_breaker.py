@@ -15,7 +15,7 @@ from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts
 from hooks.checkpoint.held_victims_to_release import find_held
 from hooks.checkpoint.plan_victim_requests import find_silent, forget_hold
 from hooks.control.scheduler_switch import hand_back, trigger_cycle
-from hooks.pbs.job_ids_and_states import is_array
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.store.state_files import PASSES, State
 from policy.model.pbs_units import show_duration

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE
+from hooks.pbs.files_and_output.sched_config import SchedFiles, describe_unread_edit, is_on, read_sched_config
 from hooks.pbs.raw_server_status import ServerStatus
-from hooks.pbs.sched_config import SchedFiles, describe_unread_edit, is_on, read_sched_config
 from hooks.pbs.schedulers import find_scheduler, is_down
-from hooks.translate.dedicated_time import read_dedicated_time
+from hooks.translate.closures.dedicated_time import read_dedicated_time
 from policy.settings.site_settings import MODES
 
 _VNODE_LIMITS = ("max_running", "max_user_run", "max_group_run")

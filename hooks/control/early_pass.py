@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
-from policy.settings.site_settings import PassSettings
+from policy.settings.site_settings import ScheduleSettings
 
 _SHARE = 10
 """An early pass begins at least so many times the last pass's processor time (of reading and deciding) after that pass
@@ -102,7 +102,7 @@ class EarlyPasses:
         self._intervals = 1
         # PBS interrupts this process by alarm(2); the timer shows the time that PBS gave it.
         self._alarm_s = signal.getitimer(signal.ITIMER_REAL)[0]
-        self._schedule = PassSettings()
+        self._schedule = ScheduleSettings()
         self._seen: ServerPoll | None = ServerPoll()
         self._tried: set[str] = set()
         self._follows_starts = False
@@ -113,7 +113,7 @@ class EarlyPasses:
         """Whether the hook has changed, or the process is no longer the server's child."""
         return os.getppid() != self._server or _stamp(self._config) != self._stamp
 
-    def begin_pass(self, schedule: PassSettings) -> None:
+    def begin_pass(self, schedule: ScheduleSettings) -> None:
         """Begin a pass: read the server's counts before the pass reads the server. They are not read after a pass
         that has started jobs, since this one usually starts others, and is then followed by another whatever the
         counts are."""

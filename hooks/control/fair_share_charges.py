@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hooks.pbs.fair_share_files import format_usage
+from hooks.pbs.files_and_output.fair_share_files import format_usage
+from hooks.pbs.files_and_output.sched_config import USAGE
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
-from hooks.pbs.sched_config import USAGE
 from hooks.store.atomic_file import replace_file
 from hooks.translate.site_order import read_number
 from policy.model.jobs_runs_vnodes_queues import Run

@@ -1,1 +1,3 @@
-"""Installs the hooks in a server, removes them without a trace, and checks whether they work."""
+"""Installs the hooks in a server and removes them without a trace, by the steps between two states.
+``settings_and_partition`` says what is applied, ``cleanup`` is what a removal does to jobs and disk, ``health`` says
+whether the hooks work."""

@@ -20,11 +20,20 @@ from typing import Callable, NamedTuple
 
 from hooks.control.scheduler_switch import Switched
 from hooks.deploy.bundle_hook import EVENTS, build
+from hooks.deploy.cleanup.hook_temp_files_cleanup import clear_copies, find_leftovers, sweep
+from hooks.deploy.cleanup.undo_job_changes import (
+    Programs,
+    ask_to_clear_marked_jobs,
+    find_held,
+    find_own_priorities,
+    list_marked_jobs,
+    put_back_priority,
+    release_victim,
+)
 from hooks.deploy.deployment_record import RECORD, Record, demand_ours, find_limited, take_back
 from hooks.deploy.deployment_steps import Step, show_steps, steps_between, steps_to_keep_limits
 from hooks.deploy.disk_space_and_busy_vnodes import demand_room, describe_jobs_saving, find_busy_vnodes
 from hooks.deploy.hook_events import attributes_of
-from hooks.deploy.hook_temp_files_cleanup import clear_copies, find_leftovers, sweep
 from hooks.deploy.installed_state import (
     DeployError,
     Hook,
@@ -37,19 +46,14 @@ from hooks.deploy.installed_state import (
     read_applied,
     read_installed,
 )
-from hooks.deploy.make_partition_scheduler_folders import make_folder, steps_to_make, steps_to_remove
-from hooks.deploy.partition import Part, with_part
-from hooks.deploy.settings_check import find_unfit
-from hooks.deploy.settings_choice import Chosen, choose
-from hooks.deploy.undo_job_changes import (
-    Programs,
-    ask_to_clear_marked_jobs,
-    find_held,
-    find_own_priorities,
-    list_marked_jobs,
-    put_back_priority,
-    release_victim,
+from hooks.deploy.settings_and_partition.make_partition_scheduler_folders import (
+    make_folder,
+    steps_to_make,
+    steps_to_remove,
 )
+from hooks.deploy.settings_and_partition.partition import Part, with_part
+from hooks.deploy.settings_and_partition.settings_check import find_unfit
+from hooks.deploy.settings_and_partition.settings_choice import Chosen, choose
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE, RESOURCES
 from hooks.store.forecast_lock import no_forecast_written
 from hooks.store.hook_settings import show_config
@@ -122,8 +126,8 @@ class Deployment:
         return self._steps_to_remove(self.read(), keep_partition=keep_partition)
 
     def choose(self, given: Settings | None, source: str) -> Chosen:
-        """The settings to apply, as :func:`hooks.deploy.settings_choice.choose` finds them. Raises
-        :class:`DeployError`."""
+        """The settings to apply, as :func:`hooks.deploy.settings_and_partition.settings_choice.choose` finds them.
+        Raises :class:`DeployError`."""
         return choose(self.read(), given, source)
 
     def apply(self, settings: Settings, say: Say, part: Part | None = None) -> list[Step]:

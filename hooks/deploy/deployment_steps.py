@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from hooks.deploy.cleanup.undo_job_changes import priority_argv, release_argv
 from hooks.deploy.hook_events import CREATED, HOOK_EVENTS
 from hooks.deploy.installed_state import Hook, Installed
-from hooks.deploy.undo_job_changes import priority_argv, release_argv
 from policy.model.pbs_units import show_count
 
 _SETTING = re.compile(r"set ((?:queue \S+|server) \S+)")

@@ -8,10 +8,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from hooks.deploy.cleanup.undo_job_changes import Programs, run_clear_job_marks
 from hooks.deploy.deployment_steps import Step
 from hooks.deploy.installed_state import DeployError, Qmgr, ask, hooks_folder
-from hooks.deploy.undo_job_changes import Programs, run_clear_job_marks
-from hooks.pbs.parse_qmgr_list import parse_list
+from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
 
 _TIMES = 4
 """Each text exists as our file, qmgr's copy, the server's copy of that, and the hook's own file."""

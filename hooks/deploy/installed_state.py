@@ -14,7 +14,7 @@ from typing import Callable, NamedTuple
 
 from hooks.deploy.hook_events import ATTRIBUTES
 from hooks.pbs.custom_resources import RESOURCES, Resource
-from hooks.pbs.parse_qmgr_list import parse_list
+from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
 from policy.settings.site_settings import Settings, SettingsError
 
 _BUSY = "15174"

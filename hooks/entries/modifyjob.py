@@ -1,6 +1,6 @@
 """A job is altered: refuse what could not have been submitted, and derive anew what queuejob derived.
 
-The pass alters jobs too, above all their comments, so an alteration of neither times nor chunks nor wishes is let
+The pass alters jobs too, above all their comments, so an alteration of neither times nor chunks nor preferences is let
 through at once; so is one that names the resource for the job's own select, which only pbsteer and managers may set. By
 default PBS does not call the hook for its scheduler's alterations. A user may not make a running job one that could not
 be preempted. In ``observe`` only what is beyond the bounds and a name with a line break are refused.
@@ -15,8 +15,8 @@ from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration
 from hooks.admission.overlong_texts import refuse_beyond_bounds
 from hooks.admission.reread_vnodes_before_refusing import reread_summary
 from hooks.pbs.custom_resources import OWN_SELECT, SAVE
+from hooks.pbs.job_attributes.resource_list import change_resource_list, read_resource_list, without_empty
 from hooks.pbs.managers_and_operators import may_manage
-from hooks.pbs.resource_list import change_resource_list, read_resource_list, without_empty
 from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
 

@@ -41,17 +41,17 @@ from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_answer_time import Watched
 from hooks.forecast.forecast_due import is_forecast_due
-from hooks.pbs.job_ids_and_states import is_array
+from hooks.pbs.files_and_output.sched_config import SchedFiles, read_sched_files
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.pbs.pause_in_server_attributes import name_pause
 from hooks.pbs.pbs_ifl_client import Connection, is_real_server
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.requests_within_time_budget import Budget, Requests
-from hooks.pbs.sched_config import SchedFiles, read_sched_files
+from hooks.record.add_pass_to_day_of_activity import note_activity
 from hooks.record.dry_run_counts import Episodes
 from hooks.record.ended_runs import find_finished, learns, note_runs
 from hooks.record.job_reasons import describe_reasons
 from hooks.record.journal_entry import Timing, describe_pass
-from hooks.record.note_activity import note_activity
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
@@ -319,7 +319,7 @@ def _record(
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
     if has_line:
         state.write_journal(entry, day, settings.server.journal_days)
-    state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True)
+    state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True, sync=False)
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
-    state.publish(LAST_PASS, published, shared=True)
+    state.publish(LAST_PASS, published, shared=True, sync=False)
     note_activity(state, decision.translation.snapshot, plan, outcome, settings.quota.shown)

@@ -20,14 +20,14 @@ from hooks.admission.overlong_texts import refuse_beyond_bounds
 from hooks.admission.reread_vnodes_before_refusing import reread_summary
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE
-from hooks.pbs.managers_and_operators import may_manage
-from hooks.pbs.read_resource_list_value import read_value
-from hooks.pbs.resource_list import (
+from hooks.pbs.job_attributes.read_resource_list_value import read_value
+from hooks.pbs.job_attributes.resource_list import (
     change_resource_list,
     read_resource_list,
     without_empty,
 )
-from hooks.pbs.select_before_striping import undo_stripe, without_stripe
+from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without_stripe
+from hooks.pbs.managers_and_operators import may_manage
 from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
 

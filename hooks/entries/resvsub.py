@@ -14,8 +14,8 @@ import time
 from typing import Any
 
 from hooks.admission.reservation_quota import FOREVER_S, Reserved, Table, refuse_beyond_quota
+from hooks.pbs.job_attributes.read_resource_list_value import read_value
 from hooks.pbs.managers_and_operators import may_manage
-from hooks.pbs.read_resource_list_value import read_value
 from hooks.store.event_hook_summary import Summary, read_summary
 from hooks.store.hook_settings import read_config
 

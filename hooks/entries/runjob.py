@@ -17,11 +17,11 @@ from hooks.admission.overcommit_guard import VnodeUse, refuse_kept, refuse_overc
 from hooks.admission.refuse_striped_starts_too_close import is_stripe, note_start, read_starts, refuse_too_soon
 from hooks.admission.vnode_readings_check_at_start import has_requirements, refuse_unmet
 from hooks.checkpoint.save_method_written_at_start import find_method_to_write
-from hooks.checkpoint.save_methods import read_wish
+from hooks.checkpoint.save_methods import read_asked_method
 from hooks.pbs.custom_resources import READING, SAVE, is_reservation_queue
-from hooks.pbs.job_altered_since_plan import digest_of_job
-from hooks.pbs.job_ids_and_states import is_subjob, parent_of
-from hooks.pbs.resource_list import read_resource_list, without_empty
+from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_job
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
+from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty
 from hooks.store.event_hook_summary import Summary, read_summary
 from hooks.store.hook_settings import read_config
 from policy.model.allocation import AllocationError, parse_exec_vnode
@@ -73,7 +73,7 @@ def handle(pbs: Any) -> str | None:
     refusal = refusal or _stagger(home, job, vnode_uses, settings, striped, by_hand=by_hand)
     of_queue = summary.queues[queue].save
     if of_queue and not refusal:
-        to_write = find_method_to_write(read_wish(job), of_queue, settings.checkpoint.method)
+        to_write = find_method_to_write(read_asked_method(job), of_queue, settings.checkpoint.method)
         if to_write:
             job.Resource_List[SAVE] = to_write
     return refusal

@@ -14,9 +14,9 @@ from typing import Callable, NamedTuple
 
 from policy.eligibility.order_by_site import queue_line
 from policy.forecast.forecast import USUAL, Bounds, Forecast, Forecaster
-from policy.forecast.forecast_record import ForecastRecord
-from policy.forecast.run_forward import Forward
+from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
+from policy.forecast.simulate_until_all_started import Forward
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hooks.pbs.accounting_fields import Fields, SenselessError, read_fields
-from hooks.pbs.job_ids_and_states import is_array, parent_of
+from hooks.pbs.files_and_output.accounting_fields import Fields, SenselessError, read_fields
+from hooks.pbs.job_attributes.job_ids_and_states import is_array, parent_of
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 
 RUNS = 20_000

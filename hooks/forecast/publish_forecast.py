@@ -24,7 +24,7 @@ from hooks.store.detached_process import start_detached
 from hooks.store.folder_lock import locked
 from hooks.store.forecast_lock import MAKING, WRITING, make_lock_files, open_lock_file, writing
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, State
-from policy.forecast.forecast_record import ForecastRecord, Noted, RecordError
+from policy.forecast.forecast_hits_and_correction import ForecastRecord, Noted, RecordError
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.ledger_between_passes import Ledger
 from policy.model.printable_text import printable

@@ -1,9 +1,9 @@
-"""The custom resources that pbsteer defines in a server: on queues and vnodes, and as wishes of jobs.
+"""The custom resources that pbsteer defines in a server: on queues and vnodes, and as preferences of jobs.
 
 Those of queues and vnodes alone are invisible, so that no user requests them. Those that hooks write on a job are
-read-only to users. Wishes of jobs have no flag by which PBS would count them or its scheduler place by them. Numbers
-and sizes that users request are strings here: if any queuejob hook is enabled, PBS silently drops an invalid custom
-number. A resource that the server does not define is simply not set anywhere.
+read-only to users. Preferences of jobs have no flag by which PBS would count them or its scheduler place by them.
+Numbers and sizes that users request are strings here: if any queuejob hook is enabled, PBS silently drops an invalid
+custom number. A resource that the server does not define is simply not set anywhere.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ RESOURCES: Mapping[str, Resource] = {
 }
 """All of them, by name."""
 
-WISHES = tuple(name for name, resource in RESOURCES.items() if not {"i", "r"}.intersection(resource.flag))
+PREFERENCES = tuple(name for name, resource in RESOURCES.items() if not {"i", "r"}.intersection(resource.flag))
 """Those that a job may request."""
 
 

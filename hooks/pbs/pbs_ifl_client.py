@@ -11,7 +11,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Callable
 
-from hooks.pbs.job_ids_and_states import is_array, is_subjob, may_have_runs
+from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, may_have_runs
+from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE
 from hooks.pbs.raw_server_status import (
     DEFAULT_SCHEDULER,
     ENDED_ATTRIBUTES,
@@ -27,7 +28,6 @@ from hooks.pbs.raw_server_status import (
     ServerStatus,
     shorten_text,
 )
-from hooks.pbs.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE
 from policy.model.printable_text import printable
 
 _GONE = (15001, 15139)
@@ -321,9 +321,9 @@ class Connection:
         self._demand(self._ifl.pbs_rlsjob(self._handle, job_id, HOLD, None), f"release {job_id}")
 
     def set_mark(self, job_id: str, text: str, holds: str = "", comment: str = "") -> None:
-        """Write the mark of a job or array (:mod:`hooks.pbs.victim_mark`); an empty text removes it. ``holds`` (``s``,
-        ``us``) and ``comment`` are set in the same request, which the server executes completely or not at all; holds
-        set this way do not checkpoint a running job."""
+        """Write the mark of a job or array (:mod:`hooks.pbs.job_attributes.victim_mark`); an empty text removes it.
+        ``holds`` (``s``, ``us``) and ``comment`` are set in the same request, which the server executes completely or
+        not at all; holds set this way do not checkpoint a running job."""
         others = {"Hold_Types": holds, "comment": printable(comment)}
         attributes = [(name, None, value) for name, value in others.items() if value]
         self._alter(job_id, (MARK_ATTRIBUTE, MARK_RESOURCE, text), *attributes)

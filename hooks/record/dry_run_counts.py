@@ -54,7 +54,7 @@ class Episodes(NamedTuple):
     def write(self, state: State) -> None:
         """Write the counts to disk. Raises OSError if the disk does not take them."""
         jobs = {"starting": sorted(self.starting), "preempting": sorted(self.preempting)}
-        state.publish(EPISODES, {**self._asdict(), "modes": dict(self.modes), **jobs}, shared=False)
+        state.publish(EPISODES, {**self._asdict(), "modes": dict(self.modes), **jobs}, shared=False, sync=False)
 
     @classmethod
     def read(cls, state: State, now_s: float) -> Episodes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from hooks.pbs.job_ids_and_states import has_index, index_of, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import has_index, index_of, parent_of
 from hooks.pbs.raw_server_status import ServerStatus
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 from policy.settings.site_settings import Settings
@@ -46,8 +46,8 @@ def note_runs(snapshot: Snapshot, before: Mapping[str, Any], settings: Settings)
             width = nodes.count(touched(run.allocation, cluster.capacity.directory))
             fewest = nodes.fewest(cut(job.request) or job.request, cluster.vnodes_of(job.queue)) or width
         estimate_s = None if job.estimate_s == UNLIMITED_S else job.estimate_s
-        wished = job.layout is not None
-        runs[run_id] = [job.user, job.application, job.cores, run.start_s, estimate_s, width, fewest, wished]
+        asked_layout = job.layout is not None
+        runs[run_id] = [job.user, job.application, job.cores, run.start_s, estimate_s, width, fewest, asked_layout]
     return {"time_s": snapshot.time_s, "runs": runs}
 
 
@@ -81,8 +81,8 @@ def _finished(run_id: str, noted: list[Any], now_s: float) -> Finished:
         UNLIMITED_S if estimate_s is None else float(estimate_s),
         int(width),
         int(fewest),
-        # Records of earlier versions do not say whether the job wished for a layout: nothing is learned from them.
-        wished=others != [False],
+        # Records of earlier versions do not say whether the job asked for a layout: nothing is learned from them.
+        asked_layout=others != [False],
     )
 
 

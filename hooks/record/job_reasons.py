@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from hooks.pbs.job_comment_format import show_moment
+from hooks.pbs.job_attributes.job_comment_format import show_moment
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.printable_text import printable
 from policy.plan.plan_types import Plan

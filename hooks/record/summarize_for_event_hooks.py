@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from hooks.act.start_jobs import digest_starts
 from hooks.pbs.custom_resources import PLENTY, SAVE_ATTRIBUTE, SOFT_LIMIT
-from hooks.pbs.sched_config import read_sched_files
+from hooks.pbs.files_and_output.sched_config import read_sched_files
 from hooks.store.event_hook_summary import QueueSummary, Summary
+from hooks.translate.job.suspended_jobs import find_resume_needs
 from hooks.translate.queues import read_consumables
-from hooks.translate.suspended_jobs import find_resume_needs
 from hooks.translate.uncounted_resources import find_unlisted
 from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes

@@ -53,9 +53,9 @@ class Summary:
     ``queues`` are the managed queues, ``default_queue`` that of jobs that name none, ``names`` all hosts and vnodes in
     lower case, ``several`` the hosts with several vnodes. ``past`` is the part of the ledger for estimates and layouts.
     ``starting`` are the jobs that the pass is starting, with whether they are striped; ``planned`` is what each start
-    was decided on (:mod:`hooks.pbs.job_altered_since_plan`), read at ``planned_s``. ``kept``, by vnode, is what driven
-    jobs that are to be resumed need again, None for the whole vnode. ``quotas`` are soft quotas as texts. ``stripes``
-    caches results computed from the summary.
+    was decided on (:mod:`hooks.pbs.job_attributes.job_altered_since_plan`), read at ``planned_s``. ``kept``, by vnode,
+    is what driven jobs that are to be resumed need again, None for the whole vnode. ``quotas`` are soft quotas as
+    texts. ``stripes`` caches results computed from the summary.
     """
 
     queues: Mapping[str, QueueSummary]

@@ -1,6 +1,7 @@
 """pbsteer's files on disk: one folder in PBS_HOME with the ledgers, the journal, and the published files.
 
 Files are replaced whole (write, sync, rename, sync the folder), so a kill at any point leaves the old or the new one.
+Those that are only shown are not synced: each sync holds up the data store of the server, which is on the same disk.
 The ledger is readable by root only; a group may read the journal and the last pass. Decisions use only the ledger and
 the runs that the last pass saw. An unreadable ledger, or anything in a file's place that is no file, is renamed and not
 used.
@@ -108,13 +109,14 @@ class State:
 
     # What is published
 
-    def publish(self, name: str, data: Mapping[str, Any], *, shared: bool) -> None:
-        """Replace a published file; the group may read ``shared`` ones."""
-        self.replace(name, json.dumps(data), shared=shared)
+    def publish(self, name: str, data: Mapping[str, Any], *, shared: bool, sync: bool = True) -> None:
+        """Replace a published file; the group may read ``shared`` ones. Without ``sync`` a crash of the host may lose
+        it."""
+        self.replace(name, json.dumps(data), shared=shared, sync=sync)
 
-    def publish_lines(self, name: str, lines: Iterable[Mapping[str, Any]], *, shared: bool) -> None:
-        """Replace a published file that has one object a line, so that it can be searched without reading it all."""
-        self.replace(name, "".join(json.dumps(line) + "\n" for line in lines), shared=shared)
+    def publish_lines(self, name: str, lines: Iterable[Mapping[str, Any]], *, shared: bool, sync: bool = True) -> None:
+        """As :meth:`publish`, one object a line, so that the file can be searched without reading it all."""
+        self.replace(name, "".join(json.dumps(line) + "\n" for line in lines), shared=shared, sync=sync)
 
     def read_published(self, name: str) -> dict[str, Any]:
         """A published file; empty if there is none that can be read."""
@@ -221,16 +223,17 @@ class State:
         finally:
             os.close(descriptor)
 
-    def replace(self, name: str, text: str, *, shared: bool = False) -> None:
-        """Replace a file of the folder whole; the group may read ``shared`` ones. Raises OSError."""
+    def replace(self, name: str, text: str, *, shared: bool = False, sync: bool = True) -> None:
+        """Replace a file of the folder whole; the group may read ``shared`` ones. Without ``sync`` a crash of the host
+        may lose it. Raises OSError."""
         path, data = self.path / name, text.encode("utf-8")
         group = self._group_id() if shared else None
         mode = 0o600 if group is None else 0o640
         try:
-            replace_file(path, data, mode=mode, group=group, open_fresh=_open_fresh)
+            replace_file(path, data, mode=mode, group=group, sync=sync, open_fresh=_open_fresh)
         except IsADirectoryError:
             _put_aside(path)
-            replace_file(path, data, mode=mode, group=group, open_fresh=_open_fresh)
+            replace_file(path, data, mode=mode, group=group, sync=sync, open_fresh=_open_fresh)
 
     def _share(self, descriptor: int) -> None:
         """Let the group read a file, if there is one."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Callable, NamedTuple
 
-from hooks.pbs.fair_share_files import read_groups, read_usage
+from hooks.pbs.files_and_output.fair_share_files import read_groups, read_usage
+from hooks.pbs.files_and_output.sched_config import RESOURCE_GROUP, USAGE, Options, SchedFiles, is_true, read_options
 from hooks.pbs.raw_server_status import Attributes, ServerStatus, read_whole
-from hooks.pbs.sched_config import RESOURCE_GROUP, USAGE, Options, SchedFiles, is_true, read_options
 from hooks.pbs.schedulers import find_scheduler
 from hooks.translate.queues import read_consumables
 from policy.model.pbs_units import UnitError, parse_duration_s, parse_size_kib

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from hooks.pbs.files_and_output.sched_config import SchedFiles, read_sched_config
 from hooks.pbs.raw_server_status import ServerStatus
-from hooks.pbs.sched_config import SchedFiles, read_sched_config
 
 _SEPARATORS = re.compile(r"[,\s]+")
 

@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 from hooks.pbs.custom_resources import READING
 from hooks.pbs.raw_server_status import Attributes
+from hooks.translate.closures.reservation_windows_by_vnode import Reservations
 from hooks.translate.queues import Report, read_partition
-from hooks.translate.reservation_windows_by_vnode import Reservations
 from policy.model.jobs_runs_vnodes_queues import Vnode, Window
 from policy.model.pbs_units import parse_amount, parse_measure, parse_resource
 

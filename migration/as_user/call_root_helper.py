@@ -1,4 +1,5 @@
-"""Runs programs as users, through the root helper: a ``Run`` for the schedulers, and the deeds that touch files."""
+"""Runs programs as users, through the root helper: a ``Run`` for the schedulers, and the operations that touch
+files."""
 
 from __future__ import annotations
 
@@ -6,9 +7,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Callable
 
-from migration.as_user.supervise import LATE
-from migration.programs.path import own_program
-from migration.programs.run import TIMED_OUT, Finished, run, run_with_lifeline
+from migration.as_user.run_in_own_pid_namespace import LATE
+from migration.programs.program_search_path import own_program
+from migration.programs.run_program import TIMED_OUT, Finished, run, run_with_lifeline
 
 _GRACE_S = 30.0
 """What the helper has on top of its own limit, to end what it started."""
@@ -30,7 +31,7 @@ def run_as(
     env: Mapping[str, str] | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Finished:
-    """A :class:`~migration.programs.run.Run`: without a user as this process, else as the user, by the helper.
+    """A :class:`~migration.programs.run_program.Run`: without a user as this process, else as the user, by the helper.
 
     A user's program has a clean environment of its own, so ``env`` is for programs without a user alone.
     """

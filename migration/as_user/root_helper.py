@@ -1,9 +1,10 @@
-"""The root helper: becomes a user and does one deed of a fixed list. The one program that the service runs as root.
+"""The root helper: becomes a user and does one operation of a fixed list. The one program that the service runs as
+root.
 
-``mguser USER SECONDS BYTES FOLDER DEED ARG...``: the first BYTES of standard input are the deed's input. What follows
-is a lifeline: when it ends, or after SECONDS, the deed is ended with all that it has started. With ``-`` for BYTES the
-deed has the standard input itself, and ends by it. The deed runs in a process that has become the user; this one stays
-root, and only waits and kills.
+``mguser USER SECONDS BYTES FOLDER OPERATION ARG...``: the first BYTES of standard input are the operation's input. What
+follows is a lifeline: when it ends, or after SECONDS, the operation is ended with all that it has started. With ``-``
+for BYTES the operation has the standard input itself, and ends by it. The operation runs in a process that has become
+the user; this one stays root, and only waits and kills.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from migration.as_user import deeds
+from migration.as_user.operations_as_user import OPERATIONS
 from migration.as_user.refused_accounts import find_refusal, read_first_uid
-from migration.as_user.supervise import end_with_parent, hide_from_users, supervise
+from migration.as_user.run_in_own_pid_namespace import end_with_parent, hide_from_users, supervise
 from migration.config.cluster_file import ClusterFile, ClusterFileError, Here, Limits, read_cluster_file
 from migration.config.mg_home_folder import HOME
-from migration.programs.path import find_path
+from migration.programs.program_search_path import find_path
 
 _MOST_BYTES = 256 << 20
 _PRIVATE_MASK = 0o077
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 _FIRST_TO_GO = 800
-"""Of 1,000: where memory runs out, the kernel ends a deed before the host's services."""
+"""Of 1,000: where memory runs out, the kernel ends an operation before the host's services."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]{0,31}\$?")
 
 
@@ -38,7 +39,7 @@ class RefusedError(Exception):
 
 
 def main(words: Sequence[str]) -> int:
-    """The exit status of the deed; 77 for what is refused."""
+    """The exit status of the operation; 77 for what is refused."""
     try:
         return _main(words)
     except RefusedError as refused:
@@ -48,24 +49,24 @@ def main(words: Sequence[str]) -> int:
 
 def _main(words: Sequence[str]) -> int:
     if len(words) < 5:
-        raise RefusedError("mguser USER SECONDS BYTES FOLDER DEED ARG...")
-    user, seconds, size, folder, deed, *arguments = words
+        raise RefusedError("mguser USER SECONDS BYTES FOLDER OPERATION ARG...")
+    user, seconds, size, folder, operation, *arguments = words
     file = read_site(HOME)
     account = find_account(user, file)
-    if deed not in deeds.DEEDS:
-        raise RefusedError(f"deed {deed!r:.40}: must be one of {', '.join(sorted(deeds.DEEDS))}")
+    if operation not in OPERATIONS:
+        raise RefusedError(f"operation {operation!r:.40}: must be one of {', '.join(sorted(OPERATIONS))}")
     limit_s, count = _whole("seconds", seconds, 10**8), 0 if size == "-" else _whole("bytes", size, _MOST_BYTES)
     if os.geteuid() not in (0, account.pw_uid):
         raise RefusedError(f"cannot become {account.pw_name!r}: only root can")
     env = _clean_environment(account)
 
     def do_as_user() -> int:
-        _bound_deed()
-        if deed == "build":
+        _bound_operation()
+        if operation == "build":
             _limit_build(file.limits if file else Limits())
         _become(account)
         end_with_parent()
-        return _do(deed, arguments, folder, env)
+        return _do(operation, arguments, folder, env)
 
     return supervise(do_as_user, None if size == "-" else _read_input(count, account), limit_s)
 
@@ -128,8 +129,8 @@ def find_account(user: str, file: ClusterFile | None) -> pwd.struct_passwd:
     return account
 
 
-def _bound_deed() -> None:
-    """What holds for every deed: no core dump of what it has read, and little regard where memory runs out."""
+def _bound_operation() -> None:
+    """What holds for every operation: no core dump of what it has read, and little regard where memory runs out."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError, ValueError):
         _OOM_SCORE.write_text(f"{max(_FIRST_TO_GO, int(_OOM_SCORE.read_text('ascii')))}\n", "ascii")
@@ -181,7 +182,7 @@ def _clean_environment(account: pwd.struct_passwd) -> dict[str, str]:
 
 
 def _read_input(count: int, account: pwd.struct_passwd) -> int:
-    """The deed's input as a file of its own in memory, so that what follows on standard input is the lifeline."""
+    """The operation's input as a file of its own in memory, so that what follows on standard input is the lifeline."""
     descriptor = os.memfd_create("input", os.MFD_CLOEXEC)
     os.fchmod(descriptor, 0o600)
     os.fchown(descriptor, account.pw_uid, -1)
@@ -198,16 +199,16 @@ def _read_input(count: int, account: pwd.struct_passwd) -> int:
     return descriptor
 
 
-def _do(deed: str, arguments: list[str], folder: str, env: Mapping[str, str]) -> int:
+def _do(operation: str, arguments: list[str], folder: str, env: Mapping[str, str]) -> int:
     os.environ.clear()
     os.environ.update(env)
     try:
         os.chdir(folder)
-        return deeds.DEEDS[deed](arguments)
+        return OPERATIONS[operation](arguments)
     except OSError as error:
         named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        sys.stderr.write(f"{deed}: {named}\n")
+        sys.stderr.write(f"{operation}: {named}\n")
         return 1
     except ValueError as error:
-        sys.stderr.write(f"{deed}: {error}\n")
+        sys.stderr.write(f"{operation}: {error}\n")
         return 1

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import click
 
-from migration.cli.shown_problem import shown_problem
+from migration.cli.printable_error_for_click import shown_problem
 from migration.config.cluster_file import ClusterFile, ClusterFileError, read_cluster_file
 from migration.config.mg_home_folder import home
-from migration.spool.newest_copies import OWN_JOBS, newest_copies
 from migration.spool.queue_file import Queue
+from migration.spool.read_jobs_without_lock import OWN_JOBS, newest_copies
 from migration.spool.spool import INCOMING, Spool, SpoolError
 from policy.migration.job_record_and_copy_updates import Record
 

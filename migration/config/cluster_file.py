@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from migration.config.mg_home_folder import FILE
-from migration.config.tomllib_or_tomli import parse_toml
+from migration.config.parse_toml import parse_toml
 from policy.migration.job_record_and_copy_updates import ANY, CLUSTER_NAME, LOCAL
 from policy.migration.place_on_first_free_cluster import PlacingSettings
 from policy.migration.returns_and_retries import WaitSettings

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from migration.config.cluster_file import Cluster, Here
 from migration.passes.clean_up import find_unremoved
-from migration.passes.landing_folder_check import LANDING_OF, WRITABLE, try_landing
-from migration.passes.source_context import Source
-from migration.protocol.call import NoReply
+from migration.passes.source.source_context import Source
+from migration.passes.target.landing_folder_check import LANDING_OF, WRITABLE, try_landing
+from migration.protocol.ask_cluster_over_ssh import NoReply
 from migration.protocol.installed_version import own_version
 from migration.protocol.messages import AVAIL
-from migration.schedulers.base import SchedulerSilent
-from migration.schedulers.by_kind import open_scheduler
+from migration.schedulers.choose_scheduler import open_scheduler
+from migration.schedulers.scheduler_interface import SchedulerSilent
 from migration.transfer.connection import RunAs
 from policy.migration.available_to_other_clusters import Answer, Shortfall
 

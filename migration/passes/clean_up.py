@@ -13,26 +13,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from migration.as_user.landing_folder import PARTLY
-from migration.programs.run import TIMED_OUT, Finished
+from migration.programs.run_program import TIMED_OUT, Finished
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
+from migration.target_job.folder_not_yet_removed import Unremoved, read_unremoved, write_unremoved
 from migration.target_job.job_at_target import SHARED
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease
 from migration.target_job.service_context import Site
-from migration.target_job.unremoved_folder import Unremoved, read_unremoved, write_unremoved
 from migration.transfer.shared_input_cache import lock_of
-from policy.migration.ended_records import Ended, find_surplus
+from policy.migration.drop_records_of_ended_jobs import Ended, find_surplus
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import ABORTED
+from policy.migration.job_states_and_transitions import ABORTED
 from policy.model.printable_text import printable
 
 HELD = -2000
-"""In place of a deed's exit status: an upload uses the path at the moment."""
+"""In place of an operation's exit status: an upload uses the path at the moment."""
 _DAY_S = 86_400
 _MOST_AT_ONCE = 20
 _REMOVE_S = 20
-"""Of one deed, which ends by itself before unless the disk hangs."""
+"""Of one operation, which ends by itself before unless the disk hangs."""
 _IN_ALL_S = 60.0
 
 
@@ -123,7 +123,7 @@ def is_guest(site: Site, record: Record) -> bool:
 
 
 def _remove(site: Site, record: Record, folder: Path) -> Finished | None:
-    """None once nothing of the job is left below the landing folder, or how the deed that left something ended."""
+    """None once nothing of the job is left below the landing folder, or how the operation that left something ended."""
     landing = site.file.this.landing
     named = _names(site, record, Queue.DONE)
     for path in [*_shared(folder), *([record.dstdir] if record.dstdir else [])]:

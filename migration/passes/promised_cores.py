@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from policy.migration.job_demand import Demand
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import BEFORE_RUN, SUBMITTED
+from policy.migration.job_states_and_transitions import BEFORE_RUN, SUBMITTED
 
 _UNSEEN_FOR_S = 60
 """A submitted job that could start has started within this; afterwards it waits like any other job."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Union
 from migration.spool.record_line import MOST_LINE, LineError, from_line, to_line
 from policy.migration.available_to_other_clusters import Answer, AnswerError
 from policy.migration.job_record_and_copy_updates import CLUSTER_NAME, Record, split_gid
-from policy.migration.transitions import FINAL
+from policy.migration.job_states_and_transitions import FINAL
 from policy.model.printable_text import printable
 
 AVAIL, ACCEPT, WITHDRAW, QUERY, STOP = VERBS = ("avail", "accept", "withdraw", "query", "stop")

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from hooks.pbs.json_output import read_json
-from migration.programs.run import NOT_STARTED, TIMED_OUT, Finished, Run
-from migration.schedulers.base import (
+from hooks.pbs.files_and_output.json_output import read_json
+from migration.programs.run_program import NOT_STARTED, TIMED_OUT, Finished, Run
+from migration.schedulers.read_pbsteer_last_pass import LastPass, read_last_pass, read_status, would_start
+from migration.schedulers.scheduler_interface import (
     ENDED,
     HELD,
     QUEUED,
@@ -29,7 +30,6 @@ from migration.schedulers.base import (
     Verdict,
     read_job_id,
 )
-from migration.schedulers.read_pbsteer_last_pass import LastPass, read_last_pass, read_status, would_start
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, reserved_for_head
 from policy.migration.job_demand import Demand
 from policy.model.pbs_units import parse_duration_s, parse_size_kib

@@ -21,8 +21,8 @@ from hooks.reader.apply_status_differences import Assembly
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from hooks.translate.snapshot import translate
-from migration.programs.run import TIMED_OUT, Run
-from migration.schedulers.base import LocalJob, SchedulerSilent, Verdict
+from migration.programs.run_program import TIMED_OUT, Run
+from migration.schedulers.scheduler_interface import LocalJob, SchedulerSilent, Verdict
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings

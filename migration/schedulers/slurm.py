@@ -10,8 +10,8 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from migration.programs.run import NOT_STARTED, TIMED_OUT, Finished, Run
-from migration.schedulers.base import (
+from migration.programs.run_program import NOT_STARTED, TIMED_OUT, Finished, Run
+from migration.schedulers.scheduler_interface import (
     ENDED,
     HELD,
     QUEUED,

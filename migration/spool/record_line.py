@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from policy.migration.job_record_and_copy_updates import Record, split_gid
-from policy.migration.transitions import read_state
+from policy.migration.job_states_and_transitions import read_state
 
 MOST_LINE = 256 << 10
 _SAFE = re.compile(r"[ -$&-+\--<>-~]*")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hooks.store.atomic_file import replace_file
 from migration.spool.file_lock import LockHeldError, file_lock
-from migration.spool.find_lines import find_lines
+from migration.spool.find_records_by_value import find_lines
 from migration.spool.public_queue_copy import find_readable, is_stale, write_shown
 from migration.spool.queue_file import (
     MODE,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import shlex
 import time
 
-from migration.as_user.deeds import BUILD_LOG
-from migration.schedulers.base import ENDED, LocalJob
+from migration.as_user.operations_as_user import BUILD_LOG
+from migration.schedulers.scheduler_interface import ENDED, LocalJob
 from migration.target_job.job_at_target import Job
 from migration.target_job.local_job_script import make_local_job
 from migration.transfer.upload_manifest_and_changed_files import service_prefix

@@ -7,8 +7,8 @@ from migration.target_job.job_at_target import GAVE_UP, Job
 from migration.transfer.bring_results_back import bring_back
 from migration.transfer.connection import StoppedError, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, find_results, read_manifest
+from policy.migration.job_states_and_transitions import DOWNLOADED, END
 from policy.migration.returns_and_retries import DOWNLOAD_FOR_S, pause_s
-from policy.migration.transitions import DOWNLOADED, END
 
 _TIMEOUT_S = 86_400
 _MOST_SHOWN = 3

@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 
-from migration.schedulers.base import ENDED, RUNNING, JobState, RequestUnanswered, SchedulerSilent
-from migration.target_job.hung_users import HungError
+from migration.schedulers.scheduler_interface import ENDED, RUNNING, JobState, RequestUnanswered, SchedulerSilent
+from migration.target_job.bounded_time_for_hung_disks import HungError
 from migration.target_job.job_at_target import GoneError, Job
 from migration.target_job.local_job_script import exit_path
 from policy.migration.job_record_and_copy_updates import Record
+from policy.migration.job_states_and_transitions import END
 from policy.migration.returns_and_retries import VANISHED_AFTER_S, goes_back
-from policy.migration.transitions import END
 
 
 def watch(jobs: Iterable[Job]) -> str:

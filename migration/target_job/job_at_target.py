@@ -11,15 +11,15 @@ from typing import Any
 
 from hooks.store.atomic_file import replace_file
 from migration.as_user.landing_folder import NO_FILE
-from migration.programs.run import TIMED_OUT
+from migration.programs.run_program import TIMED_OUT
 from migration.protocol.messages import MOST_TEXT
 from migration.spool.queue_file import Queue
-from migration.target_job.hung_users import HungError
+from migration.target_job.bounded_time_for_hung_disks import HungError
 from migration.target_job.service_context import Site
 from migration.transfer.connection import Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
-from policy.migration.transitions import ABORTED, DOWNLOADING, REQUESTED
+from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, REQUESTED
 from policy.model.printable_text import printable
 
 DISCARD = "discard"

@@ -6,8 +6,8 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from migration.as_user.deeds import BUILD_LOG
-from migration.schedulers.base import LocalJob
+from migration.as_user.operations_as_user import BUILD_LOG
+from migration.schedulers.scheduler_interface import LocalJob
 from migration.transfer.upload_manifest_and_changed_files import outputs, service_prefix
 from policy.migration.job_record_and_copy_updates import Record
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from migration.spool.queue_file import Queue
+from migration.target_job.folder_not_yet_removed import read_unremoved
 from migration.target_job.job_at_target import Job, find_lasting
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease
 from migration.target_job.service_context import Site
-from migration.target_job.unremoved_folder import read_unremoved
 from policy.migration.job_record_and_copy_updates import advance
-from policy.migration.transitions import ABORTED
+from policy.migration.job_states_and_transitions import ABORTED
 
 
 class CannotResumeError(Exception):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from migration.programs.run import STOPPED, TIMED_OUT
-from migration.schedulers.base import SchedulerSilent, SubmitRefused
+from migration.programs.run_program import STOPPED, TIMED_OUT
+from migration.schedulers.scheduler_interface import SchedulerSilent, SubmitRefused
+from migration.target_job.bounded_time_for_hung_disks import HungError
 from migration.target_job.build_commands_as_local_job import BuildVanishedError, run_build_job
-from migration.target_job.hung_users import HungError
 from migration.target_job.job_at_target import Job
 
 _AGAIN_S = 60

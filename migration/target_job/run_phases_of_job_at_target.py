@@ -22,7 +22,7 @@ from migration.target_job.stop_job_at_target import stop
 from migration.target_job.submit_local_job import submit
 from migration.target_job.upload_job_folder_to_target import upload
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import DOWNLOADING, MAKING, SUBMITTED, UPLOADING, WAITING
+from policy.migration.job_states_and_transitions import DOWNLOADING, MAKING, SUBMITTED, UPLOADING, WAITING
 
 WAITING_TOO = 2
 """So many processes are there for each slot of a transfer: one that works, and one that waits."""

@@ -11,11 +11,11 @@ from typing import Callable
 from migration.as_user.call_root_helper import run_as
 from migration.config.cluster_file import ClusterFile, read_cluster_file
 from migration.config.mg_home_folder import home
-from migration.programs.path import set_path
-from migration.schedulers.base import LocalScheduler
-from migration.schedulers.by_kind import open_scheduler
+from migration.programs.program_search_path import set_path
+from migration.schedulers.choose_scheduler import open_scheduler
+from migration.schedulers.scheduler_interface import LocalScheduler
 from migration.spool.spool import Spool
-from migration.target_job.hung_users import HungUsers
+from migration.target_job.bounded_time_for_hung_disks import HungUsers
 from migration.transfer.connection import RunAs
 
 

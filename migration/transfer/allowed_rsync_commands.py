@@ -32,7 +32,7 @@ class NotAllowedError(ValueError):
 
 
 def read_command(command: str, record: Record, here: Here) -> list[str]:
-    """The deed of the root helper that answers the command. Raises :class:`NotAllowedError`."""
+    """The operation of the root helper that answers the command. Raises :class:`NotAllowedError`."""
     asked = {
         "dir": [record.dir], "allowed_roots": here.allowed_roots, "share_roots": here.share_roots,
         "exclude": record.exclude, "shared": record.shared,

@@ -11,7 +11,7 @@ from typing import Callable
 
 from migration.config.cluster_file import PUBLISHED_KEY, ClusterFile
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import AT_SOURCE
+from policy.migration.job_states_and_transitions import AT_SOURCE
 
 
 def write_lines(

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 from urllib.parse import quote
 
-from migration.as_user.deeds import KEY
 from migration.as_user.folder_tree_listing import PART, STAGE
-from migration.programs.run import STOPPED, TIMED_OUT, Finished
+from migration.as_user.operations_as_user import KEY
+from migration.programs.run_program import STOPPED, TIMED_OUT, Finished
 
 JOB, STAGED, SHARED = "job/", "stage/", "shared"
 BY_CONTENT = ("--checksum",)

@@ -51,7 +51,7 @@ class Lists(NamedTuple):
 
 def lists_of(plan: Plan, job_id: str) -> Mapping[str, Lists]:
     """The lists of a job that runs or is started by this plan, by id: several for the subjobs of an array, none for a
-    waiting job. Cores are those in the plan's ledger; they are left out for a job that wished for sockets only.
+    waiting job. Cores are those in the plan's ledger; they are left out for a job that asked for sockets only.
 
     Raises ValueError for a vnode or host whose name would break a line.
     """

@@ -17,7 +17,7 @@ from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
 from policy.explain.would_start_be_revoked import KeptStarts
 from policy.model.allocation import Allocation
-from policy.model.job_preferences import RankWish
+from policy.model.job_preferences import RankPreference
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import show_entity
@@ -216,14 +216,17 @@ class Facts:
         return lines or [Line("placement", _as_asked(run.job))]
 
     def _by_rank(self, job: Job, allocation: Allocation) -> list[Line]:
-        """The first of these vnodes with their positions in the list ranked by the job's wish."""
+        """The first of these vnodes with their positions in the list ranked by the job's preference."""
         ranking = Ranking(self._cluster, self._settings.ranking, self._now_s)
-        wish = ranking.wish_of(job)
-        if wish is None:
+        preference = ranking.preference_of(job)
+        if preference is None:
             return []
-        ranks = _ranks(ranking, wish, allocation, self._cluster.vnodes_of(job.queue), self._cluster)
+        ranks = _ranks(ranking, preference, allocation, self._cluster.vnodes_of(job.queue), self._cluster)
         return [
-            Line("placement", f"{vnode}: {_score(ranking.standing(wish, vnode), wish)}{_rank(ranks.get(vnode))}")
+            Line(
+                "placement",
+                f"{vnode}: {_score(ranking.standing(preference, vnode), preference)}{_rank(ranks.get(vnode))}",
+            )
             for vnode in allocation.vnodes[:_VNODES]
             if vnode in self._cluster.vnodes
         ]
@@ -245,13 +248,13 @@ def _packed(job: Job) -> str:
 
 
 def _ranks(
-    ranking: Ranking, wish: RankWish, allocation: Allocation, vnodes: int, cluster: ClusterIndex
+    ranking: Ranking, preference: RankPreference, allocation: Allocation, vnodes: int, cluster: ClusterIndex
 ) -> dict[str, int]:
     """The position of each of the first vnodes of an allocation in the ranked list of those open to the job."""
     bits = cluster.capacity.directory.bits
     wanted = {bits[vnode]: vnode for vnode in allocation.vnodes[:_VNODES] if vnode in bits}
     ranks: dict[str, int] = {}
-    for number, bit in enumerate(ranking.ordered(wish, vnodes), start=1):
+    for number, bit in enumerate(ranking.ordered(preference, vnodes), start=1):
         if bit in wanted:
             ranks[wanted[bit]] = number
             if len(ranks) == len(wanted):
@@ -259,14 +262,14 @@ def _ranks(
     return ranks
 
 
-def _score(standing: Standing, wish: RankWish) -> str:
+def _score(standing: Standing, preference: RankPreference) -> str:
     """The vnode's priority by the mode, its compliance, and their product, by the readings of now."""
-    by = f"by {wish.mode}"
-    if standing.compliance is None or standing.priority is None:
+    by = f"by {preference.mode}"
+    if standing.compliance is None or standing.score is None:
         return f"{by}, without a recent reading"
-    if standing.score is None:
-        return f"{by} {standing.priority:.3g}, U {standing.compliance:.3g}: below what it requires by now"
-    return f"{by} S = {standing.priority:.3g} x U {standing.compliance:.3g} = {standing.score:.3g}"
+    if standing.dispatch_score is None:
+        return f"{by} {standing.score:.3g}, U {standing.compliance:.3g}: below what it requires by now"
+    return f"{by} S = {standing.score:.3g} x U {standing.compliance:.3g} = {standing.dispatch_score:.3g}"
 
 
 def _rank(number: int | None) -> str:

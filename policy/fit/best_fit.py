@@ -139,7 +139,7 @@ def _whole_pieces(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share]
 
 
 def _single_cores(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share] | None:
-    """:func:`_pieces` for pieces of one core without wishes, the most frequent request."""
+    """:func:`_pieces` for pieces of one core without preferences, the most frequent request."""
     levels = capacity.levels
     left, amounts = chunk.pieces, chunk.amounts
     order = sorted(levels)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from policy.forecast.drawn_numbers import DrawnNumbers
+from policy.forecast.random_numbers_from_seed import DrawnNumbers
 from policy.model.jobs_runs_vnodes_queues import Job
 
 DAY_S = 86400.0

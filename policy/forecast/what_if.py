@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from policy.forecast.run_forward import Draw
+from policy.forecast.simulate_until_all_started import Draw
 from policy.model.jobs_runs_vnodes_queues import Job
 
 

@@ -13,10 +13,10 @@ from types import MappingProxyType
 from typing import Any
 
 from policy.migration.job_demand import Demand
-from policy.migration.transitions import FINAL, REQUESTED, next_state
+from policy.migration.job_states_and_transitions import FINAL, REQUESTED, next_state
 
 ANY, LOCAL = "any", "local"
-"""Wishes for a target beside the name of a cluster."""
+"""Preferences for a target beside the name of a cluster."""
 
 CLUSTER_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 _GID = re.compile(rf"({CLUSTER_NAME.pattern})\.([1-9][0-9]{{0,17}})")
@@ -114,7 +114,7 @@ class Record:
 def advance(record: Record, event: str, now_s: float, **changes: Any) -> Record:
     """The record after an event: state, ``since`` and ``rev`` change, and ``changes``. The one way to a new state.
 
-    Raises :class:`~policy.migration.transitions.NoSuchTransition`.
+    Raises :class:`~policy.migration.job_states_and_transitions.NoSuchTransition`.
     """
     state = next_state(record.state, event).to
     since = int(now_s) if state != record.state else record.since

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from policy.migration.job_record_and_copy_updates import ANY, Record
-from policy.migration.transitions import SUBMITTED
+from policy.migration.job_states_and_transitions import SUBMITTED
 
 MOST_ATTEMPTS = 3
 SILENT_AFTER = 3

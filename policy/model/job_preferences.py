@@ -21,7 +21,7 @@ SAVED_STATUS = 85
 """The exit status of a job that has saved its work, unless the site sets another."""
 
 
-class Needs(NamedTuple):
+class Requirements(NamedTuple):
     """What each vnode of the job must have left, at least: memory, compute and network bandwidth (these two in the
     units of the readings); and its highest allowed temperature. None: no requirement."""
 
@@ -31,12 +31,12 @@ class Needs(NamedTuple):
     temperature: float | None = None
 
 
-class RankWish(NamedTuple):
+class RankPreference(NamedTuple):
     """The mode by which the job's vnodes are ranked (one of :data:`RANK_MODES`), what they must have left, and the
     detail of the choice (one of :data:`DETAILS`): with ``socket`` and ``core`` these are chosen at the start too."""
 
     mode: str
-    needs: Needs = Needs()
+    needs: Requirements = Requirements()
     detail: str = "vnode"
 
 

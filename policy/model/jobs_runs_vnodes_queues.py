@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from policy.model.allocation import Allocation
-from policy.model.job_preferences import Layout, RankWish
+from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Amounts, Request
 from policy.model.limit_attributes import Limits
 
@@ -171,7 +171,7 @@ class Job(NamedTuple):
     saved_s: float = 0.0
     deferrable: bool = False
     application: str = ""
-    rank: RankWish | None = None
+    rank: RankPreference | None = None
     layout: Layout | None = None
     pinned: tuple[str, ...] = ()
     own_priority: int = 0
@@ -230,7 +230,7 @@ class Finished(NamedTuple):
     """A run that has ended by itself: the input of P3's predictor and of P5's learning.
 
     ``vnodes`` is how many it was on, ``fewest`` how few would have held it. ``cpu_s`` is its CPU time over all cores,
-    None where it was not measured. ``wished``: its job asked for a layout.
+    None where it was not measured. ``asked_layout``: its job asked for a layout.
     """
 
     id: str
@@ -243,4 +243,4 @@ class Finished(NamedTuple):
     vnodes: int = 1
     fewest: int = 1
     cpu_s: float | None = None
-    wished: bool = False
+    asked_layout: bool = False

@@ -1,7 +1,8 @@
-"""Where a job goes: packed, striped or ranked, by its own wish or by the site's settings (docs/policies.md, P4 and P5).
+"""Where a job goes: packed, striped or ranked, by its own preference or by the site's settings (docs/policies.md, P4
+and P5).
 
-A job without a wish, on a site without such settings, is placed by :func:`policy.fit.best_fit.fit` alone. A stripe that
-finds no room is tried narrower, then the job is packed; the reason of the layout is recorded.
+A job without a preference, on a site without such settings, is placed by :func:`policy.fit.best_fit.fit` alone. A
+stripe that finds no room is tried narrower, then the job is packed; the reason of the layout is recorded.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from policy.fit.best_fit import fit, fits
 from policy.model.allocation import Allocation
-from policy.model.job_preferences import Layout, RankWish
+from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
@@ -83,13 +84,13 @@ class Placer:
         """
         if self._plain and job.layout is None and job.rank is None:
             return fit(self._capacity, job.request, allowed, self._cluster.vnodes_of(job.queue))
-        wish = self._ranking.wish_of(job)
-        if wish is None:
+        preference = self._ranking.preference_of(job)
+        if preference is None:
             return self._lay_out(job, allowed, None)
-        good, ever = allowed & self._ranking.compliant(wish), self._cluster.vnodes_of(job.queue)
-        allocation = self._lay_out(job, good, wish)
+        good, ever = allowed & self._ranking.compliant(preference), self._cluster.vnodes_of(job.queue)
+        allocation = self._lay_out(job, good, preference)
         if allocation is None and good != allowed and fits(self._capacity, job.request, allowed, ever):
-            return self._ranking.missing(wish, allowed)
+            return self._ranking.missing(preference, allowed)
         return allocation
 
     def started(self, job: Job, allocation: Allocation) -> None:
@@ -136,11 +137,11 @@ class Placer:
 
     # The layout
 
-    def _lay_out(self, job: Job, allowed: int, wish: RankWish | None) -> Allocation | Reason | None:
+    def _lay_out(self, job: Job, allowed: int, preference: RankPreference | None) -> Allocation | Reason | None:
         layout, by, settled = layout_of(job, self._ledger.learned, self._settings, self._running_of)
         if layout is not None and layout.kind == "stripe":
-            return self._stripe(job, layout, by, allowed, wish)
-        allocation = self._pack(job, by, allowed, wish)
+            return self._stripe(job, layout, by, allowed, preference)
+        allocation = self._pack(job, by, allowed, preference)
         if settled or allocation is None or not self._is_scattered(job, allocation, allowed):
             return allocation
         return self._stripe(
@@ -148,7 +149,7 @@ class Placer:
             Layout("stripe"),
             "it was to be packed this time, but there is no room on the fewest nodes",
             allowed,
-            wish,
+            preference,
         )
 
     def _is_scattered(self, job: Job, allocation: Allocation, allowed: int) -> bool:
@@ -171,62 +172,62 @@ class Placer:
     # Packed
 
     def _pack(
-        self, job: Job, why: str, allowed: int, wish: RankWish | None, tried: tuple[Reason, ...] = ()
+        self, job: Job, why: str, allowed: int, preference: RankPreference | None, tried: tuple[Reason, ...] = ()
     ) -> Allocation | None:
         ever = self._cluster.vnodes_of(job.queue)
-        allocation = self._fit(job.request, allowed, ever, wish)
+        allocation = self._fit(job.request, allowed, ever, preference)
         if allocation is None and tried:
-            allocation = self._fit(cut(job.request) or job.request, allowed, ever, wish)
+            allocation = self._fit(cut(job.request) or job.request, allowed, ever, preference)
         if why:
             self._laid[job.id] = _Laid(allocation, False, Reason("packed", (("why", why),), tried))
         return allocation
 
-    def _fit(self, request: Request, allowed: int, ever: int, wish: RankWish | None) -> Allocation | None:
-        if wish is None:
+    def _fit(self, request: Request, allowed: int, ever: int, preference: RankPreference | None) -> Allocation | None:
+        if preference is None:
             return fit(self._capacity, request, allowed, ever)
-        return fit_ranked(self._capacity, request, allowed, self._ranked(wish), ever)
+        return fit_ranked(self._capacity, request, allowed, self._ranked(preference), ever)
 
-    def _ranked(self, wish: RankWish) -> Order:
-        return partial(self._ranking.ordered, wish)
+    def _ranked(self, preference: RankPreference) -> Order:
+        return partial(self._ranking.ordered, preference)
 
     # Striped
 
     def _stripe(
-        self, job: Job, layout: Layout, by: str, allowed: int, wish: RankWish | None
+        self, job: Job, layout: Layout, by: str, allowed: int, preference: RankPreference | None
     ) -> Allocation | Reason | None:
         request = cut(job.request)
         if request is None:
             why = f"it asks for place={_place(job.request)}, which is kept as it was asked for"
-            return self._pack(job, why, allowed, wish)
+            return self._pack(job, why, allowed, preference)
         nodes, pieces = self._stripe_nodes(), total_pieces(request)
         fewest, most = nodes.fewest(request, allowed), min(nodes.most(request, allowed), pieces)
-        wished = layout.width or policy_width(fewest, self._settings.width_factor)
-        if not fewest or (layout.width is None and min(wished, most) <= fewest):
-            return self._pack(job, f"it has no room to spread beyond the fewest nodes, {fewest}", allowed, wish)
+        asked_for = layout.width or policy_width(fewest, self._settings.width_factor)
+        if not fewest or (layout.width is None and min(asked_for, most) <= fewest):
+            return self._pack(job, f"it has no room to spread beyond the fewest nodes, {fewest}", allowed, preference)
         open_to = allowed & self._capacity.open_to(request)
         tried: list[Reason] = []
-        for width in widths(wished, fewest, most, layout.nodes_per_stripe):
+        for width in widths(asked_for, fewest, most, layout.nodes_per_stripe):
             span = min(layout.nodes_per_stripe, width)
             size: Numbers = (("width", width), ("pieces", -(-pieces // width)))
-            allocation = self._spread(job, request, open_to & ~nodes.cooling, width, span, wish)
+            allocation = self._spread(job, request, open_to & ~nodes.cooling, width, span, preference)
             late = None
             # A promised start is not delayed for the stagger time: the job gets another layout instead.
             if allocation is None and open_to & nodes.cooling and job.id not in self._ledger.promises:
-                late = self._spread(job, request, open_to, width, span, wish)
+                late = self._spread(job, request, open_to, width, span, preference)
             if allocation is not None or late is not None:
                 striped = Reason("striped", (*size, ("fewest", fewest), ("by", by)), tuple(tried))
                 self._laid[job.id] = _Laid(allocation, True, striped)
                 return allocation if late is None else self._staggered(touched(late, self._capacity.directory))
             tried.append(Reason("stripe-unplaced", size))
-        return self._pack(job, "no stripe finds room now", allowed, wish, tuple(tried))
+        return self._pack(job, "no stripe finds room now", allowed, preference, tuple(tried))
 
     def _spread(
-        self, job: Job, request: Request, allowed: int, width: int, span: int, wish: RankWish | None
+        self, job: Job, request: Request, allowed: int, width: int, span: int, preference: RankPreference | None
     ) -> Allocation | None:
         nodes, capacity, application = self._stripe_nodes(), self._capacity, job.application
-        ranked: Order = each_bit if wish is None else self._ranked(wish)
+        ranked: Order = each_bit if preference is None else self._ranked(preference)
         if nodes.single:
-            by_name = wish is None
+            by_name = preference is None
             pick = partial(nodes.pick, application) if by_name else partial(nodes.pick_ranked, application, ranked)
             return stripe(capacity, request, allowed, width, span, pick)
         domains = Domains(partial(nodes.ordered, application, ranked), nodes.node_of, nodes.largest)

@@ -21,7 +21,7 @@ class Start(NamedTuple):
     """Start this job exactly there; ``id`` is that of the subjob of an array.
 
     ``backfilled``: it counts as backfilled. ``why``: the reason of its layout, if not only select and place decided.
-    ``cores``: which cores of its vnodes it gets, if it wishes a list of them.
+    ``cores``: which cores of its vnodes it gets, if it asks for a list of them.
     """
 
     id: str

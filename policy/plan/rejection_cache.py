@@ -13,7 +13,7 @@ from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.quota_headroom import NO_ENTRY
 from policy.fit.best_fit import fits
 from policy.fit.split_chunk_within_host import count_pieces
-from policy.model.job_preferences import Layout, RankWish
+from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.plan.pass_context import Context
@@ -22,7 +22,7 @@ from policy.reasons.reason import Reason
 from policy.state.closure_windows import Closed
 
 _Kind = tuple[str, object, Union[tuple[str, str], None], int, object]
-_Shape = tuple[Request, str, "RankWish | None", "Layout | None", tuple[int, ...]]
+_Shape = tuple[Request, str, "RankPreference | None", "Layout | None", tuple[int, ...]]
 _Closed = tuple[Request, str, tuple[int, ...]]
 _OF_THE_JOB = frozenset({"into-window", "pinned"})
 """Main reasons with numbers of the job itself instead of its region."""

@@ -19,7 +19,7 @@ from policy.model.vnode_bitsets import each_bit
 from policy.state.free_cores import Capacity
 
 Order = Callable[[int], Iterable[int]]
-"""Yields a set of vnodes one by one, as sets of one, best first: ``functools.partial(ranking.ordered, wish)``."""
+"""Yields a set of vnodes one by one, as sets of one, best first: ``functools.partial(ranking.ordered, preference)``."""
 
 
 def fit_ranked(

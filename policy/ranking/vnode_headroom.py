@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from policy.model.allocation import Allocation
-from policy.model.job_preferences import Needs
+from policy.model.job_preferences import Requirements
 from policy.model.jobs_runs_vnodes_queues import Job, Reading, Vnode
 from policy.model.vnode_bitsets import each_bit, indices_of, mask_of
 from policy.settings.site_settings import RankingSettings
@@ -26,10 +26,10 @@ class _Use(NamedTuple):
 
     cores: int
     memory_kib: float
-    needs: Needs
+    needs: Requirements
 
 
-_NO_NEEDS = Needs()
+_NO_NEEDS = Requirements()
 
 
 class Remaining:

@@ -1,8 +1,8 @@
-"""Ranks the vnodes for a job: most left of what it wishes first, among those that meet its requirements.
+"""Ranks the vnodes for a job: most left of what it prefers first, among those that meet its requirements.
 
-There is one ranked list for each wish in a pass. A start changes what is left of its vnodes, which move in the lists on
-their next use. A vnode without a usable reading comes last if only the mode needs the reading, and is not used if a
-requirement needs it. One that reports but lacks a sensor is ranked by the other quantities of the mode
+There is one ranked list for each preference in a pass. A start changes what is left of its vnodes, which move in the
+lists on their next use. A vnode without a usable reading comes last if only the mode needs the reading, and is not used
+if a requirement needs it. One that reports but lacks a sensor is ranked by the other quantities of the mode
 (docs/policies.md, P4).
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from policy.model.allocation import Allocation
-from policy.model.job_preferences import Needs, RankWish
+from policy.model.job_preferences import RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of, lowest, mask_of
 from policy.ranking.ordered_vnodes import RankedList
@@ -34,42 +34,43 @@ from policy.state.cluster_index import ClusterIndex
 
 
 class Standing(NamedTuple):
-    """One vnode under a wish: its priority by the mode (with the formula's constant), its compliance U, and the
-    dispatch priority S, their product. None if no recent reading gives it; S is None also if U is below 1."""
+    """One vnode under a preference: its score by the mode (with the formula's constant), its compliance U, and the
+    dispatch score S, their product. None if no recent reading gives it; S is None also if U is below 1."""
 
-    priority: float | None
-    compliance: float | None
     score: float | None
+    compliance: float | None
+    dispatch_score: float | None
 
 
 class Ranking:
-    """The ranked lists of one pass over one cluster index. Nothing is computed before the first use of a wish."""
+    """The ranked lists of one pass over one cluster index. Nothing is computed before the first use of a preference."""
 
     def __init__(self, cluster: ClusterIndex, settings: RankingSettings, now_s: float) -> None:
         self._cluster = cluster
         self._settings = settings
         self._now_s = now_s
         self._formulas: Mapping[str, Formula] = formulas_with(settings.formulas)
-        self._default = None if settings.mode == "none" else RankWish(settings.mode)
+        self._default = None if settings.mode == "none" else RankPreference(settings.mode)
         self._remaining: Remaining | None = None
         self._bits: Sequence[int] = ()
         self._priorities: dict[str, list[float]] = {}
-        self._lists: dict[tuple[str, Needs], _Lists] = {}
+        self._lists: dict[tuple[str, Requirements], _Lists] = {}
         self._everyone = 0
         self._touched = 0
 
-    def wish_of(self, job: Job) -> RankWish | None:
-        """The job's own wish, else the one of the settings; None if its vnodes are not ranked."""
+    def preference_of(self, job: Job) -> RankPreference | None:
+        """The job's own preference, else the one of the settings; None if its vnodes are not ranked."""
         return job.rank or self._default
 
-    def compliant(self, wish: RankWish) -> int:
-        """The vnodes that meet the requirements of the wish: U of at least 1, by readings that are recent enough."""
-        return self._lists_of(wish).compliant
+    def compliant(self, preference: RankPreference) -> int:
+        """The vnodes that meet the requirements of the preference: U of at least 1, by readings that are recent
+        enough."""
+        return self._lists_of(preference).compliant
 
-    def ordered(self, wish: RankWish, vnodes: int) -> Iterator[int]:
+    def ordered(self, preference: RankPreference, vnodes: int) -> Iterator[int]:
         """The compliant ones of these vnodes one by one, as sets of one: highest S first, ties by name, then those with
         unknown S. Call neither :meth:`started` nor :meth:`touch` during the walk."""
-        lists = self._lists_of(wish)
+        lists = self._lists_of(preference)
         yield from lists.ranked.within(vnodes)
         rest = lists.unranked & vnodes
         while rest:
@@ -91,18 +92,18 @@ class Ranking:
         """Note that what is free on these vnodes has changed in another way, for example by an earmark."""
         self._touched |= vnodes
 
-    def standing(self, wish: RankWish, vnode: str) -> Standing:
-        """The standing of one vnode under a wish. Raises KeyError for an unknown vnode."""
+    def standing(self, preference: RankPreference, vnode: str) -> Standing:
+        """The standing of one vnode under a preference. Raises KeyError for an unknown vnode."""
         index = self._cluster.capacity.directory.bits[vnode].bit_length() - 1
-        lists = self._lists_of(wish)
+        lists = self._lists_of(preference)
         priority = lists.priorities[index]
         compliance = lists.compliances([index])[0] if lists.judged >> index & 1 else None
         return Standing(None if math.isnan(priority) else priority, compliance, lists.ranked.number(index))
 
-    def missing(self, wish: RankWish, vnodes: int) -> Reason:
+    def missing(self, preference: RankPreference, vnodes: int) -> Reason:
         """Why too few of these vnodes are good enough: how many are, which other one comes nearest, which requirement
         it misses by most and by how much, and how many cannot be judged for lack of a recent reading."""
-        lists = self._lists_of(wish)
+        lists = self._lists_of(preference)
         remaining = self._what_is_left()
         vnodes &= self._everyone
         numbers: list[tuple[NumberName, Number]] = [
@@ -135,15 +136,17 @@ class Ranking:
             self._touched = 0
         return self._remaining
 
-    def _lists_of(self, wish: RankWish) -> _Lists:
-        """The lists of the wish, updated for every vnode touched since."""
+    def _lists_of(self, preference: RankPreference) -> _Lists:
+        """The lists of the preference, updated for every vnode touched since."""
         remaining = self._what_is_left()
         if self._touched:
             self._refresh(remaining, [bit.bit_length() - 1 for bit in each_bit(self._touched & self._everyone)])
             self._touched = 0
-        lists = self._lists.get(wish[:2])
+        lists = self._lists.get(preference[:2])
         if lists is None:
-            lists = self._lists[wish[:2]] = _Lists(wish, remaining, self._priorities_by(wish.mode), self._bits)
+            lists = self._lists[preference[:2]] = _Lists(
+                preference, remaining, self._priorities_by(preference.mode), self._bits
+            )
         elif lists.touched:
             lists.refresh()
         return lists
@@ -182,15 +185,17 @@ class Ranking:
 
 
 class _Lists:
-    """The vnodes under one wish.
+    """The vnodes under one preference.
 
     ``judged``: those with all required quantities known. Of these the ``compliant`` are ``ranked`` by S, or
     ``unranked`` if the mode lacks a reading; the others are ``failing``, ordered by U. ``touched``: those to be judged
     anew.
     """
 
-    def __init__(self, wish: RankWish, remaining: Remaining, priorities: list[float], bits: Sequence[int]) -> None:
-        self.given = _given(wish.needs)
+    def __init__(
+        self, preference: RankPreference, remaining: Remaining, priorities: list[float], bits: Sequence[int]
+    ) -> None:
+        self.given = _given(preference.needs)
         self.priorities = priorities
         self.judged = _all_of(remaining.known, [quantity for quantity, _ in self.given], (1 << len(bits)) - 1)
         self.touched: set[int] = set()
@@ -236,7 +241,7 @@ class _Lists:
                 self.ranked.put(index, priority * met)
 
 
-def _given(needs: Needs) -> tuple[tuple[str, float], ...]:
+def _given(needs: Requirements) -> tuple[tuple[str, float], ...]:
     """The requirements that were given, as (quantity, amount), in a fixed order."""
     pairs = (
         ("memory", needs.memory_kib), ("compute", needs.compute),

@@ -239,7 +239,7 @@ def _capped(facts: Facts) -> str:
     if not facts.get("capped"):
         return ""
     times = _count(facts["cap"], "time")
-    return f"; {_are(facts['capped'], 'core')} held by runs that were preempted as often as the cap allows, {times}"
+    return f"; {_are(facts['capped'], 'core')} used by runs that were preempted as often as the cap allows, {times}"
 
 
 _SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
@@ -357,7 +357,7 @@ _SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     "victims-of-pass": lambda f: (
         f"preempts no job in this pass, which has taken {f['limit']} victims, its limit: looked at again in the next"
     ),
-    "preempted-quota": lambda f: f"preempted for {f['beneficiary']}: {f['entity']} held {f['used']} of {_quota(f)}",
+    "preempted-quota": lambda f: f"preempted for {f['beneficiary']}: {f['entity']} used {f['used']} of {_quota(f)}",
     "no-priority": lambda f: f"base class, preempts no job: {f['user']} has no priority in queue {f['queue']}",
     "base-class": lambda f: (
         f"base class, preempts no job: needs {f['need']}{_other(f)}, and {_are(f['left'])} left of the priority quota"
@@ -367,7 +367,7 @@ _SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         f"preempts no job: no running job that may be preempted has a class below its own, {f['class']}{_capped(f)}"
     ),
     "too-few-lower": lambda f: (
-        f"preempts no job: {_are(f['preemptible'], 'core')} held by jobs below its class {f['class']} that may be"
+        f"preempts no job: {_are(f['preemptible'], 'core')} used by jobs below its class {f['class']} that may be"
         f" preempted, and {_will_not_do(f)}{_capped(f)}"
     ),
     "preempted-class": lambda f: (

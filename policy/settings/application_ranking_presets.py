@@ -1,6 +1,6 @@
 """Presets of applications: what ranks the vnodes of their jobs, and what these must have left (docs/policies.md, P4).
 
-They stand in the settings with the names and units of the jobs' own wishes, which come first.
+They stand in the settings with the names and units of the jobs' own preferences, which come first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from policy.model.job_preferences import RANK_MODES
 from policy.model.pbs_units import UnitError, parse_size_kib
 
 Preset = tuple[tuple[str, str], ...]
-"""Names of wishes without ``pbsteer_``, with their values as texts."""
+"""Names of preferences without ``pbsteer_``, with their values as texts."""
 
 _NUMBERS = ("min_compute", "min_network", "max_temp")
 _LONGEST_NAME = 64
@@ -26,10 +26,12 @@ def read_presets(data: Any) -> tuple[tuple[str, Preset], ...] | None:
         return None
     presets = []
     for application in sorted(data):
-        wishes = data[application]
-        if not (0 < len(application) <= _LONGEST_NAME and application.isprintable()) or not isinstance(wishes, Mapping):
+        preferences = data[application]
+        if not (0 < len(application) <= _LONGEST_NAME and application.isprintable()) or not isinstance(
+            preferences, Mapping
+        ):
             return None
-        texts = tuple((name, str(wishes[name])) for name in sorted(wishes))
+        texts = tuple((name, str(preferences[name])) for name in sorted(preferences))
         if not texts or not all(_is_good(name, text) for name, text in texts):
             return None
         presets.append((application, texts))

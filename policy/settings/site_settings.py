@@ -228,7 +228,7 @@ class PrioritySettings:
 class RankingSettings:
     """P4: how vnodes are ranked for jobs that name no mode (``none``: packing), and after how many intervals of
     ``interval_s`` a reading is stale. ``formulas`` are the site's own, in place of the built-in ones.
-    ``applications`` has what jobs of these applications wish for as far as they say nothing themselves."""
+    ``applications`` has what jobs of these applications ask for as far as they say nothing themselves."""
 
     mode: str = _choice("none", ("none", *RANK_MODES))
     interval_s: float = _number(60, 1, unit="seconds")
@@ -263,7 +263,7 @@ class StripeSettings:
 
 
 @dataclass(frozen=True)
-class PassSettings:
+class ScheduleSettings:
     """A pass in the server: its interval, its time budget, and how many jobs it starts and comments it writes at most.
 
     ``look_s`` is the interval at which the server is checked between two passes, so that an early pass runs when jobs
@@ -345,7 +345,7 @@ class Settings:
     rescue: RescueSettings = field(default_factory=RescueSettings)
     ranking: RankingSettings = field(default_factory=RankingSettings)
     stripe: StripeSettings = field(default_factory=StripeSettings)
-    schedule: PassSettings = field(default_factory=PassSettings)
+    schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
     forecast: ForecastSettings = field(default_factory=ForecastSettings)
     submission: SubmissionSettings = field(default_factory=SubmissionSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
@@ -402,7 +402,7 @@ _TABLES: tuple[tuple[str, type[Any]], ...] = (
     ("rescue", RescueSettings),
     ("ranking", RankingSettings),
     ("stripe", StripeSettings),
-    ("schedule", PassSettings),
+    ("schedule", ScheduleSettings),
     ("forecast", ForecastSettings),
     ("submission", SubmissionSettings),
     ("server", ServerSettings),

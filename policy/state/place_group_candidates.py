@@ -32,7 +32,7 @@ class _Group(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """A kind of vnode: what it has in all, and which wishes of chunks it meets."""
+    """A kind of vnode: what it has in all, and which preferences of chunks it meets."""
 
     has: Mapping[str, int]
     suits: frozenset[_Wants]

@@ -41,7 +41,7 @@ def size_key(application: str, cores: int, estimate_s: float) -> str:
 def learn(learned: Learned, finished: Iterable[Finished], settings: StripeSettings, seen_s: float) -> Learned:
     """The tallies with the runs that ended after ``seen_s`` added; independent of their order.
 
-    Left out are runs without an application, runs that were too short, runs whose job wished for a layout, and runs
+    Left out are runs without an application, runs that were too short, runs whose job asked for a layout, and runs
     too small to spread. With a layout setting other than ``learn`` nothing is learned.
     """
     if settings.layout != "learn":
@@ -80,7 +80,9 @@ def _tells(run: Finished, settings: StripeSettings) -> bool:
     share = settings.learn_min_share if run.estimate_s < UNLIMITED_S else 0.0
     least_s = max(settings.learn_min_s, share * run.estimate_s if share else 0.0)
     took_s = run.end_s - run.start_s
-    return bool(run.application) and took_s > 0 and took_s >= least_s and run.cores > run.fewest and not run.wished
+    return (
+        bool(run.application) and took_s > 0 and took_s >= least_s and run.cores > run.fewest and not run.asked_layout
+    )
 
 
 def _measure(run: Finished, settings: StripeSettings) -> tuple[str, float]:
@@ -136,13 +138,13 @@ def choose(learned: Learned, job: Job, settings: StripeSettings, running: int) -
 def layout_of(
     job: Job, learned: Learned, settings: StripeSettings, running: Callable[[Job], int]
 ) -> tuple[Layout | None, str, bool]:
-    """The job's own wish, else the site's layout, else the one learned; why; and whether that is settled (see
+    """The job's own preference, else the site's layout, else the one learned; why; and whether that is settled (see
     :class:`Choice`).
 
     ``running`` gives the number of current runs that the job is compared with.
     """
     if job.layout is not None:
-        return job.layout, "the job wishes so", True
+        return job.layout, "the job asks for it", True
     if settings.layout == "learn":
         choice = choose(learned, job, settings, running(job))
         return Layout(choice.layout), choice.why, choice.settled

@@ -61,11 +61,11 @@ def total_pieces(request: Request) -> int:
     return sum(chunk.pieces for chunk in request.chunks)
 
 
-def widths(wished: int, fewest: int, most: int, nodes_per_stripe: int = 1) -> Iterator[int]:
-    """The widths to try, in nodes: the wished one within ``fewest`` and ``most``, then half of it and so on while that
-    is more than the fewest. If a stripe spans several nodes, each is a whole number of stripes."""
+def widths(asked_for: int, fewest: int, most: int, nodes_per_stripe: int = 1) -> Iterator[int]:
+    """The widths to try, in nodes: the one asked for within ``fewest`` and ``most``, then half of it and so on while
+    that is more than the fewest. If a stripe spans several nodes, each is a whole number of stripes."""
     span = max(1, min(nodes_per_stripe, most))
-    stripes = min(ceil(max(wished, fewest) / span), most // span)
+    stripes = min(ceil(max(asked_for, fewest) / span), most // span)
     if stripes * span < fewest:
         return
     yield stripes * span

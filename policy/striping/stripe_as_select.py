@@ -30,8 +30,8 @@ def stripe_chunks(request: Request, layout: Layout, nodes: Sizes, width_factor: 
     fewest, most = fewest_nodes(pieces, nodes), min(piece.pieces, sum(count for most, count in room if most))
     if not fewest:
         return None
-    wished = layout.width or policy_width(fewest, width_factor)
-    for width in widths(wished, fewest, most, layout.nodes_per_stripe):
+    asked_for = layout.width or policy_width(fewest, width_factor)
+    for width in widths(asked_for, fewest, most, layout.nodes_per_stripe):
         loads = _loads(piece.pieces, width, min(layout.nodes_per_stripe, width))
         if width > fewest and _find_room(loads, room):
             chunks = [_chunk(piece, load, len([*alike])) for load, alike in groupby(loads)]

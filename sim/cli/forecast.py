@@ -15,7 +15,7 @@ from sim.cli.replay_options import (
     source_options,
 )
 from sim.forecast.evaluate_forecasts import evaluate
-from sim.forecast.report import to_json, to_text
+from sim.forecast.forecast_report import to_json, to_text
 
 DEFAULT_POLICIES = ("easy", "checkpoint-sjbf")
 

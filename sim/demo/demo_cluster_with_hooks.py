@@ -44,15 +44,12 @@ from sim.demo.site_setup import (
 )
 from sim.demo.trace_on_demo_cluster import Arrivals, furnish_for
 from sim.hookenv.hook_runner import HookSite
-from sim.pbs_server.attributes import split_key
-from sim.pbs_server.client_programs import run_program
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.errors import PbsError
-from sim.pbs_server.qmgr import Reply
-from sim.pbs_server.scheduler import Scheduler
-from sim.pbs_server.sensors import Sensors
-from sim.pbs_server.server import SimServer
-from sim.pbs_server.status_requests import (
+from sim.pbs_server.objects.attributes import split_key
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.errors import PbsError
+from sim.pbs_server.requests.client_programs import run_program
+from sim.pbs_server.requests.qmgr import Reply
+from sim.pbs_server.requests.status_requests import (
     Stat,
     stat_jobs,
     stat_queues,
@@ -61,6 +58,9 @@ from sim.pbs_server.status_requests import (
     stat_server,
     stat_vnodes,
 )
+from sim.pbs_server.scheduler import Scheduler
+from sim.pbs_server.sensors import Sensors
+from sim.pbs_server.server import SimServer
 from sim.workload.workload import Workload
 
 SPEEDS = (1.0, 1000.0)

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from sim.pbs_server.attributes import show_hours
-from sim.pbs_server.moms import Use
+from sim.pbs_server.objects.attributes import show_hours
+from sim.pbs_server.objects.moms import Use
 from sim.workload.lublin_feitelson import draw_run_s, draw_size
 from sim.workload.user_shares_and_estimates import User
 
@@ -48,7 +48,7 @@ PEOPLE = (
     Person("ivan", "bio", 50, 60, 120, 150, ("alphafold", "msa", "relax")),
     Person("judy", "eng", 40, 40, 0, 0, ("abaqus_crash", "LS-DYNA", "topopt")),
 )
-WISHES: Mapping[str, Mapping[str, str]] = {
+PREFERENCES: Mapping[str, Mapping[str, str]] = {
     "erin": {"Resource_List.pbsteer_rank": "memory", "Resource_List.pbsteer_min_mem": "8gb"},
     "frank": {"Resource_List.pbsteer_rank": "stability"},
 }
@@ -108,7 +108,7 @@ class Load:
             "Resource_List.select": select,
             "Resource_List.place": "scatter" if "+" not in select and select.startswith("2:") else "free",
         }
-        attributes.update(WISHES.get(person.name, {}))
+        attributes.update(PREFERENCES.get(person.name, {}))
         if random.random() > 0.03:
             estimate_s = User(person.name, person.group, (*_ESTIMATES_S, 48 * 3600)).estimate_s(random, run_s)
             attributes["Resource_List.walltime"] = show_hours(estimate_s)

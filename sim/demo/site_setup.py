@@ -23,11 +23,11 @@ from sim.demo.generated_submissions import (
     Load,
     Submission,
 )
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.errors import PbsError
-from sim.pbs_server.jobs import SimJob
-from sim.pbs_server.moms import Use
-from sim.pbs_server.qmgr import run_line
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.errors import PbsError
+from sim.pbs_server.objects.jobs import SimJob
+from sim.pbs_server.objects.moms import Use
+from sim.pbs_server.requests.qmgr import run_line
 from sim.pbs_server.scheduler import Scheduler
 from sim.pbs_server.server import SimServer
 

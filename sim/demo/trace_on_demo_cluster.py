@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from hooks.pbs.custom_resources import RESOURCES
 from policy.model.limit_attributes import show_limits
 from sim.demo.site_setup import SERVER_NAME
-from sim.pbs_server.attributes import show_hours
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.errors import PbsError
-from sim.pbs_server.qmgr import run_line
+from sim.pbs_server.objects.attributes import show_hours
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.errors import PbsError
+from sim.pbs_server.requests.qmgr import run_line
 from sim.pbs_server.server import SimServer
 from sim.replay.named_policies import shares
 from sim.workload.workload import Cluster, TraceJob, Workload

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from policy import Job, Queue, Reading, Request, Run, Settings, Snapshot, Vnode, parse_request
 from policy.model.allocation import parse_exec_vnode
-from policy.model.job_preferences import Needs, RankWish
+from policy.model.job_preferences import RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import HardLimits
 from policy.model.limit_attributes import Limits, parse_limits
 from policy.settings.site_settings import QuotaSettings, StripeSettings
@@ -166,7 +166,7 @@ RANKED = {
 report.
 """
 
-RANK_WISH = RankWish("compute+memory", Needs(memory_kib=48 * GIB_KIB, temperature=72))
+RANK_WISH = RankPreference("compute+memory", Requirements(memory_kib=48 * GIB_KIB, temperature=72))
 
 
 def ranked(*waiting: Job) -> Snapshot:
@@ -186,7 +186,7 @@ def ranked(*waiting: Job) -> Snapshot:
     )
 
 
-def ranked_job(number: int, needs: Needs = RANK_WISH.needs) -> Job:
+def ranked_job(number: int, needs: Requirements = RANK_WISH.needs) -> Job:
     """A job like job 8, with these requirements for its vnodes."""
     request = parse_request("2:ncpus=12:mem=24gb:mpiprocs=4:ompthreads=3", "scatter")
     return Job(str(number), "alice", request, QUEUE, 0, HOUR_S, sequence=number, rank=RANK_WISH._replace(needs=needs))

@@ -1,6 +1,6 @@
 """Draws the picture of docs/migration.md: a migrating job's states, their clusters, and the program that moves it on.
 
-Every arrow is a line of the table in policy/migration/transitions.py.
+Every arrow is a line of the table in policy/migration/job_states_and_transitions.py.
 
 ``python -m sim.figures.migrating_job_picture FOLDER`` draws it.
 """
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from policy.migration.transitions import (
+from policy.migration.job_states_and_transitions import (
     DOWNLOADED,
     DOWNLOADING,
     MAKING,

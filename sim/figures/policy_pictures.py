@@ -165,10 +165,10 @@ def draw_ranking() -> Drawing:
             y = top + 34 + 27 * row
             drawing.words(_LEFT - 10, y + 15, name, "end", bold=name in best)
             standing = ranking.standing(RANK_WISH, name)
-            if standing.score is not None and name in best:
-                length = 180 * standing.score
+            if standing.dispatch_score is not None and name in best:
+                length = 180 * standing.dispatch_score
                 drawing.box(_LEFT, y, length, 21, _FILLS[0])
-                text = f"F + G = {standing.priority:.4g}, U = {standing.compliance:.4g}: S = {standing.score:.4g}"
+                text = f"F + G = {standing.score:.4g}, U = {standing.compliance:.4g}: S = {standing.dispatch_score:.4g}"
                 drawing.words(_LEFT + length + 8, y + 15, text)
             elif standing.compliance is None:
                 drawing.words(_LEFT, y + 15, "no recent reading: not good enough", colour=_GREY)

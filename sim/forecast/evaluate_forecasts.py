@@ -13,7 +13,7 @@ from typing import Callable, NamedTuple
 
 from policy import Changes, Finished, Job, Ledger, Snapshot
 from policy.forecast.forecast import Bounds, forecast
-from policy.forecast.forecast_record import ForecastRecord
+from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.usual_arrivals import UsualArrivals
 from policy.settings.site_settings import Settings

@@ -19,9 +19,9 @@ from typing import Any
 
 from sim.hookenv.pbs_ifl_module import make_pbs_ifl
 from sim.hookenv.pbs_module import MODIFYJOB, PERIODIC, QUEUEJOB, RUNJOB, Event, make_pbs, wrap_job, wrap_vnode
-from sim.pbs_server.clock import Clock
 from sim.pbs_server.hook_calls_interface import HookRejection
-from sim.pbs_server.jobs import SimJob
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.jobs import SimJob
 from sim.pbs_server.server import SimServer
 
 EVENTS: Mapping[str, int] = {"queuejob": QUEUEJOB, "modifyjob": MODIFYJOB, "runjob": RUNJOB, "periodic": PERIODIC}

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Callable
 
-from sim.pbs_server.attributes import JOB, QUEUE, SCHEDULER, SERVER, VNODE, Table, split_key
-from sim.pbs_server.errors import HOOK_REJECTED, PROTOCOL, UNDEFINED_ATTRIBUTE, PbsError
-from sim.pbs_server.manager_changes import Change, Command, Object, Operation, manage
-from sim.pbs_server.server import SimServer
-from sim.pbs_server.status_requests import (
+from sim.pbs_server.objects.attributes import JOB, QUEUE, SCHEDULER, SERVER, VNODE, Table, split_key
+from sim.pbs_server.objects.errors import HOOK_REJECTED, PROTOCOL, UNDEFINED_ATTRIBUTE, PbsError
+from sim.pbs_server.requests.manager_changes import Change, Command, Object, Operation, manage
+from sim.pbs_server.requests.status_requests import (
     Stat,
     stat_jobs,
     stat_queues,
@@ -23,6 +22,7 @@ from sim.pbs_server.status_requests import (
     stat_server,
     stat_vnodes,
 )
+from sim.pbs_server.server import SimServer
 
 _RESOURCE_FLAGS: tuple[str, ...] = ("type", "flag")
 _RESERVATION_ATTRIBUTES = frozenset({

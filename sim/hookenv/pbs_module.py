@@ -24,10 +24,10 @@ from sim.hookenv.pbs_types import (
     select,
     size,
 )
-from sim.pbs_server.attributes import JOB, QUEUE, SERVER, VNODE
-from sim.pbs_server.errors import PbsError
+from sim.pbs_server.objects.attributes import JOB, QUEUE, SERVER, VNODE
+from sim.pbs_server.objects.errors import PbsError
+from sim.pbs_server.requests.status_requests import stat_jobs
 from sim.pbs_server.server import SimServer
-from sim.pbs_server.status_requests import stat_jobs
 
 QUEUEJOB, MODIFYJOB, RUNJOB, PERIODIC = 0x1, 0x2, 0x10, 0x8000
 """PBS's numbers of the events."""

@@ -11,7 +11,7 @@ from functools import total_ordering
 from typing import Any
 
 from policy.model.pbs_units import parse_duration_s, parse_size_kib
-from sim.pbs_server.attributes import DURATIONS, Kind, Resources, Table
+from sim.pbs_server.objects.attributes import DURATIONS, Kind, Resources, Table
 
 JOB_STATES: Mapping[str, int] = {
     "T": 0, "Q": 1, "H": 2, "W": 3, "R": 4, "E": 5, "X": 6, "B": 7, "M": 8, "F": 9, "S": 400, "U": 410,

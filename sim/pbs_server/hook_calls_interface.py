@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from sim.pbs_server.jobs import SimJob
+from sim.pbs_server.objects.jobs import SimJob
 
 
 class HookRejection(Exception):  # noqa: N818 - a verdict, not a fault

@@ -11,10 +11,10 @@ from collections import Counter, deque
 
 from policy.model.allocation import Allocation
 from policy.model.pbs_units import parse_duration_s
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.jobs import SimJob, show_day
-from sim.pbs_server.moms import KILLED, REQUEUED, WALLTIME_EXCEEDED, Moms, Process
-from sim.pbs_server.object_inventory import Inventory
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.jobs import SimJob, show_day
+from sim.pbs_server.objects.moms import KILLED, REQUEUED, WALLTIME_EXCEEDED, Moms, Process
+from sim.pbs_server.objects.object_inventory import Inventory
 
 HISTORY_S = 14 * 24 * 3600
 """Seconds for which PBS keeps ended jobs where `job_history_duration` is not set."""

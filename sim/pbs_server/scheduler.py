@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from policy.model.job_request import Chunk, Request
-from sim.pbs_server.errors import PbsError
-from sim.pbs_server.jobs import SimJob
+from sim.pbs_server.objects.errors import PbsError
+from sim.pbs_server.objects.jobs import SimJob
+from sim.pbs_server.objects.vnodes import show_amount
 from sim.pbs_server.server import SimServer
-from sim.pbs_server.vnodes import show_amount
 
 _DEFAULT_PARTITION = "pbs-default"
 

@@ -15,9 +15,9 @@ from hooks.pbs.custom_resources import READING
 from hooks.telemetry.host_reading_format import Amount, Heat, HostReading, is_due
 from policy.model.pbs_units import parse_amount
 from policy.settings.site_settings import RankingSettings
-from sim.pbs_server.moms import USUAL, Use
+from sim.pbs_server.objects.moms import USUAL, Use
+from sim.pbs_server.objects.vnodes import SimVnode
 from sim.pbs_server.server import SimServer
-from sim.pbs_server.vnodes import SimVnode
 
 _ATTRIBUTE = f"resources_available.{READING}"
 _TICK_S = 1.0

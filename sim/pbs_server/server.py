@@ -2,8 +2,8 @@
 
 Attributes have PBS's names and formats, refusals PBS's messages. Like PBS, it starts a job on the requested vnodes
 without a check of what is free there: the sender of the request, and the runjob hook, must be right. The job's state
-changes are in `sim.pbs_server.job_lifecycle`, managers' changes in `sim.pbs_server.manager_changes`; hooks are called
-through the given :class:`Hooks`.
+changes are in `sim.pbs_server.job_lifecycle`, managers' changes in `sim.pbs_server.requests.manager_changes`; hooks are
+called through the given :class:`Hooks`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import time
 from collections.abc import Mapping
 
 from policy.model.pbs_units import parse_duration_s
-from sim.pbs_server.attributes import JOB, check_value, find_attribute
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.errors import (
+from sim.pbs_server.hook_calls_interface import HookRejection, Hooks, NoHooks
+from sim.pbs_server.job_lifecycle import JobLife, change_holds
+from sim.pbs_server.objects.attributes import JOB, check_value, find_attribute
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.errors import (
     BAD_STATE,
     HOOK_REJECTED,
     INVALID_REQUEST,
@@ -29,9 +31,7 @@ from sim.pbs_server.errors import (
     UNKNOWN_QUEUE,
     PbsError,
 )
-from sim.pbs_server.hook_calls_interface import HookRejection, Hooks, NoHooks
-from sim.pbs_server.job_lifecycle import JobLife, change_holds
-from sim.pbs_server.jobs import (
+from sim.pbs_server.objects.jobs import (
     QSUB_DEFAULTS,
     SimJob,
     check_request,
@@ -39,7 +39,7 @@ from sim.pbs_server.jobs import (
     show_indices,
     work_out_chunks,
 )
-from sim.pbs_server.moms import USUAL, Use
+from sim.pbs_server.objects.moms import USUAL, Use
 
 _WALLTIME = "Resource_List.walltime"
 _FIXED_WHILE_RUNNING = frozenset({"select", "place", "ncpus", "mem", "nodect"})

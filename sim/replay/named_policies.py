@@ -17,9 +17,9 @@ from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
-    PassSettings,
     QuotaSettings,
     RescueSettings,
+    ScheduleSettings,
     Settings,
     SettingsError,
     StripeSettings,
@@ -50,7 +50,7 @@ class Policy:
     server: Server = field(default_factory=Server)
 
 
-_ALL_AT_ONCE = PassSettings(max_starts=1_000_000)
+_ALL_AT_ONCE = ScheduleSettings(max_starts=1_000_000)
 _FCFS = Settings(BackfillSettings(kind="none"), QuotaSettings(preempt=False), schedule=_ALL_AT_ONCE)
 _EASY = replace(_FCFS, backfill=BackfillSettings(kind="easy"))
 _HALF = BackfillSettings(kind="checkpoint", shrink_factor=0.5)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from hooks.pbs.accounting_fields import Fields, SenselessError, check_clock, read_fields
+from hooks.pbs.files_and_output.accounting_fields import Fields, SenselessError, check_clock, read_fields
 from sim.traces.accounting_log_files_and_lines import LinePosition, Record
 
 _JOB_ID = re.compile(rb"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(\..{1,255})?", re.DOTALL)

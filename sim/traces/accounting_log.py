@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hooks.pbs.accounting_fields import SenselessError
+from hooks.pbs.files_and_output.accounting_fields import SenselessError
 from sim.traces.accounting_job_history import RUNNING, WAITING, JobHistories, JobHistory
 from sim.traces.accounting_log_files_and_lines import AccountingError, UnreadableLine, find_files, read_records
 from sim.traces.read_plain_or_gzip_lines import LeftOut

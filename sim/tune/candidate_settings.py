@@ -11,11 +11,17 @@ from dataclasses import dataclass, field, replace
 
 from policy.model.jobs_runs_vnodes_queues import Queue
 from policy.model.pbs_units import show_duration
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, PassSettings, QuotaSettings, Settings
+from policy.settings.site_settings import (
+    BackfillSettings,
+    CheckpointSettings,
+    QuotaSettings,
+    ScheduleSettings,
+    Settings,
+)
 from sim.replay.named_policies import QUEUE, Policy
 
 _ORDERS = ("first-come", "shortest-first")
-_SIMULATED = Settings(quota=QuotaSettings(preempt=False), schedule=PassSettings(max_starts=1_000_000))
+_SIMULATED = Settings(quota=QuotaSettings(preempt=False), schedule=ScheduleSettings(max_starts=1_000_000))
 
 
 @dataclass(frozen=True)

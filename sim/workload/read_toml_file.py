@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from migration.config.tomllib_or_tomli import parse_toml
+from migration.config.parse_toml import parse_toml
 
 _MOST_BYTES = 4 << 20
 

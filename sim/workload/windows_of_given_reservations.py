@@ -1,7 +1,7 @@
 """Reservations of a replayed cluster as windows: how many nodes and cores are closed to ordinary jobs, and when.
 
 An advance reservation has one occurrence, a standing one several at equal distances. As in PBS, ordinary jobs keep
-clear of them (docs/policies.md, "Windows"); jobs inside a reservation are not part of a replay.
+clear of them (docs/policies.md, "Closures"); jobs inside a reservation are not part of a replay.
 """
 
 from __future__ import annotations

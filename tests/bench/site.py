@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from policy import Changes, Finished, Job, Plan, Queue, Reading, Request, Run, Snapshot, Vnode
 from policy.model.allocation import Allocation, Spot
-from policy.model.job_preferences import Needs, RankWish
+from policy.model.job_preferences import RankPreference, Requirements
 from policy.model.job_request import Chunk
 from policy.model.jobs_runs_vnodes_queues import Window
 from policy.model.limit_attributes import Limits
@@ -155,8 +155,8 @@ class Site:
             request = Request((Chunk(pieces, (("mem", mem), ("ncpus", cores))),), group=group)
         rank = None
         if self._wishes and draw.random() < 0.1:
-            needs = Needs(memory_kib=draw.choice([None, 4 << 20]), temperature=draw.choice([None, 70]))
-            rank = RankWish(draw.choice(["compute", "memory", "composite"]), needs)
+            needs = Requirements(memory_kib=draw.choice([None, 4 << 20]), temperature=draw.choice([None, 70]))
+            rank = RankPreference(draw.choice(["compute", "memory", "composite"]), needs)
         job = Job(
             f"{self._number}.s", "", self._same(request), "workq", submit_s,
             draw.randrange(600, 86400, 600), sequence=self._number, saves=True, rank=rank,

@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from hooks.pbs.fair_share_files import format_usage, read_groups, read_usage
+from hooks.pbs.files_and_output.fair_share_files import format_usage, read_groups, read_usage
 from policy import Job, Ledger, Queue, Request, Settings, Snapshot, Vnode, decide
 from policy.model.allocation import parse_exec_vnode
 from policy.model.jobs_runs_vnodes_queues import Run

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from migration.passes.source_pass import source_pass
+from migration.passes.source.source_pass import source_pass
 from tests.bench_migration.recorded_site import REQUESTS, RecordedClusters, make_answers, open_recorded, put_site
 from tests.bench_pbs.benchmark_result import Figure
 

@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from migration.passes.source_pass import source_pass
-from migration.programs.path import own_program
+from migration.passes.source.source_pass import source_pass
+from migration.programs.program_search_path import own_program
 from tests.bench_migration.recorded_site import REQUESTS, RecordedClusters, make_answers, open_recorded, put_site
 from tests.bench_pbs.benchmark_result import Figure
 

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from migration.config.cluster_file import Cluster, read_cluster_file
-from migration.passes.notes_on_other_clusters import read_notes
-from migration.passes.source_context import Source
+from migration.passes.source.notes_on_other_clusters import read_notes
+from migration.passes.source.source_context import Source
 from migration.protocol.messages import ACCEPT, AVAIL, Hand, Reply, States, Taken, reply_from_data, reply_to_data
-from migration.schedulers.base import QUEUED, Ended, JobState, LocalJob, Verdict
+from migration.schedulers.scheduler_interface import QUEUED, Ended, JobState, LocalJob, Verdict
 from migration.spool.drop_box import make_drop_box
 from migration.spool.queue_file import Queue
 from migration.spool.spool import INCOMING, Spool
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer
 from policy.migration.job_record_and_copy_updates import Record, advance
-from tests.migration.passes.simulated import Folders
+from tests.migration.passes.simulated_centre import Folders
 
 NOW = 1_790_000_000
 REQUESTS = 10_000

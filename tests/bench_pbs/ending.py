@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from container.find_and_enter_running_host import find_host_process
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy
@@ -24,7 +24,7 @@ def measure(jobs: int = 60) -> list[Figure]:
     """``jobs`` jobs that end at once, without the hook and with it, in alternation."""
     seconds: dict[bool, list[float]] = {False: [], True: []}
     with open_site(moms=1) as pbs, without_hooks(pbs), calling(pbs, "alice") as caller:
-        deploy(pbs, Settings(schedule=PassSettings(interval_s=2, budget_s=1.5)))
+        deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=2, budget_s=1.5)))
         pbs.qmgr("set hook pbsteer_periodic enabled = False", "set hook pbsteer_exechost_periodic enabled = False")
         # Some first, until the host has its copy of the hook.
         for is_there in (True, *[False, True] * ROUNDS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.bench_pbs.benchmark_result import Figure, median, percentile
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy, state_of
@@ -52,7 +52,7 @@ def _pauses(what: str, latencies: list[float]) -> list[Figure]:
 
 def _measure_drive(pbs: PbsCluster, submitter: Caller, watcher: Caller, jobs: int) -> list[float]:
     pbs.qmgr("set server scheduling = False")
-    deploy(pbs, Settings(schedule=PassSettings(interval_s=10, budget_s=8)))
+    deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=10, budget_s=8)))
     _submit(pbs, submitter, jobs)
     watcher.send("watch", seconds=25, pause_s=_PING_PAUSE_S)
     pbs.qmgr("set queue workq resources_available.pbsteer_mode = drive")

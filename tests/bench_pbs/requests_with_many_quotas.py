@@ -7,7 +7,7 @@ the server's answer to one request after another, through its library; passes ar
 
 from __future__ import annotations
 
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy
@@ -47,7 +47,7 @@ def _prepare(pbs: PbsCluster, who: str) -> None:
                 f"import hook bench_{event} application/x-python default {path}",
             )
     elif who == _OURS:
-        deploy(pbs, Settings(schedule=PassSettings(interval_s=60, budget_s=5)))
+        deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=60, budget_s=5)))
         pbs.qmgr("set queue workq resources_available.pbsteer_mode = advise")
 
 

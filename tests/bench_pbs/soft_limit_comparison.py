@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.bench_pbs.benchmark_result import Figure
 from tests.bench_pbs.testbed import open_site, without_hooks
 from tests.hooks.deploy_on_testbed import deploy
@@ -35,7 +35,7 @@ def measure() -> list[Figure]:
 def _tell(pbs: PbsCluster, who: str) -> tuple[int, float]:
     pbs.qmgr(f"set queue workq max_run_res_soft.ncpus = '[u:alice={ALICES_QUOTA}],[u:bob={BOBS_QUOTA}]'")
     if who == "drive":
-        deploy(pbs, Settings(schedule=PassSettings(interval_s=2, budget_s=1.5)))
+        deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=2, budget_s=1.5)))
         pbs.qmgr("set server scheduling = False", "set queue workq resources_available.pbsteer_mode = drive")
     else:
         pbs.qmgr('set sched default preempt_prio = "express_queue, normal_jobs, queue_softlimits"')

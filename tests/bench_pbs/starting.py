@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy, last_pass
@@ -25,7 +25,7 @@ def measure_latency(jobs: int = 10) -> list[Figure]:
     with open_site() as pbs, calling(pbs, "alice") as caller:
         theirs = _wait_for_starts(pbs, caller, jobs, _LONGEST_PAUSE_S)
         with without_hooks(pbs):
-            deploy(pbs, Settings(schedule=PassSettings(interval_s=2, budget_s=1.5)))
+            deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=2, budget_s=1.5)))
             _drive(pbs)
             pbs.wait_until(lambda: last_pass(pbs).get("acted") == ["workq"], 120.0, "a pass that drives")
             deploy(pbs, settings)
@@ -87,7 +87,7 @@ def _start_all(pbs: PbsCluster, submitter: Caller, watcher: Caller, jobs: int, w
     """Seconds from the first start to the last."""
     pbs.qmgr("set server scheduling = False")
     if who == _DRIVE:
-        deploy(pbs, Settings(schedule=PassSettings(interval_s=5, budget_s=4.5, max_starts=100_000)))
+        deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=5, budget_s=4.5, max_starts=100_000)))
     elif who == _HOOKED:
         path = pbs.testbed.folder / "noop.py"
         path.write_text("import pbs\npbs.event().accept()\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
-    PassSettings,
+    ScheduleSettings,
     ServerSettings,
     Settings,
     StripeSettings,
@@ -26,7 +26,7 @@ _SHRINK_AND_STRIPE = Settings(
     backfill=BackfillSettings(kind="checkpoint", shrink_factor=0.2, shrink_threshold_s=600),
     checkpoint=CheckpointSettings(saves=True),
     stripe=StripeSettings(layout="stripe", width_factor=2),
-    schedule=PassSettings(interval_s=2, budget_s=1.5),
+    schedule=ScheduleSettings(interval_s=2, budget_s=1.5),
     server=ServerSettings(mode="advise"),
 )
 

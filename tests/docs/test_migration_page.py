@@ -6,9 +6,9 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from migration.cli import mgsub
+from migration.cli.for_users import mgsub
 from migration.config.cluster_file import Cluster, Here, Limits, parse_cluster_file
-from policy.migration.transitions import OFFERED, STATES
+from policy.migration.job_states_and_transitions import OFFERED, STATES
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -13,7 +13,7 @@ from policy.explain.job_explanation import explain
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer
 from policy.migration.job_demand import Demand
 from policy.migration.place_on_first_free_cluster import PlacingSettings, Request, place
-from policy.model.job_preferences import Layout, Needs, RankWish
+from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.ranking.vnode_ranking_by_readings import Ranking
 from policy.settings.site_settings import RankingSettings, Settings
 from sim.figures import example_clusters
@@ -141,9 +141,9 @@ def test_order_of_ranked_vnodes() -> None:
     index = example_clusters.ranked().cluster()
     ranking = Ranking(index, RankingSettings(), example_clusters.RANKED_AT_S)
     for mode in ("compute+memory", "composite"):
-        wish = RankWish(mode)
+        wish = RankPreference(mode)
         names = [index.capacity.directory.named(bit)[0] for bit in ranking.ordered(wish, -1)]
-        scores = [ranking.standing(wish, name).score for name in names]
+        scores = [ranking.standing(wish, name).dispatch_score for name in names]
         told = ", ".join(name if score is None else f"{name} {score:g}" for name, score in zip(names, scores))
         assert_printed([f"{mode}: {told}"])
 
@@ -151,7 +151,7 @@ def test_order_of_ranked_vnodes() -> None:
 def test_start_of_the_ranked_job_and_who_is_not_started() -> None:
     waiting = (
         example_clusters.ranked_job(8),
-        example_clusters.ranked_job(9, Needs(memory_kib=120 * example_clusters.GIB_KIB)),
+        example_clusters.ranked_job(9, Requirements(memory_kib=120 * example_clusters.GIB_KIB)),
     )
     plan = decide(example_clusters.ranked(*waiting), Ledger(), Settings())
     assert plan.starts[0].allocation.vnodes == ("n2", "n4")

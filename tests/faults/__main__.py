@@ -11,8 +11,8 @@ import click
 from container import testbed as testbeds
 from container.requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedSpec
-from tests.faults.all_kinds import KINDS
 from tests.faults.campaign_on_testbed import draw_schedule, run_campaign, show_table, write_json
+from tests.faults.kinds.all_kinds import KINDS
 from tests.faults.testbed_under_faults import INTERVAL_S, Ground
 from tests.pbs.cluster import PbsCluster
 

@@ -1,4 +1,5 @@
-"""A deployed hook with the harm built in, and the orders for it: what :mod:`tests.faults.in_hook` reads and writes.
+"""A deployed hook with the harm built in, and the orders for it: what :mod:`tests.faults.injector_inside_hook` reads
+and writes.
 
 The hook's own text stays as it was built, but for the lines put around its last part, which calls its entry.
 """
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
-_IN_HOOK = Path(__file__).with_name("in_hook.py")
+_IN_HOOK = Path(__file__).with_name("injector_inside_hook.py")
 _CALL = "_refusal = _handle(pbs)\n"
 _BEFORE = """\
 _harm = {{}}

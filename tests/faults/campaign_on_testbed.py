@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 from container.testbed_spec import TestbedError
-from tests.faults.all_kinds import KINDS
 from tests.faults.build_injector_into_hook import Missed
+from tests.faults.kinds.all_kinds import KINDS
 from tests.faults.lost_job_timeline import find_jobs, tell_story
 from tests.faults.testbed_under_faults import Ground, LostError, tell_error
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from hooks.pbs.job_ids_and_states import parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from tests.pbs.cluster import PbsCluster
 
 _JOB = re.compile(r"\b[0-9]+(?:\[[0-9]*\])?\.[A-Za-z][A-Za-z0-9-]*")

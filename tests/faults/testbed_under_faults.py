@@ -25,15 +25,15 @@ from hooks.store.state_folder import FOLDER
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
-    PassSettings,
     QuotaSettings,
     RankingSettings,
+    ScheduleSettings,
     ServerSettings,
     Settings,
 )
 from tests.faults.accounting_invariants import Books, time_of
 from tests.faults.build_injector_into_hook import Missed, Orders, build_in
-from tests.faults.workload import Workload
+from tests.faults.endless_preempting_jobs import Workload
 from tests.hooks.deploy_on_testbed import deploy, drive
 from tests.pbs.cluster import PbsCluster
 
@@ -59,7 +59,7 @@ SETTINGS = Settings(
     checkpoint=CheckpointSettings(grace_s=GRACE_S, cost_s=0, repeat_at_most_s=3600),
     quota=QuotaSettings(max_preemptions=4),
     ranking=RankingSettings(interval_s=5),
-    schedule=PassSettings(interval_s=INTERVAL_S, budget_s=0.8),
+    schedule=ScheduleSettings(interval_s=INTERVAL_S, budget_s=0.8),
     server=ServerSettings(),
 )
 

@@ -181,7 +181,7 @@ def _paints(terminal: Terminal, chance: random.Random) -> bool:
 
 
 def _step(chance: random.Random, keys: list[str]) -> tuple[str, bytes]:
-    kind = chance.choices(("key", "view", "command", "filter", "raw", "deed"), (60, 8, 10, 5, 10, 7))[0]
+    kind = chance.choices(("key", "view", "command", "filter", "raw", "operation"), (60, 8, 10, 5, 10, 7))[0]
     if kind == "key":
         sent = chance.choice(keys)
     elif kind == "view":
@@ -191,7 +191,7 @@ def _step(chance: random.Random, keys: list[str]) -> tuple[str, bytes]:
         sent = f"\x1b:{action} {chance.choice(_WORDS)}\r"
     elif kind == "filter":
         sent = f"/{chance.choice(_WORDS)}\r"
-    elif kind == "deed":
+    elif kind == "operation":
         sent = f"u{chance.choice('56234')}j{chance.choice(keys)}{chance.choice(_WORDS)}" + chance.choice("a\r\x1b")
     else:
         # Neither ctrl-c nor ctrl-q nor q, which quit.

@@ -19,7 +19,7 @@ from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.forecast.forecast import forecast
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.model.job_preferences import Layout, Needs, RankWish
+from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, Server, Window
 from policy.model.ledger_between_passes import Backfilled, Earmark, History, Tally
 from policy.model.limit_attributes import Limits
@@ -240,8 +240,8 @@ def _with_wishes(asked: Job, more: dict[str, str]) -> Job:
             changes[key] = tuple(range(int(first), int(last) + 1))
         elif key == "rank":
             mode, *needs = value.split(",")
-            changes[key] = RankWish(
-                mode, Needs(**{name: float(parse_amount(least) or 0) for name, least in map(_pair, needs)})
+            changes[key] = RankPreference(
+                mode, Requirements(**{name: float(parse_amount(least) or 0) for name, least in map(_pair, needs)})
             )
         elif key == "layout":
             kind, *width = value.split(",")

@@ -6,16 +6,16 @@ import copy
 from typing import Any
 
 from hooks.control.scheduler_switch import Switched
-from hooks.deploy.partition import Part
+from hooks.deploy.settings_and_partition.partition import Part
 from hooks.store.state_files import State
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 
 SETTINGS = Settings()
 
 
-FAST = Settings(schedule=PassSettings(interval_s=5, budget_s=2))
+FAST = Settings(schedule=ScheduleSettings(interval_s=5, budget_s=2))
 
 
 def silent(_: str) -> None:

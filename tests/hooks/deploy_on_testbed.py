@@ -10,7 +10,7 @@ from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.installed_state import Reply
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import PassSettings, ServerSettings, Settings, SubmissionSettings
+from policy.settings.site_settings import ScheduleSettings, ServerSettings, Settings, SubmissionSettings
 from tests.pbs.cluster import PbsCluster
 
 INTERVAL_S = 2
@@ -20,7 +20,7 @@ LATE_S = 60
 
 def quick_settings(mode: str = "observe", **tables: Any) -> Settings:
     """Settings with passes that follow each other quickly."""
-    schedule = PassSettings(interval_s=INTERVAL_S, budget_s=1.5)
+    schedule = ScheduleSettings(interval_s=INTERVAL_S, budget_s=1.5)
     return Settings(schedule=schedule, server=ServerSettings(mode=mode), **tables)
 
 

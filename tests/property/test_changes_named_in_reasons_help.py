@@ -1,7 +1,7 @@
 """The explanations are true: what a reason says would help its job does, when exactly that is changed.
 
-In random situations each claim is tried by deciding again (:mod:`tests.property.reason_claims`); of each claim at least
-99 in 100 come true.
+In random situations each claim is tried by deciding again (:mod:`tests.property.oracles.reason_claims`); of each claim
+at least 99 in 100 come true.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings
-from policy.model.job_preferences import Needs, RankWish
+from policy.model.job_preferences import RankPreference, Requirements
 from policy.settings.site_settings import (
     BackfillSettings,
     QuotaSettings,
     StripeSettings,
 )
-from tests.property.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
-from tests.property.ledger_between_passes_strategies import ledgers
-from tests.property.reason_claims import CLAIMS
-from tests.property.reason_what_if import all_told
-from tests.property.request_shape_strategies import shaped_clusters
-from tests.property.settings_strategies import all_settings, backfills, by_class_settings, eager_settings
+from tests.property.oracles.reason_claims import CLAIMS
+from tests.property.oracles.reason_what_if import all_told
+from tests.property.strategies.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
+from tests.property.strategies.ledger_between_passes_strategies import ledgers
+from tests.property.strategies.request_shape_strategies import shaped_clusters
+from tests.property.strategies.settings_strategies import all_settings, backfills, by_class_settings, eager_settings
+from tests.property.strategies.window_strategies import windowed
 from tests.property.test_ranking_laws import readings
-from tests.property.window_strategies import windowed
 
 Situation = tuple[Parts, Ledger, Settings]
 
@@ -109,13 +109,13 @@ def _ranked_or_striped(drawn: tuple[Parts, bool, st.DataObject]) -> Situation:
     jobs = []
     for job in parts.jobs:
         memory, compute, network = (data.draw(part) for _ in range(3))
-        needs = Needs(
+        needs = Requirements(
             None if memory is None else memory * (64 << 20),
             None if compute is None else compute * 32,
             None if network is None else network * 100,
             data.draw(st.sampled_from((None, 25.0, 50.0))),
         )
-        jobs.append(job._replace(rank=RankWish("memory", needs)))
+        jobs.append(job._replace(rank=RankPreference("memory", needs)))
     return replace(parts, jobs=tuple(jobs), readings=reported), Ledger(), Settings()
 
 

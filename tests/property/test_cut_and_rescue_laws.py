@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from policy import Changes, Job, Ledger, Plan, Preempt, Run, Settings, decide
 from policy.model.ledger_between_passes import Backfilled
-from tests.property import plan_invariants
-from tests.property.backfilled_strategies import waiting_clusters
-from tests.property.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
-from tests.property.ledger_between_passes_strategies import due_ledgers, ledgers
-from tests.property.settings_strategies import all_settings, cutting_settings
+from tests.property.oracles import plan_invariants
+from tests.property.strategies.backfilled_strategies import waiting_clusters
+from tests.property.strategies.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
+from tests.property.strategies.ledger_between_passes_strategies import due_ledgers, ledgers
+from tests.property.strategies.settings_strategies import all_settings, cutting_settings
 
 Situation = tuple[Parts, Ledger, Settings]
 

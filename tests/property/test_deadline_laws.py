@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from policy import Job, Plan, decide
 from policy.plan.deadline import Deadline
 from tests.policy.counting_deadline import Countdown
-from tests.property import plan_invariants
+from tests.property.oracles import plan_invariants
 from tests.property.test_laws_of_one_pass import Situation, contended, situations
 
 

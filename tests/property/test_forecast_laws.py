@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from policy import Finished, Ledger, Settings
 from policy.forecast.forecast import Bounds, Forecast, forecast
-from policy.forecast.forecast_record import ForecastRecord, Noted
+from policy.forecast.forecast_hits_and_correction import ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
-from tests.property.cluster_strategies import NOW_S, USERS, Parts, clusters, contended_clusters
-from tests.property.settings_strategies import all_settings
+from tests.property.strategies.cluster_strategies import NOW_S, USERS, Parts, clusters, contended_clusters
+from tests.property.strategies.settings_strategies import all_settings
 
 BOUNDS = Bounds(draws=5, horizon_s=5000, passes=3000)
 

@@ -24,8 +24,9 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Server
 from policy.model.limit_attributes import EntityKey, Limits
-from policy.settings.site_settings import VICTIM_ORDERS, PassSettings, PrioritySettings, QuotaSettings
-from tests.property.cluster_strategies import (
+from policy.settings.site_settings import VICTIM_ORDERS, PrioritySettings, QuotaSettings, ScheduleSettings
+from tests.property.oracles.priority_classes_by_hand import class_of_victim, classes_of_jobs, classes_of_runs
+from tests.property.strategies.cluster_strategies import (
     NOW_S,
     Parts,
     clusters,
@@ -34,10 +35,9 @@ from tests.property.cluster_strategies import (
     in_site_order,
     parts_of,
 )
-from tests.property.entitlement_strategies import WIDE, contested_sites
-from tests.property.ledger_between_passes_strategies import ledgers
-from tests.property.priority_classes_by_hand import class_of_victim, classes_of_jobs, classes_of_runs
-from tests.property.settings_strategies import backfills, checkpoints
+from tests.property.strategies.entitlement_strategies import WIDE, contested_sites
+from tests.property.strategies.ledger_between_passes_strategies import ledgers
+from tests.property.strategies.settings_strategies import backfills, checkpoints
 
 Situation = tuple[Parts, Ledger, Settings]
 
@@ -66,7 +66,7 @@ def sites(*caps: int | None) -> st.SearchStrategy[Settings]:
             PrioritySettings, preempt=st.sampled_from((True, True, False)), compare_queues=st.booleans()
         ),
         checkpoint=checkpoints(),
-        schedule=st.just(PassSettings(max_starts=1000)),
+        schedule=st.just(ScheduleSettings(max_starts=1000)),
     )
 
 

@@ -13,8 +13,15 @@ from policy.model.job_request import Request, parse_request
 from policy.preemption.preemptible_sums import Offered, Offers, PreemptionRights
 from policy.state.free_cores import Capacity
 from policy.state.free_per_host import HostSums
-from tests.property.cluster_strategies import Parts, clusters, contended_clusters, crowded_clusters, places, selects
-from tests.property.settings_strategies import all_settings
+from tests.property.strategies.cluster_strategies import (
+    Parts,
+    clusters,
+    contended_clusters,
+    crowded_clusters,
+    places,
+    selects,
+)
+from tests.property.strategies.settings_strategies import all_settings
 
 RESOURCES = ("ncpus", "mem", "ngpus", "licences")
 

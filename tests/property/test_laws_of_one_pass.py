@@ -15,9 +15,9 @@ from policy import Changes, Ledger, Plan, Settings, decide
 from policy.model.limit_attributes import EntityKey
 from policy.plan.plan_types import Waits
 from policy.settings.site_settings import BackfillSettings, QuotaSettings
-from tests.property import plan_invariants
-from tests.property.change_strategies import shuffles
-from tests.property.cluster_strategies import (
+from tests.property.oracles import plan_invariants
+from tests.property.strategies.change_strategies import shuffles
+from tests.property.strategies.cluster_strategies import (
     Parts,
     clusters,
     contended_clusters,
@@ -25,8 +25,8 @@ from tests.property.cluster_strategies import (
     in_site_order,
     parts_of,
 )
-from tests.property.ledger_between_passes_strategies import due_ledgers, ledgers
-from tests.property.settings_strategies import (
+from tests.property.strategies.ledger_between_passes_strategies import due_ledgers, ledgers
+from tests.property.strategies.settings_strategies import (
     all_settings,
     by_class_settings,
     by_quota_settings,

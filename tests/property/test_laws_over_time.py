@@ -13,9 +13,10 @@ from policy import Changes, Job, Ledger, Plan, Preempt, Settings, Snapshot, deci
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.ledger_between_passes import PROMISE
 from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings
-from tests.property import plan_invariants, unpreemptible_by_hand
-from tests.property.change_strategies import arrivals
-from tests.property.cluster_strategies import (
+from tests.property.oracles import plan_invariants, unpreemptible_by_hand
+from tests.property.oracles.cluster_over_many_passes import History, live, saves
+from tests.property.strategies.change_strategies import arrivals
+from tests.property.strategies.cluster_strategies import (
     Parts,
     clusters,
     contended_clusters,
@@ -23,7 +24,7 @@ from tests.property.cluster_strategies import (
     in_site_order,
     parts_of,
 )
-from tests.property.settings_strategies import (
+from tests.property.strategies.settings_strategies import (
     all_settings,
     by_class_settings,
     by_quota_settings,
@@ -32,7 +33,6 @@ from tests.property.settings_strategies import (
     lively,
     nobody_makes_room,
 )
-from tests.property.timeline import History, live, saves
 
 Lively = tuple[Parts, tuple[Job, ...], Settings]
 

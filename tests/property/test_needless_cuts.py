@@ -15,13 +15,13 @@ from policy import Job, Ledger, Plan, Preempt, Queue, Run, Settings, Snapshot, V
 from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import Chunk, Request, parse_request
 from policy.model.ledger_between_passes import Backfilled
-from tests.property import plan_invariants
-from tests.property.backfilled_strategies import backfilling_clusters
-from tests.property.change_strategies import arrivals
-from tests.property.cluster_strategies import NOW_S, USERS, Parts, clusters, crowded_clusters, parts_of
-from tests.property.settings_strategies import cutting_settings, lively
+from tests.property.oracles import plan_invariants
+from tests.property.oracles.cluster_over_many_passes import History, live
+from tests.property.strategies.backfilled_strategies import backfilling_clusters
+from tests.property.strategies.change_strategies import arrivals
+from tests.property.strategies.cluster_strategies import NOW_S, USERS, Parts, clusters, crowded_clusters, parts_of
+from tests.property.strategies.settings_strategies import cutting_settings, lively
 from tests.property.test_laws_over_time import Lively, as_estimated, earlier
-from tests.property.timeline import History, live
 
 CUTS = ("cut-for-promise", "cut-for-rescue")
 

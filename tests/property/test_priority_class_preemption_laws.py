@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from policy import Job, Ledger, Plan, Run, Settings, decide
 from policy.model.limit_attributes import Limits
-from tests.property import plan_invariants
-from tests.property.cluster_strategies import (
+from tests.property.oracles import plan_invariants
+from tests.property.oracles.priority_classes_by_hand import BASE, class_of_victim, classes_of_jobs, classes_of_runs
+from tests.property.strategies.cluster_strategies import (
     NOW_S,
     Parts,
     clusters,
@@ -20,9 +21,8 @@ from tests.property.cluster_strategies import (
     crowded_clusters,
     in_site_order,
 )
-from tests.property.ledger_between_passes_strategies import ledgers
-from tests.property.priority_classes_by_hand import BASE, class_of_victim, classes_of_jobs, classes_of_runs
-from tests.property.settings_strategies import all_settings, by_class_settings, eager_settings
+from tests.property.strategies.ledger_between_passes_strategies import ledgers
+from tests.property.strategies.settings_strategies import all_settings, by_class_settings, eager_settings
 
 Situation = tuple[Parts, Ledger, Settings]
 

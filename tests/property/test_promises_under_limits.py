@@ -18,10 +18,10 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Server
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, Limits
-from tests.property.cluster_strategies import NOW_S, Parts, parts_of
-from tests.property.settings_strategies import backfills, cutting_settings, lively, nobody_makes_room
+from tests.property.oracles.cluster_over_many_passes import live
+from tests.property.strategies.cluster_strategies import NOW_S, Parts, parts_of
+from tests.property.strategies.settings_strategies import backfills, cutting_settings, lively, nobody_makes_room
 from tests.property.test_laws_over_time import as_estimated, earlier
-from tests.property.timeline import live
 
 Limited = tuple[Parts, tuple[Job, ...], Settings]
 

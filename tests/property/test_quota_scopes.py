@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from policy import Ledger, Plan, Settings, decide
 from policy.model.limit_attributes import EntityKey, Limits
 from policy.settings.site_settings import PrioritySettings, QuotaSettings
-from tests.property import plan_invariants
-from tests.property.cluster_strategies import NOW_S, Parts, clusters, limit_sets
+from tests.property.oracles import plan_invariants
+from tests.property.strategies.cluster_strategies import NOW_S, Parts, clusters, limit_sets
 
 _RESOURCES = ("ncpus", "ngpus")
 

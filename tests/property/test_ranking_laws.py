@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from policy import Job, Reading, Run, Snapshot, Vnode, parse_request
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation, Spot
-from policy.model.job_preferences import RANK_MODES, Needs, RankWish
+from policy.model.job_preferences import RANK_MODES, RankPreference, Requirements
 from policy.model.vnode_bitsets import count_vnodes
 from policy.ranking.ranked_fit import fit_ranked
 from policy.ranking.vnode_ranking_by_readings import Ranking
 from policy.settings.site_settings import RankingSettings
 from policy.settings.vnode_score_formulas import FORMULAS
-from tests.property.cluster_strategies import places, selects
+from tests.property.strategies.cluster_strategies import places, selects
 
 NOW_S = 1000
 MEM_KIB = 64 << 20
@@ -55,15 +55,15 @@ def readings(draw: st.DrawFn, *, whole: bool = False) -> Reading:
     return Reading(at_s, part(32.0), 32.0, part(MEM_KIB), MEM_KIB, part(100.0), 100.0, part(100.0), 90.0)
 
 
-def needs() -> st.SearchStrategy[Needs]:
+def needs() -> st.SearchStrategy[Requirements]:
     def some(most: float) -> st.SearchStrategy[float | None]:
         return st.one_of(st.none(), _COARSE.map(lambda part: part * most))
 
-    return st.builds(Needs, some(MEM_KIB), some(32.0), some(100.0), some(100.0))
+    return st.builds(Requirements, some(MEM_KIB), some(32.0), some(100.0), some(100.0))
 
 
-def wishes() -> st.SearchStrategy[RankWish]:
-    return st.builds(RankWish, st.sampled_from(RANK_MODES), needs())
+def wishes() -> st.SearchStrategy[RankPreference]:
+    return st.builds(RankPreference, st.sampled_from(RANK_MODES), needs())
 
 
 @st.composite
@@ -89,7 +89,7 @@ def clusters(draw: st.DrawFn) -> Ranked:
     return Ranked(vnodes, tuple(reported), runs)
 
 
-def names(ranking: Ranking, wish: RankWish, cluster: Ranked, vnodes: int = -1) -> list[str]:
+def names(ranking: Ranking, wish: RankPreference, cluster: Ranked, vnodes: int = -1) -> list[str]:
     ordered = sorted(vnode.name for vnode in cluster.vnodes)
     return [ordered[bit.bit_length() - 1] for bit in ranking.ordered(wish, vnodes)]
 
@@ -104,14 +104,14 @@ def left_by_definition(cluster: Ranked, name: str) -> dict[str, float | None]:
     fresh = reading if reading is not None and reading.at_s > STALE_S else None
     cores = vnode.available["ncpus"]
     idle, left = cores, {"compute": None, "memory": None, "network": None, "temperature": None}
-    since: list[tuple[float, float, Needs]] = []
+    since: list[tuple[float, float, Requirements]] = []
     for run in cluster.runs:
         for spot in run.allocation.spots:
             if spot.vnode == name:
                 held = dict(spot.amounts)
                 idle -= held["ncpus"]
                 if fresh is not None and run.start_s >= fresh.at_s:
-                    since.append((held["ncpus"], held["mem"], run.job.rank.needs if run.job.rank else Needs()))
+                    since.append((held["ncpus"], held["mem"], run.job.rank.needs if run.job.rank else Requirements()))
     result: dict[str, float | None] = dict(left)
     if fresh is not None:
         each = (fresh.compute_all or 0) / cores if cores else 0
@@ -127,13 +127,13 @@ def left_by_definition(cluster: Ranked, name: str) -> dict[str, float | None]:
     return result
 
 
-def requirements(wish: RankWish) -> dict[str, float]:
+def requirements(wish: RankPreference) -> dict[str, float]:
     of = wish.needs
     given_ones = {"compute": of.compute, "memory": of.memory_kib, "network": of.network, "temperature": of.temperature}
     return {quantity: need for quantity, need in given_ones.items() if need is not None}
 
 
-def meets(left: dict[str, float | None], wish: RankWish) -> bool:
+def meets(left: dict[str, float | None], wish: RankPreference) -> bool:
     """Whether a vnode has all that is required, without any ratio."""
     for quantity, need in requirements(wish).items():
         has = left[quantity]
@@ -142,7 +142,7 @@ def meets(left: dict[str, float | None], wish: RankWish) -> bool:
     return True
 
 
-def compliance_by_definition(left: dict[str, float | None], wish: RankWish) -> float | None:
+def compliance_by_definition(left: dict[str, float | None], wish: RankPreference) -> float | None:
     ratios = []
     for quantity, need in requirements(wish).items():
         has = left[quantity]
@@ -157,7 +157,7 @@ def compliance_by_definition(left: dict[str, float | None], wish: RankWish) -> f
 
 
 @given(clusters(), wishes())
-def test_compliant_are_those_that_have_all_that_is_required(cluster: Ranked, wish: RankWish) -> None:
+def test_compliant_are_those_that_have_all_that_is_required(cluster: Ranked, wish: RankPreference) -> None:
     ranking = cluster.ranking()
     expected = [vnode.name for vnode in cluster.vnodes if meets(left_by_definition(cluster, vnode.name), wish)]
     assert sorted(names(ranking, wish, cluster)) == sorted(expected)
@@ -165,7 +165,7 @@ def test_compliant_are_those_that_have_all_that_is_required(cluster: Ranked, wis
 
 
 @given(clusters(), wishes())
-def test_compliance_is_the_smallest_ratio_of_what_was_given(cluster: Ranked, wish: RankWish) -> None:
+def test_compliance_is_the_smallest_ratio_of_what_was_given(cluster: Ranked, wish: RankPreference) -> None:
     ranking = cluster.ranking()
     for vnode in cluster.vnodes:
         expected = compliance_by_definition(left_by_definition(cluster, vnode.name), wish)
@@ -174,19 +174,21 @@ def test_compliance_is_the_smallest_ratio_of_what_was_given(cluster: Ranked, wis
 
 @given(clusters(), wishes())
 def test_the_order_is_by_priority_times_compliance_then_by_name_and_the_unknown_last(
-    cluster: Ranked, wish: RankWish
+    cluster: Ranked, wish: RankPreference
 ) -> None:
     ranking = cluster.ranking()
-    scores = {name: ranking.standing(wish, name).score for name in names(ranking, wish, cluster)}
+    scores = {name: ranking.standing(wish, name).dispatch_score for name in names(ranking, wish, cluster)}
     for name, score in scores.items():
         standing = ranking.standing(wish, name)
-        assert score is None or score == (standing.priority or 0) * (standing.compliance or 0)
+        assert score is None or score == (standing.score or 0) * (standing.compliance or 0)
     expected = sorted(scores, key=lambda name: (-(-1 if scores[name] is None else scores[name] or 0), name))
     assert names(ranking, wish, cluster) == expected
 
 
 @given(clusters(), wishes())
-def test_a_vnode_is_unknown_exactly_where_its_mode_needs_what_nobody_knows(cluster: Ranked, wish: RankWish) -> None:
+def test_a_vnode_is_unknown_exactly_where_its_mode_needs_what_nobody_knows(
+    cluster: Ranked, wish: RankPreference
+) -> None:
     """One that reports is ranked by what it knows of that, if it knows anything."""
     ranking = cluster.ranking()
     for vnode in cluster.vnodes:
@@ -198,41 +200,41 @@ def test_a_vnode_is_unknown_exactly_where_its_mode_needs_what_nobody_knows(clust
         known = [left[q] is not None and not (q == "compute" and nothing) for q in FORMULAS[wish.mode].uses]
         reports = reading is not None and reading.at_s > STALE_S
         expected = any(known) if reports else all(known)
-        assert (ranking.standing(wish, vnode.name).priority is not None) == expected
+        assert (ranking.standing(wish, vnode.name).score is not None) == expected
 
 
-def _not_worse(reading: Reading, better: Reading, wish: RankWish) -> None:
+def _not_worse(reading: Reading, better: Reading, wish: RankPreference) -> None:
     """With nothing else between them, the better vnode complies if the other one does, and ranks no lower."""
     vnodes = (Vnode("a", {"ncpus": 8}), Vnode("b", {"ncpus": 8}))
     ranking = Ranked(vnodes, (("a", reading), ("b", better)), ()).ranking()
-    worse, other = ranking.standing(wish, "a").score, ranking.standing(wish, "b").score
+    worse, other = ranking.standing(wish, "a").dispatch_score, ranking.standing(wish, "b").dispatch_score
     if worse is not None:
         assert other is not None
         assert other >= worse
 
 
 @given(readings(whole=True), _COARSE, wishes())
-def test_more_compute_left_never_ranks_lower(reading: Reading, part: float, wish: RankWish) -> None:
+def test_more_compute_left_never_ranks_lower(reading: Reading, part: float, wish: RankPreference) -> None:
     _not_worse(reading, reading._replace(compute=max(reading.compute or 0, part * 32)), wish)
 
 
 @given(readings(whole=True), _COARSE, wishes())
-def test_more_memory_left_never_ranks_lower(reading: Reading, part: float, wish: RankWish) -> None:
+def test_more_memory_left_never_ranks_lower(reading: Reading, part: float, wish: RankPreference) -> None:
     _not_worse(reading, reading._replace(memory_kib=max(reading.memory_kib or 0, part * MEM_KIB)), wish)
 
 
 @given(readings(whole=True), _COARSE, wishes())
-def test_more_network_left_never_ranks_lower(reading: Reading, part: float, wish: RankWish) -> None:
+def test_more_network_left_never_ranks_lower(reading: Reading, part: float, wish: RankPreference) -> None:
     _not_worse(reading, reading._replace(network=max(reading.network or 0, part * 100)), wish)
 
 
 @given(readings(whole=True), _COARSE, wishes())
-def test_a_cooler_vnode_never_ranks_lower(reading: Reading, part: float, wish: RankWish) -> None:
+def test_a_cooler_vnode_never_ranks_lower(reading: Reading, part: float, wish: RankPreference) -> None:
     _not_worse(reading, reading._replace(temperature=min(reading.temperature or 0, part * 100)), wish)
 
 
 @given(clusters(), wishes(), st.randoms(use_true_random=False))
-def test_the_order_of_the_input_does_not_matter(cluster: Ranked, wish: RankWish, random: object) -> None:
+def test_the_order_of_the_input_does_not_matter(cluster: Ranked, wish: RankPreference, random: object) -> None:
     shuffled = []
     for part in (cluster.vnodes, cluster.readings, cluster.runs):
         items = list(part)
@@ -248,7 +250,7 @@ def test_the_order_of_the_input_does_not_matter(cluster: Ranked, wish: RankWish,
 
 @given(clusters(), st.lists(wishes(), min_size=1, max_size=3), st.data())
 def test_a_list_repaired_after_starts_is_the_list_built_anew(
-    cluster: Ranked, asked: list[RankWish], data: st.DataObject
+    cluster: Ranked, asked: list[RankPreference], data: st.DataObject
 ) -> None:
     index = cluster.snapshot().cluster()
     ranking = Ranking(index, SETTINGS, NOW_S)
@@ -275,7 +277,9 @@ def test_a_list_repaired_after_starts_is_the_list_built_anew(
 
 
 @given(clusters(), wishes(), st.integers(0, 2**12 - 1))
-def test_the_order_of_some_is_the_order_of_all_without_the_others(cluster: Ranked, wish: RankWish, some: int) -> None:
+def test_the_order_of_some_is_the_order_of_all_without_the_others(
+    cluster: Ranked, wish: RankPreference, some: int
+) -> None:
     ranking = cluster.ranking()
     ordered = sorted(vnode.name for vnode in cluster.vnodes)
     among = [name for name in names(ranking, wish, cluster) if some >> ordered.index(name) & 1]
@@ -283,7 +287,7 @@ def test_the_order_of_some_is_the_order_of_all_without_the_others(cluster: Ranke
 
 
 @given(clusters(), wishes())
-def test_what_is_missing_is_told_of_the_nearest_vnode(cluster: Ranked, wish: RankWish) -> None:
+def test_what_is_missing_is_told_of_the_nearest_vnode(cluster: Ranked, wish: RankPreference) -> None:
     reason = cluster.ranking().missing(wish, -1)
     numbers = dict(reason.numbers)
     left = {vnode.name: left_by_definition(cluster, vnode.name) for vnode in cluster.vnodes}
@@ -297,7 +301,7 @@ def test_what_is_missing_is_told_of_the_nearest_vnode(cluster: Ranked, wish: Ran
     assert numbers["nearest"] == nearest
     assert numbers["has"] == left[nearest][quantity]
     assert numbers["needs"] == requirements(wish)[quantity]
-    missed_alone = RankWish(wish.mode, Needs(**{_FIELD[quantity]: requirements(wish)[quantity]}))
+    missed_alone = RankPreference(wish.mode, Requirements(**{_FIELD[quantity]: requirements(wish)[quantity]}))
     assert compliance_by_definition(left[nearest], missed_alone) == judged[nearest]
 
 
@@ -305,7 +309,7 @@ _FIELD = {"compute": "compute", "memory": "memory_kib", "network": "network", "t
 
 
 @given(clusters(), wishes())
-def test_everybody_open_is_counted_once_as_good_as_failing_or_as_silent(cluster: Ranked, wish: RankWish) -> None:
+def test_everybody_open_is_counted_once_as_good_as_failing_or_as_silent(cluster: Ranked, wish: RankPreference) -> None:
     numbers = dict(cluster.ranking().missing(wish, -1).numbers)
     left = [left_by_definition(cluster, vnode.name) for vnode in cluster.vnodes]
     assert numbers["open"] == len(left)
@@ -315,7 +319,7 @@ def test_everybody_open_is_counted_once_as_good_as_failing_or_as_silent(cluster:
 
 @given(clusters(), wishes(), selects(), places())
 def test_a_ranked_placement_holds_the_request_within_what_is_free(
-    cluster: Ranked, wish: RankWish, select: str, place: str
+    cluster: Ranked, wish: RankPreference, select: str, place: str
 ) -> None:
     index = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().cluster()
     ranking, capacity = Ranking(index, SETTINGS, NOW_S), index.capacity
@@ -333,7 +337,7 @@ def test_a_ranked_placement_holds_the_request_within_what_is_free(
 
 
 @given(clusters(), wishes(), selects(), places())
-def test_what_fits_unranked_fits_ranked(cluster: Ranked, wish: RankWish, select: str, place: str) -> None:
+def test_what_fits_unranked_fits_ranked(cluster: Ranked, wish: RankPreference, select: str, place: str) -> None:
     index = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().cluster()
     ranking, request = Ranking(index, SETTINGS, NOW_S), parse_request(select, place)
     good = ranking.compliant(wish)
@@ -342,7 +346,9 @@ def test_what_fits_unranked_fits_ranked(cluster: Ranked, wish: RankWish, select:
 
 
 @given(clusters(), wishes(), st.integers(1, 40))
-def test_single_cores_fill_the_vnodes_in_the_order_of_their_rank(cluster: Ranked, wish: RankWish, cores: int) -> None:
+def test_single_cores_fill_the_vnodes_in_the_order_of_their_rank(
+    cluster: Ranked, wish: RankPreference, cores: int
+) -> None:
     index = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().cluster()
     ranking = Ranking(index, SETTINGS, NOW_S)
     order = [name for name in names(ranking, wish, cluster) if index.vnodes[name].available["ncpus"]]

@@ -11,9 +11,9 @@ from policy import Ledger, Settings, parse_request
 from policy.model.allocation import Allocation, parse_exec_vnode
 from policy.model.limit_attributes import Limits, parse_limits, show_limits
 from policy.settings.site_settings import find_conflicts
-from tests.property.cluster_strategies import places, selects
-from tests.property.ledger_between_passes_strategies import allocations, any_ledgers
-from tests.property.settings_strategies import any_limits, written_settings
+from tests.property.strategies.cluster_strategies import places, selects
+from tests.property.strategies.ledger_between_passes_strategies import allocations, any_ledgers
+from tests.property.strategies.settings_strategies import any_limits, written_settings
 
 
 @given(any_ledgers())

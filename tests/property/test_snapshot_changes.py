@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from policy import Ledger, Settings, Snapshot, decide
 from policy.settings.site_settings import QuotaSettings
-from tests.property import plan_invariants
-from tests.property.change_strategies import Turn, shuffles, turns
-from tests.property.cluster_strategies import Parts, clusters, contended_clusters
-from tests.property.request_shape_strategies import shaped_clusters
-from tests.property.settings_strategies import all_settings, backfills, eager_settings
+from tests.property.oracles import plan_invariants
+from tests.property.strategies.change_strategies import Turn, shuffles, turns
+from tests.property.strategies.cluster_strategies import Parts, clusters, contended_clusters
+from tests.property.strategies.request_shape_strategies import shaped_clusters
+from tests.property.strategies.settings_strategies import all_settings, backfills, eager_settings
 
 PARTS = st.one_of(clusters(), contended_clusters(ranked=True))
 SETTINGS = st.one_of(eager_settings(), all_settings())

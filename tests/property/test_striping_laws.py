@@ -16,7 +16,7 @@ from policy.plan.job_placer import Placer
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import StripeSettings
 from policy.striping.spread_ranks import cut
-from tests.property.cluster_strategies import NOW_S, places, run_lists, selects, vnode_lists
+from tests.property.strategies.cluster_strategies import NOW_S, places, run_lists, selects, vnode_lists
 
 STAGGER_S = 60
 

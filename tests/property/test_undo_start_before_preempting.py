@@ -17,9 +17,9 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import Request
 from policy.model.limit_attributes import Limits
 from policy.plan.plan_types import Start
-from tests.property import plan_invariants
-from tests.property.cluster_strategies import NOW_S, Parts
-from tests.property.settings_strategies import by_quota_settings
+from tests.property.oracles import plan_invariants
+from tests.property.strategies.cluster_strategies import NOW_S, Parts
+from tests.property.strategies.settings_strategies import by_quota_settings
 
 EXAMPLES = 5 * settings_of_law().max_examples
 Situation = tuple[Parts, Ledger, Settings]

@@ -8,8 +8,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import settings as settings_of_law
 
-from tests.property import unpreemptible_by_hand
-from tests.property.cluster_strategies import parts_of
+from tests.property.oracles import unpreemptible_by_hand
+from tests.property.strategies.cluster_strategies import parts_of
 from tests.property.test_head_yields_to_entitled_jobs import EXAMPLES, Situation, passes, roomy_situations
 from tests.property.test_laws_over_time import may_preempt
 

@@ -1,4 +1,4 @@
-"""Laws of windows (docs/policies.md, "Windows"): nobody runs into one, and every other law holds beside them."""
+"""Laws of windows (docs/policies.md, "Closures"): nobody runs into one, and every other law holds beside them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Ledger, Plan, Run, Settings, Snapshot, Vnode, decide
-from tests.property import plan_invariants
-from tests.property.change_strategies import shuffles
-from tests.property.cluster_strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
-from tests.property.settings_strategies import all_settings, cutting_settings, nobody_makes_room
+from tests.property.oracles import plan_invariants
+from tests.property.oracles.cluster_over_many_passes import live
+from tests.property.strategies.change_strategies import shuffles
+from tests.property.strategies.cluster_strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
+from tests.property.strategies.settings_strategies import all_settings, cutting_settings, nobody_makes_room
+from tests.property.strategies.window_strategies import windowed
 from tests.property.test_laws_over_time import Lively, as_estimated, earlier, lives_of
-from tests.property.timeline import live
-from tests.property.window_strategies import windowed
 
 
 def any_clusters() -> st.SearchStrategy[Parts]:

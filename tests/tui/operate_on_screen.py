@@ -1,5 +1,5 @@
-"""A deed from the screen, step by step as somebody does it: unlock, look at what it would do, confirm; and what the
-audit file has of it."""
+"""An operation from the screen, step by step as somebody does it: unlock, look at what it would do, confirm; and what
+the audit file has of it."""
 
 from __future__ import annotations
 

@@ -57,12 +57,12 @@ class MigrationSpool:
             return self._read(stamp)
 
     def _read(self, stamp: tuple[int, int] | None) -> Migration | None:
-        from migration.cli.shown_job import why_paused  # noqa: PLC0415 - see above
+        from migration.cli.migrating_job_in_words import why_paused  # noqa: PLC0415 - see above
         from migration.config.cluster_file import ClusterFileError, read_cluster_file  # noqa: PLC0415
-        from migration.passes.notes_on_other_clusters import read_notes  # noqa: PLC0415
-        from migration.spool.newest_copies import ALL_JOBS, newest_copies  # noqa: PLC0415
+        from migration.passes.source.notes_on_other_clusters import read_notes  # noqa: PLC0415
         from migration.spool.public_queue_copy import find_readable  # noqa: PLC0415
         from migration.spool.queue_file import Queue  # noqa: PLC0415
+        from migration.spool.read_jobs_without_lock import ALL_JOBS, newest_copies  # noqa: PLC0415
         from migration.spool.spool import Spool, SpoolError  # noqa: PLC0415
         from tui.model.migrating_jobs import Migration, is_shown  # noqa: PLC0415
 
@@ -95,7 +95,7 @@ class MigrationSpool:
 
     def run(self, argv: Sequence[str]) -> Reply:
         """Run ``mgstop`` as the console's user. Raises :class:`BackendError`."""
-        from migration.programs.path import own_program  # noqa: PLC0415 - only where there are other clusters
+        from migration.programs.program_search_path import own_program  # noqa: PLC0415 - only where there are other clusters
 
         program, *arguments = argv
         if program != PROGRAM:

@@ -18,7 +18,7 @@ from hooks.forecast.publish_forecast import read_history
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.record.day_of_activity import Day
 from hooks.store.state_files import CHANGES, DAY, FORECAST, FORECAST_HISTORY, LAST_PASS, REASONS, State
-from policy.forecast.forecast_record import ForecastRecord
+from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from tui.backends.idle_core_history import HOUR_S, HOURS, Sample, spans
 
 KEPT = 240

@@ -65,7 +65,7 @@ class JobState:
 
 
 @dataclass(frozen=True)
-class StopWish:
+class StopRequest:
     """Whether a migrating job is to stop. It is the same wherever the job is: a stop goes after it."""
 
     def of(self, attributes: Mapping[str, str] | None) -> str:

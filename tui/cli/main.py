@@ -30,7 +30,7 @@ class Part(NamedTuple):
 COMMANDS: Mapping[str, Part] = {
     "status": Part("tui.cli.status_and_explain", "status", "One look at the cluster, then exit."),
     "explain": Part("tui.cli.status_and_explain", "explain", "Why a job waits, and what would have to change."),
-    "when": Part("tui.cli.when", "when", "When a job will start, or one that is not submitted yet."),
+    "when": Part("tui.cli.when_job_starts", "when", "When a job will start, or one that is not submitted yet."),
     "whatif": Part(
         "tui.cli.what_if", "what_if", "What a change would do over the next 24 hours: who waits, what idles."
     ),

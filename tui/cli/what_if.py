@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from hooks.pbs.custom_resources import PRIORITY
-from migration.config.tomllib_or_tomli import parse_toml
+from migration.config.parse_toml import parse_toml
 from policy import SettingsError
 from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
@@ -23,10 +23,10 @@ from tui.forecast.what_if import (
     suppose_settings,
     supposed_mode_notes,
 )
+from tui.operations.by_target.quota_ops import parse_entity, parse_quota, set_quota
 from tui.operations.operation_changes import Operation
 from tui.operations.operation_registry import VERBS, Order, Verb, full_names
-from tui.operations.quota_ops import parse_entity, parse_quota, set_quota
-from tui.pages.what_if_page import what_if_data, what_if_lines
+from tui.pages.plan.what_if_page import what_if_data, what_if_lines
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import plain, safe
 from tui.text.times_and_durations import parse_span_s

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from migration.config.tomllib_or_tomli import parse_toml
+from migration.config.parse_toml import parse_toml
 from tui.config.xdg_folders import config_folder
 
 SITE_FILE = Path("/etc/pbsteer/console.toml")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from migration.config.tomllib_or_tomli import parse_toml
+from migration.config.parse_toml import parse_toml
 from policy import Settings, SettingsError
 
 DEFAULT_POLICY = Path("/etc/pbsteer/policy.toml")

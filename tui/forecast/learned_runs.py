@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import APPLICATION
-from policy.forecast.forecast_record import ForecastRecord
+from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 from tui.backends.backend_protocol import Backend, BackendError

@@ -15,7 +15,7 @@ from hooks.forecast.forecast_within_time import Within, find_horizon_s, find_lef
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import modes_of, translate
 from policy.forecast.forecast import Bounds, Forecaster
-from policy.forecast.run_forward import Draw
+from policy.forecast.simulate_until_all_started import Draw
 from policy.forecast.what_if import Comparison, State, compare_ahead
 from policy.model.jobs_runs_vnodes_queues import Vnode, Window
 from policy.model.limit_attributes import Limits

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from hooks.forecast.forecast_within_time import Within, forecast_within
 from hooks.forecast.published_forecast import Estimate, PublishedForecast, publishable
-from hooks.pbs.job_ids_and_states import parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import translate
-from tui.forecast.imagined_job import NEW_JOB, Wish, alternatives, find_refusals, with_job
+from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
 from tui.forecast.learned_runs import Learned
 from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView
@@ -42,9 +42,9 @@ class Imagined(NamedTuple):
     """The answer for a job that is not submitted: itself and its alternatives, each with its name and request, and why
     PBS would refuse it as it is."""
 
-    wish: Wish
+    proposed: ProposedJob
     when: When
-    others: list[tuple[str, Wish, When]]
+    others: list[tuple[str, ProposedJob, When]]
     refusals: list[str]
 
 
@@ -75,16 +75,18 @@ def when_known(cluster: ClusterView, job_id: str) -> When | None:
 
 
 def when_submitted(
-    cluster: ClusterView, wish: Wish, asked: Mapping[str, str], learned: Learned, cpu_s: float
+    cluster: ClusterView, proposed: ProposedJob, asked: Mapping[str, str], learned: Learned, cpu_s: float
 ) -> Imagined:
     """When a job would start that was submitted now, and when its alternatives; each with the same drawn run times."""
-    others = alternatives(cluster, wish, asked)
+    others = alternatives(cluster, proposed, asked)
     part_s = cpu_s / (1 + len(others))
 
-    def made(each: Wish) -> When:
+    def made(each: ProposedJob) -> When:
         return _made(with_job(cluster, each), cluster, NEW_JOB, learned, part_s)
 
-    return Imagined(wish, made(wish), [(name, each, made(each)) for name, each in others], find_refusals(cluster, wish))
+    return Imagined(
+        proposed, made(proposed), [(name, each, made(each)) for name, each in others], find_refusals(cluster, proposed)
+    )
 
 
 def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Learned, cpu_s: float) -> When:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from migration.cli.shown_job import is_on_the_way
-from migration.passes.notes_on_other_clusters import ClusterNotes, Notes
+from migration.cli.migrating_job_in_words import is_on_the_way
+from migration.passes.source.notes_on_other_clusters import ClusterNotes, Notes
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import REQUESTED
+from policy.migration.job_states_and_transitions import REQUESTED
 
 _RECENT_S = 86_400
 """Jobs that ended longer ago are left out."""

@@ -1,7 +1,7 @@
 """What changed while the console was open: counts of jobs, and single events of vnodes, queues and quotas.
 
 After each poll two server statuses are compared, in the poller's thread. They do not show who made a change; the audit
-file may (:func:`tui.pages.changes_since_opened.changed_lines` joins the two).
+file may (:func:`tui.pages.cluster.changes_since_opened.changed_lines` joins the two).
 """
 
 from __future__ import annotations

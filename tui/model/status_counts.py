@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hooks.pbs.job_ids_and_states import is_subjob, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from tui.model.typed_attributes import (
     RUNNING_STATES,
     SUSPENDED_STATES,

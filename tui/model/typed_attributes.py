@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hooks.pbs.job_ids_and_states import count_indices
+from hooks.pbs.job_attributes.job_ids_and_states import count_indices
 from policy.model.limit_attributes import LimitError, Limits, parse_limits
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
 
@@ -26,7 +26,7 @@ _LAST_S = 10.0**_LAST_DIGITS
 
 RUNNING_STATES = frozenset("RESU")
 SUSPENDED_STATES = frozenset("SU")
-"""Suspended jobs have released their cores; a pass counts them as waiting (hooks/translate/jobs.py)."""
+"""Suspended jobs have released their cores; a pass counts them as waiting (hooks/translate/job/jobs.py)."""
 WAITING_STATES = frozenset("QHWT")
 MAY_START_STATES = frozenset("QWB")
 """Waiting jobs, and arrays with subjobs that wait, which start by themselves."""

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from policy.model.pbs_units import show_job
 from policy.settings.site_settings import MODES
 from tui.backends.commands_interface import ChangeError, Commands, demand_supported
-from tui.operations.job_ops import delete, hold, move, release, requeue, set_job_priority
+from tui.operations.by_target.job_ops import delete, hold, move, release, requeue, set_job_priority
+from tui.operations.by_target.queue_ops import set_mode, switch_queues
+from tui.operations.by_target.run_ops import resume_jobs, run_now, set_comment, set_walltime, suspend
+from tui.operations.by_target.vnode_ops import DRAIN_WAYS, clear, drain, offline
 from tui.operations.operation_changes import Operation
-from tui.operations.queue_ops import set_mode, switch_queues
-from tui.operations.run_ops import resume_jobs, run_now, set_comment, set_walltime, suspend
-from tui.operations.vnode_ops import DRAIN_WAYS, clear, drain, offline
 from tui.state.cluster_view import ClusterView
 
 

@@ -13,10 +13,10 @@ from functools import partial
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.raw_server_status import Attributes, ServerStatus
 from tui.backends.commands_interface import Change, ChangeError, Target
-from tui.operations.mode_change_notes import mode_lines
+from tui.operations.by_target.mode_change_notes import mode_lines
+from tui.operations.by_target.stopped_queue_notes import stopped_lines
 from tui.operations.operation_changes import SAME_PLAN, UNAFFECTED, Operation
 from tui.operations.status_edits_for_preview import edit_queue, edit_server
-from tui.operations.stopped_queue_notes import stopped_lines
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line
 

@@ -1,1 +1,2 @@
-"""Pages of text: overview, attention, plan, pass, one job, status report."""
+"""Pages of text about the whole cluster, the plan and its passes, and one job. Here are the lines around every page:
+header, tabs, keys, and where a line leads to."""

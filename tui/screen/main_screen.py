@@ -24,7 +24,7 @@ from tui.backends.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
 from tui.config.production_servers import Site
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
-from tui.operations.timed_unlock import Unlock
+from tui.operations.confirmation.timed_unlock import Unlock
 from tui.pages.header_line import Header, header_line, speed_in_words
 from tui.pages.key_hints import key_hints
 from tui.pages.tab_strip import Tab, counts_of_views

@@ -1,7 +1,7 @@
 """What each user, group and project has in use now, by queue, for the trends of the last day.
 
 Groups, projects and all together are counted only where some quota is for these, as passes do
-(:mod:`hooks.record.note_activity`).
+(:mod:`hooks.record.add_pass_to_day_of_activity`).
 """
 
 from __future__ import annotations

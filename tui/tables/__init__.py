@@ -1,1 +1,2 @@
-"""The columns, filters and layout of the tables, their export, and the grid of vnodes."""
+"""What every table has: columns, layout, filter line, search and export. Each view's own columns are in
+``columns_by_view``, the grid of vnodes in ``vnode_grid``."""

@@ -11,11 +11,11 @@ from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.quota_scope_queue_or_server import quota_scopes
 from tui.tables.attribute_columns import AttributesOf, attribute_column, find_attribute
 from tui.tables.columns import Column, Sort, arrange, chosen, fields, numbers, usual
+from tui.tables.columns_by_view.job_columns import job_columns, job_fields_also
+from tui.tables.columns_by_view.queue_columns import queue_columns
+from tui.tables.columns_by_view.quota_columns import quota_columns, quota_rows
+from tui.tables.columns_by_view.vnode_columns import vnode_columns, vnode_fields_also
 from tui.tables.filter_line import Value, parse_filter
-from tui.tables.job_columns import job_columns, job_fields_also
-from tui.tables.queue_columns import queue_columns
-from tui.tables.quota_columns import quota_columns, quota_rows
-from tui.tables.vnode_columns import vnode_columns, vnode_fields_also
 from tui.text.screen_line import safe
 
 Key = TypeVar("Key")

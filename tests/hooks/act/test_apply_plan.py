@@ -12,10 +12,10 @@ import pytest
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
 from hooks.act.start_jobs import find_new_chunks
 from hooks.checkpoint.save_method_of_job import read_methods
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.requests_within_time_budget import Budget
-from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
 from policy.model.allocation import parse_exec_vnode
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan, Preempt, Start, Waits

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hooks.act.job_comments import find_comments
-from hooks.pbs.job_comment_format import show_moment
+from hooks.pbs.job_attributes.job_comment_format import show_moment
 from hooks.pbs.raw_server_status import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.model.jobs_runs_vnodes_queues import Job
@@ -16,7 +16,7 @@ from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan, Start, Waits
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import MoreNumbers, Number, NumberName, Numbers
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.hooks.server_statuses import NOW_S, job, server_status, snapshot_of
 
 REASON = Reason("too-few-idle", (("idle", 0),))
@@ -35,7 +35,7 @@ def plan_of(seen: ServerStatus, ledger: Ledger | None = None, classes: dict[str,
 
 
 def commented(plan: Plan, seen: ServerStatus, most: int, interval_s: int = 15) -> list[str]:
-    settings = Settings(schedule=PassSettings(interval_s=interval_s, max_comments=most))
+    settings = Settings(schedule=ScheduleSettings(interval_s=interval_s, max_comments=most))
     return [job_id for job_id, _ in find_comments(plan, seen, QUEUES, settings)]
 
 
@@ -74,7 +74,7 @@ def test_everybody_has_a_turn_though_the_comments_of_the_first_change_in_each_pa
 def test_what_still_holds_is_passed_over() -> None:
     seen = server_status(waiting(6))
     plan = plan_of(seen)
-    written = dict(find_comments(plan, seen, QUEUES, Settings(schedule=PassSettings(max_comments=3))))
+    written = dict(find_comments(plan, seen, QUEUES, Settings(schedule=ScheduleSettings(max_comments=3))))
     again = server_status(
         {job_id: {**texts, "comment": written.get(job_id, "")} for job_id, texts in seen.jobs.items()}
     )

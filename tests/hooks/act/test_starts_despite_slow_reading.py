@@ -11,12 +11,12 @@ from hooks.alerts.pass_alerts import Alerts, describe_alerts
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.entries.periodic import run_pass
 from hooks.store.state_files import LAST_PASS, State
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.hooks.server_statuses import job, queue, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 BUDGET_S = 0.4
-SLOW = Settings(schedule=PassSettings(budget_s=BUDGET_S))
+SLOW = Settings(schedule=ScheduleSettings(budget_s=BUDGET_S))
 
 
 def answer_after(monkeypatch: pytest.MonkeyPatch, call: str, seconds: float) -> None:

@@ -43,7 +43,7 @@ def test_what_a_vnode_does_not_say_it_has_is_not_counted_there() -> None:
 
 
 def test_a_vnode_held_alone_takes_nothing() -> None:
-    assert refuse("(v1:ncpus=1)", {"v1": room(1, alone=True)}) == "vnode v1 is held by one job alone"
+    assert refuse("(v1:ncpus=1)", {"v1": room(1, alone=True)}) == "vnode v1 is used by one job alone"
 
 
 def test_a_vnode_that_the_server_does_not_know_is_the_servers_to_refuse() -> None:

@@ -26,7 +26,7 @@ from hooks.checkpoint.skip_server_query_at_job_end import could_be_asked, may_be
 from hooks.deploy.hook_events import HOOK_EVENTS
 from hooks.entries.execjob_epilogue import ANSWER_S, SERVER_BACK_S
 from hooks.pbs.custom_resources import SAVE
-from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from tests.hooks.server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 

@@ -11,7 +11,7 @@ from hooks.checkpoint.decide_requeue_at_job_end import AWAY_S
 from hooks.checkpoint.epilogue_hook_still_needed import find_savers
 from hooks.deploy.disk_space_and_busy_vnodes import describe_jobs_saving
 from hooks.deploy.installed_state import Reply
-from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from tests.hooks.server_statuses import job, running
 
 NOW_S = 1010.0

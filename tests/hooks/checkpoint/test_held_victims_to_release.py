@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from hooks.checkpoint.held_victims_to_release import find_hold_comments, find_to_release
-from hooks.pbs.job_comment_format import show_moment
-from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
+from hooks.pbs.job_attributes.job_comment_format import show_moment
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from policy.model.allocation import parse_exec_vnode
 from policy.model.ledger_between_passes import Earmark
 from policy.settings.site_settings import Settings

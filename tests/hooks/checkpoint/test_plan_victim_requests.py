@@ -11,9 +11,9 @@ import pytest
 from hooks.checkpoint.decide_requeue_at_job_end import RunOnServer, judge_end
 from hooks.checkpoint.plan_victim_requests import Asking, VictimRequest, find_silent, forget_hold, plan_asking
 from hooks.checkpoint.save_method_of_job import find_method, read_methods
-from hooks.pbs.job_comment_format import OWN_COMMENT
+from hooks.pbs.job_attributes.job_comment_format import OWN_COMMENT
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.pbs.raw_server_status import ServerStatus
-from hooks.pbs.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.translate.snapshot import translate
 from policy.plan.plan_types import Preempt
 from policy.reasons.reason import Reason

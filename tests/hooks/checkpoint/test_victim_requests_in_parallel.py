@@ -11,7 +11,7 @@ from hooks.checkpoint import victim_requests_in_parallel as requeue
 from hooks.checkpoint.plan_victim_requests import VictimRequest
 from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.checkpoint.victim_requests_in_parallel import VictimRequests, split_requests
-from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from tests.hooks.server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 

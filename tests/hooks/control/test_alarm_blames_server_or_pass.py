@@ -15,7 +15,7 @@ from hooks.control.server_answer_time import Watched
 from hooks.entries import periodic
 from hooks.store.hook_settings import show_config
 from hooks.store.state_files import State
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.hooks.server_statuses import job, queue, server_status
 from tests.hooks.stand_in import pbs_ifl
 
@@ -31,7 +31,7 @@ def cut(state: State, monkeypatch: pytest.MonkeyPatch) -> Cut:
     pbs_ifl.WORLD.update(server_status({"1.s": job()}, queues={"workq": queue("drive")}).to_data())
     monkeypatch.setitem(sys.modules, "pbs_ifl", pbs_ifl)
     config = state.path.parent / "config.json"
-    config.write_text(show_config(Settings(schedule=PassSettings(budget_s=BUDGET_S))))
+    config.write_text(show_config(Settings(schedule=ScheduleSettings(budget_s=BUDGET_S))))
     logged: list[str] = []
 
     def log_line(_level: int, text: str) -> None:

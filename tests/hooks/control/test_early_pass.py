@@ -17,13 +17,13 @@ from hooks.control.early_pass import EarlyPasses, NextPass, PassResult
 from hooks.control.pass_guard import PassOutcome
 from hooks.deploy.hook_events import attributes_of
 from hooks.entries import periodic
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.hooks.stand_in import pbs_ifl
 
 PASS_S = 0.2
 """What each pass takes here."""
 
-SCHEDULE = PassSettings(interval_s=15)
+SCHEDULE = ScheduleSettings(interval_s=15)
 
 QUIET, MORE = "Queued:0 Running:3", "Queued:1 Running:3"
 
@@ -88,7 +88,7 @@ def count(text: str) -> Callable[[], None]:
 def run_early_passes(
     clock: Clock,
     config: Path,
-    schedule: PassSettings,
+    schedule: ScheduleSettings,
     took_s: float = PASS_S,
     spent_s: float | None = None,
     cpu_s: float | None = None,
@@ -109,7 +109,7 @@ def run_early_passes(
 
 
 def test_where_nothing_changes_no_pass_comes_before_its_time(clock: Clock, config: Path) -> None:
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15))
+    waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15))
     assert left_s == 0
     assert waited_s <= 14.6
 
@@ -117,45 +117,45 @@ def test_where_nothing_changes_no_pass_comes_before_its_time(clock: Clock, confi
 @pytest.mark.parametrize("after_s", [3.0, 5.2, 9.0])
 def test_jobs_that_come_bring_a_pass_within_a_look(clock: Clock, config: Path, after_s: float) -> None:
     clock.at[clock.now_s + after_s] = count(MORE)
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15, look_s=0.5))
+    waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15, look_s=0.5))
     assert after_s <= waited_s <= after_s + 0.5
     assert left_s == pytest.approx(15 - waited_s)
 
 
 def test_what_came_while_the_pass_was_reading_counts_too(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + PASS_S / 2] = count(MORE)
-    assert run_early_passes(clock, config, PassSettings(interval_s=15))[1] > 0
+    assert run_early_passes(clock, config, ScheduleSettings(interval_s=15))[1] > 0
 
 
 @pytest.mark.parametrize("took_s", [0.1, 0.3, 1.0])
 def test_passes_ahead_of_their_time_read_for_a_tenth_of_it_at_most(clock: Clock, config: Path, took_s: float) -> None:
     clock.at[clock.now_s + took_s] = count(MORE)
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15), took_s, took_s)
+    waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15), took_s, took_s)
     assert left_s > 0
     assert took_s <= waited_s / 10 + 1e-9
 
 
 def test_a_pass_that_was_busy_starting_jobs_is_followed_at_once(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + 9] = count(MORE)
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15), took_s=10, spent_s=0.05)
+    waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15), took_s=10, spent_s=0.05)
     assert waited_s <= 10.5
     assert left_s == pytest.approx(15 - waited_s)
 
 
 def test_for_some_time_after_starts_what_has_ended_is_seen_at_once(clock: Clock, config: Path) -> None:
     early_passes = EarlyPasses(pbs_ifl, str(config))
-    early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    early_passes.begin_pass(ScheduleSettings(interval_s=15, look_s=0.5))
     assert early_passes.wait(PassResult(0.01, 0.01, (), has_started=True)) is not None
-    early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    early_passes.begin_pass(ScheduleSettings(interval_s=15, look_s=0.5))
     begun_s = clock.now_s
     assert early_passes.wait(PassResult(0.01, 0.01)) is not None, "one more, as nothing was looked at before this one"
     assert clock.now_s - begun_s == pytest.approx(0.1)
-    early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    early_passes.begin_pass(ScheduleSettings(interval_s=15, look_s=0.5))
     begun_s = clock.now_s
     clock.at[begun_s + 0.72] = count(MORE)
     assert early_passes.wait(PassResult(0.01, 0.01)) is not None
     assert 0.72 <= clock.now_s - begun_s <= 0.83
-    early_passes.begin_pass(PassSettings(interval_s=15, look_s=0.5))
+    early_passes.begin_pass(ScheduleSettings(interval_s=15, look_s=0.5))
     clock.sleep(3.0)
     begun_s = clock.now_s
     clock.at[begun_s + 0.12] = count(QUIET)
@@ -165,14 +165,16 @@ def test_for_some_time_after_starts_what_has_ended_is_seen_at_once(clock: Clock,
 
 def test_waiting_for_a_busy_server_is_no_reason_to_rest(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + 0.8] = count(MORE)
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15), took_s=0.5, spent_s=0.4, cpu_s=0.01)
+    waited_s, left_s = run_early_passes(
+        clock, config, ScheduleSettings(interval_s=15), took_s=0.5, spent_s=0.4, cpu_s=0.01
+    )
     assert waited_s <= 0.8 + 0.5
     assert left_s > 0
 
 
 def test_what_a_pass_took_to_start_jobs_counts_as_rest(clock: Clock, config: Path) -> None:
     waited_s, left_s = run_early_passes(
-        clock, config, PassSettings(interval_s=15), took_s=1.0, spent_s=0.1, started=True
+        clock, config, ScheduleSettings(interval_s=15), took_s=1.0, spent_s=0.1, started=True
     )
     assert waited_s == pytest.approx(1.02)
     assert left_s == pytest.approx(15 - waited_s)
@@ -181,7 +183,7 @@ def test_what_a_pass_took_to_start_jobs_counts_as_rest(clock: Clock, config: Pat
 @pytest.mark.parametrize("after_s", [12.8, 13.4, 14.0, 14.45, 14.6])
 def test_none_comes_that_would_reach_into_the_next_interval(clock: Clock, config: Path, after_s: float) -> None:
     clock.at[clock.now_s + after_s] = count(MORE)
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15, look_s=0.1), spent_s=0.01)
+    waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15, look_s=0.1), spent_s=0.01)
     assert left_s == 0 or left_s >= 0.4
     assert (left_s > 0) == (after_s < 14.4)
     assert waited_s <= 14.6
@@ -189,20 +191,20 @@ def test_none_comes_that_would_reach_into_the_next_interval(clock: Clock, config
 
 def test_a_pass_that_has_started_jobs_is_followed_whatever_the_server_counts(clock: Clock, config: Path) -> None:
     """As many may have ended by then, and the subjobs that still wait are in no count."""
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15), spent_s=0.01, started=True)
+    waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15), spent_s=0.01, started=True)
     assert left_s > 0
     assert waited_s <= PASS_S + 0.03
 
 
 def test_a_scheduler_that_is_being_switched_is_seen_to_after_a_second(clock: Clock, config: Path) -> None:
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15), spent_s=0.01, unsettled=True)
+    waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15), spent_s=0.01, unsettled=True)
     assert left_s > 0
     assert PASS_S + 1 <= waited_s <= PASS_S + 2
 
 
 def test_a_reservation_that_comes_brings_a_pass_within_a_look(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + 3] = lambda: pbs_ifl.WORLD.update(reservations={"R1.server": {"reserve_state": "1"}})
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15, look_s=0.5))
+    waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15, look_s=0.5))
     assert left_s > 0
     assert 3 <= waited_s <= 3.5
 
@@ -268,7 +270,7 @@ def test_after_a_quarter_of_an_hour_the_process_ends_however_busy(clock: Clock, 
 
 
 def test_a_pass_as_long_as_an_interval_is_followed_by_none(clock: Clock, config: Path) -> None:
-    assert run_early_passes(clock, config, PassSettings(interval_s=15), took_s=16.0) == (16.0, 0.0)
+    assert run_early_passes(clock, config, ScheduleSettings(interval_s=15), took_s=16.0) == (16.0, 0.0)
 
 
 def test_the_alarm_that_ends_the_waiting_is_no_error(
@@ -278,14 +280,14 @@ def test_the_alarm_that_ends_the_waiting_is_no_error(
         raise KeyboardInterrupt
 
     early_passes = EarlyPasses(pbs_ifl, str(config))
-    early_passes.begin_pass(PassSettings(interval_s=15))
+    early_passes.begin_pass(ScheduleSettings(interval_s=15))
     monkeypatch.setattr(clock, "sleep", ring)
     assert early_passes.wait(PassResult(0.1, 0.1)) is None
 
 
 def test_pbss_alarm_leaves_a_pass_nearly_two_intervals() -> None:
     for interval_s in (5, 15, 60):
-        schedule = PassSettings(interval_s=interval_s, budget_s=3.0)
+        schedule = ScheduleSettings(interval_s=interval_s, budget_s=3.0)
         alarm_s = int(attributes_of("periodic", Settings(schedule=schedule))["alarm"])
         assert alarm_s >= 2 * interval_s - 1
 
@@ -293,7 +295,7 @@ def test_pbss_alarm_leaves_a_pass_nearly_two_intervals() -> None:
 def test_whom_passes_of_this_process_have_started_none_of_those_ahead_starts_again(clock: Clock, config: Path) -> None:
     early_passes = EarlyPasses(pbs_ifl, str(config))
     for round_, tried in enumerate((["1.s", "8[3].s"], ["2.s"])):
-        early_passes.begin_pass(PassSettings(interval_s=15))
+        early_passes.begin_pass(ScheduleSettings(interval_s=15))
         count(f"Queued:{round_}")()
         coming = early_passes.wait(PassResult(PASS_S, PASS_S, tried))
     assert coming is not None
@@ -304,13 +306,13 @@ def test_whom_passes_of_this_process_have_started_none_of_those_ahead_starts_aga
 @pytest.mark.parametrize(
     ("schedule", "took_s"),
     [
-        (PassSettings(interval_s=15, look_s=0), PASS_S),
-        (PassSettings(interval_s=2), PASS_S),
-        (PassSettings(interval_s=15), 3.0),
+        (ScheduleSettings(interval_s=15, look_s=0), PASS_S),
+        (ScheduleSettings(interval_s=2), PASS_S),
+        (ScheduleSettings(interval_s=15), 3.0),
     ],
     ids=["told not to", "interval too short", "pass too long"],
 )
-def test_none_comes(clock: Clock, config: Path, schedule: PassSettings, took_s: float) -> None:
+def test_none_comes(clock: Clock, config: Path, schedule: ScheduleSettings, took_s: float) -> None:
     clock.at[clock.now_s] = count(MORE)
     assert run_early_passes(clock, config, schedule, took_s, took_s) == pytest.approx((took_s, 0))
 
@@ -324,14 +326,14 @@ def test_none_comes_of_a_hook_that_somebody_has_changed(clock: Clock, config: Pa
         count(MORE)()
 
     clock.at[clock.now_s + 4] = change
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15))
+    waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15))
     assert left_s == 0
     assert waited_s <= 4.5
 
 
 def test_none_comes_of_a_hook_that_is_deleted(clock: Clock, config: Path) -> None:
     clock.at[clock.now_s + 4] = lambda: shutil.rmtree(config.parent)
-    assert run_early_passes(clock, config, PassSettings(interval_s=15))[1] == 0
+    assert run_early_passes(clock, config, ScheduleSettings(interval_s=15))[1] == 0
 
 
 def test_none_comes_once_the_server_is_gone(clock: Clock, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,7 +342,7 @@ def test_none_comes_once_the_server_is_gone(clock: Clock, config: Path, monkeypa
         count(MORE)()
 
     clock.at[clock.now_s + 4] = lose_the_parent
-    waited_s, left_s = run_early_passes(clock, config, PassSettings(interval_s=15))
+    waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15))
     assert left_s == 0
     assert waited_s <= 4.5
 
@@ -348,16 +350,16 @@ def test_none_comes_once_the_server_is_gone(clock: Clock, config: Path, monkeypa
 def test_none_comes_where_the_server_does_not_answer(clock: Clock, config: Path) -> None:
     """The pass that is due finds out, and says so."""
     pbs_ifl.WORLD["away"] = True
-    assert run_early_passes(clock, config, PassSettings(interval_s=15)) == pytest.approx((PASS_S, 0))
+    assert run_early_passes(clock, config, ScheduleSettings(interval_s=15)) == pytest.approx((PASS_S, 0))
 
 
 def test_none_comes_from_a_server_that_counts_nothing(clock: Clock, config: Path) -> None:
     del pbs_ifl.WORLD["server"]["state_count"]
-    assert run_early_passes(clock, config, PassSettings(interval_s=15)) == pytest.approx((PASS_S, 0))
+    assert run_early_passes(clock, config, ScheduleSettings(interval_s=15)) == pytest.approx((PASS_S, 0))
 
 
 def test_each_look_is_one_request_on_one_connection(clock: Clock, config: Path) -> None:
-    run_early_passes(clock, config, PassSettings(interval_s=15))
+    run_early_passes(clock, config, ScheduleSettings(interval_s=15))
     assert [call[0] for call in pbs_ifl.CALLS] == ["connect", "disconnect"] * 2
 
 

@@ -12,7 +12,7 @@ from hooks.control.fair_share_charges import (
     record_to_data,
     write_usage,
 )
-from hooks.pbs.fair_share_files import format_usage, read_usage
+from hooks.pbs.files_and_output.fair_share_files import format_usage, read_usage
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.order.fair_share_tree import FairShareTree

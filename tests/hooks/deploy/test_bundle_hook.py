@@ -62,7 +62,10 @@ def test_the_hooks_that_run_on_hosts_are_small(event: str) -> None:
     modules = set(modules_of(build(event)))
     assert len(modules) <= {"execjob_epilogue": 20, "exechost_periodic": 10}[event]
     folders = {module.rpartition(".")[0] for module in modules}
-    rooms = {"hooks.checkpoint", "hooks.entries", "hooks.pbs", "hooks.store", "hooks.telemetry", "policy.model"}
+    rooms = {
+        "hooks.checkpoint", "hooks.entries", "hooks.pbs", "hooks.pbs.job_attributes", "hooks.store", "hooks.telemetry",
+        "policy.model",
+    }  # fmt: skip
     assert folders <= rooms
     of_passes = {"store.hook_settings", "checkpoint.plan_victim_requests", "pbs.hosts_of_vnodes_and_jobs"}
     assert not {f"hooks.{name}" for name in of_passes} & modules

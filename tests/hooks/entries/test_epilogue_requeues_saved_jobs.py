@@ -11,7 +11,7 @@ import pytest
 from hooks.checkpoint.decide_requeue_at_job_end import RunOnServer
 from hooks.checkpoint.saved_task_notes import SAVED as SAVED_NOTE
 from hooks.entries import execjob_epilogue
-from hooks.pbs.victim_mark import Mark
+from hooks.pbs.job_attributes.victim_mark import Mark
 from policy.settings.site_settings import CheckpointSettings
 
 SAVED = CheckpointSettings().exit_status

@@ -8,8 +8,8 @@ from io import StringIO
 
 import pytest
 
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from hooks.pbs.pbs_ifl_client import Connection, IflError
-from hooks.pbs.victim_mark import MARK_KEY, Mark, show_marks
 from hooks.reader import serve_console as reader
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import NOW_S, job, running, server_status, snapshot_of

@@ -180,24 +180,24 @@ def test_the_patched_picture_equals_one_read_anew_after_any_changes(site: Site, 
     for _ in range(15):
         for _ in range(chance.randrange(4)):
             plain = [job_id for job_id in site.jobs if "[" not in job_id]
-            deed = chance.choice(("submit", "delete", "hold", "alter", "run", "subjob", "vnode"))
-            if deed == "submit":
+            change = chance.choice(("submit", "delete", "hold", "alter", "run", "subjob", "vnode"))
+            if change == "submit":
                 number += 1
                 site.jobs[f"{number}.server"] = job()
                 site.touch(f"{number}.server")
-            elif deed == "subjob":
+            elif change == "subjob":
                 site.jobs.pop("8[2].server", None) or site.jobs.update({"8[2].server": running(1)})
                 if "8[2].server" in site.jobs:
                     site.touch("8[2].server")
-            elif deed == "vnode":
+            elif change == "vnode":
                 vnode = pbs_ifl.WORLD["vnodes"]["v1"]
                 pbs_ifl.WORLD["vnodes"]["v1"] = {**vnode, "state": chance.choice(("free", "offline", "down"))}
             elif plain:
                 job_id = chance.choice(plain)
-                if deed == "delete":
+                if change == "delete":
                     del site.jobs[job_id]
                 else:
-                    state = {"hold": "H", "run": "R"}.get(deed, site.jobs[job_id]["job_state"])
-                    site.touch(job_id, job_state=state, comment=f"{deed} {chance.random()}")
+                    state = {"hold": "H", "run": "R"}.get(change, site.jobs[job_id]["job_state"])
+                    site.touch(job_id, job_state=state, comment=f"{change} {chance.random()}")
         site.now_s += chance.choice((0, 1, 5))
         assert without_counts(site.look()) == without_counts(site.read())

@@ -42,7 +42,7 @@ def test_a_wish_for_a_layout_is_noted_and_assumed_in_older_notes() -> None:
     before = noted({"1.s": running(), "2.s": wishing, "3.s": running()})
     before["runs"]["3.s"] = before["runs"]["3.s"][:7]
     runs = find_finished(before, later({}), (), INTERVAL_S)
-    assert {run.id: run.wished for run in runs} == {"1.s": False, "2.s": True, "3.s": True}
+    assert {run.id: run.asked_layout for run in runs} == {"1.s": False, "2.s": True, "3.s": True}
 
 
 def test_a_run_without_walltime_has_an_infinite_estimate() -> None:

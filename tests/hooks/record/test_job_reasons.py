@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from hooks.pbs.job_comment_format import show_moment
+from hooks.pbs.job_attributes.job_comment_format import show_moment
 from hooks.record import job_reasons
 from hooks.record.job_reasons import describe_reasons
 from hooks.translate.snapshot import translate

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.pbs.job_ids_and_states import read_indices
+from hooks.pbs.job_attributes.job_ids_and_states import read_indices
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import Known, translate
 from policy.cycle.engine import decide
-from policy.model.job_preferences import Layout, Needs, RankWish
+from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import OrderSettings, Settings, SubmissionSettings
@@ -303,7 +303,7 @@ def test_wishes_of_a_job_and_of_its_subjobs_are_read() -> None:
     )  # fmt: skip
     snapshot = snapshot_of(server_status({"8[].server": wished, "8[2].server": running()}), SETTINGS)
     for seen in (snapshot.jobs["8[].server"], snapshot.runs["8[2].server"].job):
-        assert seen.rank == RankWish("memory", Needs(memory_kib=1 << 20))
+        assert seen.rank == RankPreference("memory", Requirements(memory_kib=1 << 20))
         assert (seen.layout, seen.application) == (Layout("stripe", 2), "wrf")
 
 

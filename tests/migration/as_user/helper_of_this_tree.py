@@ -10,7 +10,7 @@ import pytest
 
 from migration.as_user import call_root_helper
 from migration.as_user.call_root_helper import run_as as do
-from migration.programs.run import Finished
+from migration.programs.run_program import Finished
 
 REPO = Path(__file__).parents[3]
 
@@ -20,7 +20,7 @@ def use_helper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: str = ""
     script = tmp_path / "mguser"
     script.write_text(
         f"#!{sys.executable}\nimport pwd, sys\nsys.path.insert(0, {str(REPO)!r})\n"
-        "from migration.cli.mguser import main\nfrom tests.migration.ordinary_account import find_account\n"
+        "from migration.cli.for_service.mguser import main\nfrom tests.migration.ordinary_account import find_account\n"
         f"pwd.getpwnam = find_account\n{before}\nmain()\n"
     )
     script.chmod(0o755)

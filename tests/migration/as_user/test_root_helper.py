@@ -1,4 +1,4 @@
-"""The helper is run as a program: what it refuses, as whom a deed runs, and that a deed ends with its lifeline."""
+"""The helper is run as a program: what it refuses, as whom an operation runs, and that it ends with its lifeline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from migration.as_user import call_root_helper, refused_accounts, root_helper
 from migration.as_user.call_root_helper import run_as as do
 from migration.as_user.landing_folder import TAKEN
-from migration.programs.run import STOPPED, TIMED_OUT
+from migration.programs.run_program import STOPPED, TIMED_OUT
 from tests.migration.as_user.helper_of_this_tree import build, use_helper
 from tests.migration.ordinary_account import UID
 
@@ -34,13 +34,15 @@ def refused(capfd: pytest.CaptureFixture[str], *words: str) -> str:
     return capfd.readouterr().err
 
 
-def test_root_system_accounts_unknown_users_and_unknown_deeds_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
+def test_root_system_accounts_unknown_users_and_unknown_operations_are_refused(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     rest = ("5", "0", "/", "space", "/")
     assert "at least 1000" in refused(capfd, "root", *rest)
     assert "at least 1000" in refused(capfd, "daemon", *rest)
     assert "no such account" in refused(capfd, "no-such-user", *rest)
     assert "must be the name" in refused(capfd, "-x", *rest)
-    assert "deed 'sh'" in refused(capfd, "guest", "5", "0", "/", "sh", "-c", "id")
+    assert "operation 'sh'" in refused(capfd, "guest", "5", "0", "/", "sh", "-c", "id")
     assert "seconds" in refused(capfd, "guest", "1e3", *rest[1:])
     assert "bytes" in refused(capfd, "guest", "5", "-1", *rest[2:])
     assert "USER SECONDS" in refused(capfd, "guest")
@@ -171,7 +173,7 @@ LEAVE = "setsid sh -c 'setsid sleep 62 & touch left; sleep 62' & while ! [ -e le
 
 @pytest.mark.parametrize(
     "before",
-    ["", "from migration.as_user import supervise; supervise._NEW_PIDS = 1"],
+    ["", "from migration.as_user import run_in_own_pid_namespace as own; own._NEW_PIDS = 1"],
     ids=["namespace", "where the kernel refuses one"],
 )
 def test_what_leaves_the_session_of_a_build_ends_with_it(
@@ -188,7 +190,7 @@ def test_what_leaves_the_session_of_a_build_ends_with_it(
         (folder / "left").unlink()
 
 
-def test_what_leaves_a_deed_ends_also_where_the_helper_is_killed(landing: Path) -> None:
+def test_what_leaves_an_operation_ends_also_where_the_helper_is_killed(landing: Path) -> None:
     do(["folder", str(landing), "guest/a"], user="guest")
     words = [
         *call_root_helper.helper_argv(),
@@ -208,7 +210,7 @@ def test_what_leaves_a_deed_ends_also_where_the_helper_is_killed(landing: Path) 
     wait_until(lambda: not runs("sleep 62"))
 
 
-def test_a_deed_sees_its_own_processes_and_its_end_says_how_it_ended(landing: Path) -> None:
+def test_an_operation_sees_its_own_processes_and_its_end_says_how_it_ended(landing: Path) -> None:
     do(["folder", str(landing), "guest/a"], user="guest")
     command = "sleep 60 & until pkill -x sleep; do :; done; wait; ls -d /proc/$$/fd; ps -A | wc -l; kill -9 $$"
     assert build(landing / "guest/a", command).status == 128 + signal.SIGKILL
@@ -217,7 +219,7 @@ def test_a_deed_sees_its_own_processes_and_its_end_says_how_it_ended(landing: Pa
     assert int(count) < 9
 
 
-def test_a_deed_inherits_no_file_and_its_user_reaches_no_file_of_it(landing: Path, tmp_path: Path) -> None:
+def test_an_operation_inherits_no_file_and_its_user_reaches_no_file_of_it(landing: Path, tmp_path: Path) -> None:
     do(["folder", str(landing), "guest/a"], user="guest")
     (tmp_path / "secret").write_text("x")
     with (tmp_path / "secret").open() as inherited:
@@ -236,7 +238,7 @@ def test_a_deed_inherits_no_file_and_its_user_reaches_no_file_of_it(landing: Pat
             assert helper.stdin is not None
             helper.stdin.write(command.encode())
             helper.stdin.flush()
-            # Standard input stays open: its end would be the deed's.
+            # Standard input stays open: its end would be the operation's.
             helper.wait(timeout=60)
     log = (landing / "guest/a/mg-build.log").read_text()
     assert "secret" not in log
@@ -244,7 +246,7 @@ def test_a_deed_inherits_no_file_and_its_user_reaches_no_file_of_it(landing: Pat
     assert log.endswith("\n0\n")
 
 
-def test_a_deed_cannot_be_traced_before_it_is_a_program(
+def test_an_operation_cannot_be_traced_before_it_is_a_program(
     landing: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Also where fs.suid_dumpable is 1, which the helper of this test stands in for."""
@@ -299,7 +301,7 @@ def test_a_limit_of_0_seconds_is_none() -> None:
     assert subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60).returncode == 0
 
 
-def test_a_user_cannot_stop_what_supervises_his_deed(landing: Path) -> None:
+def test_a_user_cannot_stop_what_supervises_his_operation(landing: Path) -> None:
     assert do(["folder", str(landing), "guest/a"], user="guest").status == 0
     command = "kill -STOP $PPID || echo not allowed; kill -STOP 0; sleep 63"
     done = build(landing / "guest/a", command, timeout_s=1)
@@ -357,7 +359,7 @@ def test_input_arrives_and_output_returns(landing: Path) -> None:
     assert do(["read", path + "x", "7"], user="guest").status == 2
 
 
-def test_a_deed_ends_at_its_limit_when_stopped_and_when_its_caller_is_killed(landing: Path) -> None:
+def test_an_operation_ends_at_its_limit_when_stopped_and_when_its_caller_is_killed(landing: Path) -> None:
     do(["folder", str(landing), "guest/a"], user="guest")
     folder = str(landing / "guest/a")
     began = time.monotonic()

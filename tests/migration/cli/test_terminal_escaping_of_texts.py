@@ -10,14 +10,16 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from migration.cli import findavl_idle_for_other_clusters, mgproc, mgrecv, mgsched, mgstat, migrate_check_and_plan
+from migration.cli import migrate_check_and_plan
+from migration.cli.for_service import mgproc, mgrecv, mgsched
+from migration.cli.for_users import findavl_idle_for_other_clusters, mgstat
 from migration.passes.check_setup_with_other_clusters import Check
 from migration.protocol.messages import Failed
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool, SpoolError
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.place_on_first_free_cluster import Placements, Stay
-from tests.migration.passes.simulated import USER
+from tests.migration.passes.simulated_centre import USER
 
 EVIL = "\x1b[2Jgone\u202e\nfake line"
 
@@ -33,7 +35,7 @@ def _raise(*_: object) -> None:
     raise SpoolError(EVIL)
 
 
-FINDAVL = "findavl_idle_for_other_clusters"
+FINDAVL = "for_users.findavl_idle_for_other_clusters"
 PROGRAMS: list[tuple[Any, list[str], dict[str, Callable[..., Any]]]] = [
     (
         findavl_idle_for_other_clusters.main,
@@ -41,10 +43,17 @@ PROGRAMS: list[tuple[Any, list[str], dict[str, Callable[..., Any]]]] = [
         {f"{FINDAVL}.open_site": lambda: SITE, f"{FINDAVL}.serve": lambda *_: Failed(EVIL)},
     ),
     (findavl_idle_for_other_clusters.main, [], {f"{FINDAVL}.open_site": _raise}),
-    (mgrecv.main, [], {"mgrecv.open_site_as_service": lambda: None, "mgrecv.run_target_pass": lambda *_: EVIL}),
-    (mgrecv.main, [], {"mgrecv.open_site_as_service": _raise}),
-    (mgproc.main, ["a.1"], {"mgproc.open_site_as_service": _raise}),
-    (mgsched.main, [], {"mgsched.open_source": _raise}),
+    (
+        mgrecv.main,
+        [],
+        {
+            "for_service.mgrecv.open_site_as_service": lambda: None,
+            "for_service.mgrecv.run_target_pass": lambda *_: EVIL,
+        },
+    ),
+    (mgrecv.main, [], {"for_service.mgrecv.open_site_as_service": _raise}),
+    (mgproc.main, ["a.1"], {"for_service.mgproc.open_site_as_service": _raise}),
+    (mgsched.main, [], {"for_service.mgsched.open_source": _raise}),
     (
         migrate_check_and_plan.migrate,
         ["check", "--user", "u"],

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from migration.passes.answer_cluster_request import is_never_had, serve
+from migration.passes.target.answer_cluster_request import is_never_had, serve
 from migration.protocol.messages import (
     STOP,
     About,
@@ -19,8 +19,8 @@ from migration.protocol.messages import (
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import FINAL, REQUESTED
-from tests.migration.passes.simulated import USER, Clock, Target
+from policy.migration.job_states_and_transitions import FINAL, REQUESTED
+from tests.migration.passes.simulated_centre import USER, Clock, Target
 from tests.migration.target_job.fake_target import FakeTarget
 
 ACCOUNT = "guest"

@@ -11,14 +11,14 @@ import pytest
 
 from migration.config.cluster_file import Cluster
 from migration.passes.check_setup_with_other_clusters import check_pairs
-from migration.programs.run import Finished
+from migration.programs.run_program import Finished
 from migration.spool.queue_file import Queue
-from migration.target_job.unremoved_folder import Unremoved, write_unremoved
+from migration.target_job.folder_not_yet_removed import Unremoved, write_unremoved
 from policy.migration.job_record_and_copy_updates import Record
-from tests.migration.passes.simulated import Centre
+from tests.migration.passes.simulated_centre import Centre
 
 ANSWERS: dict[str, Finished] = {}
-"""Of deeds, by name."""
+"""Of operations, by name."""
 KEY = "ssh-ed25519 " + "A" * 60
 
 

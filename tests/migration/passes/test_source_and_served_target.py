@@ -12,13 +12,13 @@ from unittest import mock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migration.passes import accept_or_refuse_offer as accepting
+from migration.passes.target import accept_or_refuse_offer as accepting
 from migration.protocol.messages import ACCEPT, QUERY, STOP, WITHDRAW, About, Hand, Query, Reply, State, States, Taken
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import OFFERED
+from policy.migration.job_states_and_transitions import OFFERED
 from tests.migration.passes.served_target import ServedTarget
-from tests.migration.passes.simulated import USER, Centre, Clock, Target
-from tests.migration.passes.test_source_laws import STEPS, check, do, drive_target
+from tests.migration.passes.simulated_centre import USER, Centre, Clock, Target
+from tests.migration.passes.source.test_source_laws import STEPS, check, do, drive_target
 
 _EVENTS = ("upload", "submit", "local", "start", "ended", "downloaded", "given-back")
 _MESSAGES = st.one_of(

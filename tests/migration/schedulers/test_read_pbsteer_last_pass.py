@@ -12,16 +12,16 @@ import pytest
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.store.state_files import LAST_PASS
 from hooks.store.state_folder import state_folder
-from migration.programs.run import TIMED_OUT
-from migration.schedulers.base import LocalJob, SchedulerSilent, Verdict
+from migration.programs.run_program import TIMED_OUT
 from migration.schedulers.pbs import PbsScheduler, select_of
 from migration.schedulers.read_pbsteer_last_pass import LastPass, read_last_pass, read_status, would_start
+from migration.schedulers.scheduler_interface import LocalJob, SchedulerSilent, Verdict
 from policy.migration.job_demand import Demand
 from policy.model.allocation import Allocation, Spot
 from policy.model.ledger_between_passes import Earmark, Ledger
 from policy.settings.site_settings import Settings
 from tests.hooks.server_statuses import NOW_S, job, running, server_status, vnode
-from tests.migration.schedulers.fake_run import FakeRun, failed
+from tests.migration.schedulers.recorded_program_outputs import FakeRun, failed
 
 GUESTS = {"queue_type": "Execution", "enabled": "True", "started": "True"}
 DRIVEN = {**GUESTS, "resources_available.pbsteer_mode": "drive"}

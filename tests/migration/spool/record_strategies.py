@@ -5,7 +5,7 @@ from dataclasses import fields
 from hypothesis import strategies as st
 
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import FINAL, STATES
+from policy.migration.job_states_and_transitions import FINAL, STATES
 
 TEXTS = st.one_of(
     st.sampled_from(

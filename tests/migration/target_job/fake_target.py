@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from migration.config.cluster_file import parse_cluster_file
-from migration.programs.run import Finished
-from migration.schedulers.base import Ended, JobState, LocalJob, SchedulerSilent, SubmitRefused, Verdict
+from migration.programs.run_program import Finished
+from migration.schedulers.scheduler_interface import Ended, JobState, LocalJob, SchedulerSilent, SubmitRefused, Verdict
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from migration.target_job.service_context import Site
@@ -76,14 +76,14 @@ class FakeScheduler:
 
 
 class FakeUsers:
-    """The deeds: ``answers`` by the deed's name, success without output by default."""
+    """The operations: ``answers`` by the operation's name, success without output by default."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Finished] = {}
-        self.deeds: list[tuple[str, ...]] = []
+        self.operations: list[tuple[str, ...]] = []
 
     def __call__(self, argv: Sequence[str], **_: Any) -> Finished:
-        self.deeds.append(tuple(argv))
+        self.operations.append(tuple(argv))
         return self.answers.get(argv[0], Finished(0, b"", b""))
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.programs.run import Finished
-from migration.schedulers.base import JobState, SubmitRefused
+from migration.programs.run_program import Finished
+from migration.schedulers.scheduler_interface import JobState, SubmitRefused
 from migration.target_job import build_commands_as_local_job
 from migration.target_job.build_commands_as_local_job import write_build_script
 from migration.target_job.run_phases_of_job_at_target import process

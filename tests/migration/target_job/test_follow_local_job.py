@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from migration.programs.run import Finished
+from migration.programs.run_program import Finished
 from migration.protocol.messages import MOST_TEXT
-from migration.schedulers.base import Ended, JobState, RequestUnanswered
+from migration.schedulers.scheduler_interface import Ended, JobState, RequestUnanswered
 from migration.target_job.follow_local_job import watch
 from migration.target_job.job_at_target import Job
 from policy.migration.job_record_and_copy_updates import Record

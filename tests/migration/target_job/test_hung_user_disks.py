@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from migration.passes.run_at_source_job_script import HomeFolders
-from migration.passes.target_job_processes import run_target_pass
-from migration.programs.run import TIMED_OUT, Finished
-from migration.target_job.hung_users import HUNG_FOR_S, HungError, HungUsers
+from migration.passes.source.run_at_source_job_script import HomeFolders
+from migration.passes.target.target_job_processes import run_target_pass
+from migration.programs.run_program import TIMED_OUT, Finished
+from migration.target_job.bounded_time_for_hung_disks import HUNG_FOR_S, HungError, HungUsers
 from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.target_job.fake_target import FakeTarget
 
 
 class Disks:
-    """The deeds, of which those of ``hung`` users reach their limit; ``waited_s`` is what that cost."""
+    """The operations, of which those of ``hung`` users reach their limit; ``waited_s`` is what that cost."""
 
     def __init__(self, *hung: str) -> None:
         self.hung = hung
@@ -72,7 +72,7 @@ def test_a_targets_pass_goes_on_beside_a_hung_user(target: FakeTarget) -> None:
         run_target_pass(target.site, lambda gid: None)
         target.now_s += 301
     assert {target.read(f"a.{number}").state for number in range(1, 6)} == {"Submitted"}
-    assert [deed[0] for deed in target.users.deeds] == ["read"]
+    assert [operation[0] for operation in target.users.operations] == ["read"]
 
 
 def test_a_program_of_a_scheduler_that_its_user_stops_is_waited_for_once(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from migration.programs.run import Finished
-from migration.schedulers.base import JobState, LocalJob
+from migration.programs.run_program import Finished
+from migration.schedulers.scheduler_interface import JobState, LocalJob
 from migration.target_job.follow_local_job import watch
 from migration.target_job.job_at_target import GoneError, Job, key_path
 from migration.target_job.run_phases_of_job_at_target import process

@@ -7,8 +7,8 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from migration.programs.run import TIMED_OUT, Finished
-from migration.schedulers.base import SubmitRefused
+from migration.programs.run_program import TIMED_OUT, Finished
+from migration.schedulers.scheduler_interface import SubmitRefused
 from migration.target_job.job_at_target import Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, is_leased, take_share, take_slot
 from migration.target_job.local_job_script import write_script
@@ -31,7 +31,7 @@ def test_a_submission_writes_the_script_and_its_id(target: FakeTarget) -> None:
     process(target.site, "a.1")
     process(target.site, "a.1")
     assert target.read().localid == "1"
-    assert target.users.deeds == [("write", "/land/alice/a/home/alice/j/.mg.a.1.sh", "700")]
+    assert target.users.operations == [("write", "/land/alice/a/home/alice/j/.mg.a.1.sh", "700")]
 
 
 def test_a_lasting_refusal_goes_back_and_excludes_this_cluster(target: FakeTarget) -> None:
@@ -138,7 +138,7 @@ def test_downloads_that_wait_are_few_of_a_user_and_the_rest_is_tried_again(targe
         for _ in range(2 * target.site.file.limits.max_transfers_per_user):
             assert stack.enter_context(take_share(target.site.home, "download-or-wait", 8, "alice", 6))
         process(target.site, "a.1")
-    assert target.users.deeds == []
+    assert target.users.operations == []
     assert (target.read().state, target.read().tries) == ("Downloading", 0)
     assert Job(target.site, "a.1").due_in_s == 60
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from migration.programs.run import TIMED_OUT, Finished
+from migration.programs.run_program import TIMED_OUT, Finished
 from migration.spool.file_lock import LockHeldError, path_lock
+from migration.target_job.folder_not_yet_removed import Unremoved, write_unremoved
 from migration.target_job.job_at_target import Job, key_path
 from migration.target_job.retry_given_up_download import CannotResumeError, resume
 from migration.target_job.run_phases_of_job_at_target import process
-from migration.target_job.unremoved_folder import Unremoved, write_unremoved
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.returns_and_retries import DOWNLOAD_FOR_S
 from tests.migration.target_job.fake_target import FakeTarget
@@ -82,9 +82,9 @@ def test_a_shared_file_that_is_there_is_not_copied_and_the_link_leads_to_it(targ
     there = Finished(0, b'["/land/alice/a/data/m", true]', b"")
     record = upload(target, {**SURVEY, "shared": [file]}, shared=there)
     assert (record.state, record.shared_bytes) == ("Submitted", 0)
-    assert ("shared", "/land", "alice/a/data/m", "5", "7") in target.users.deeds
-    assert sum(deed[0] == "rsync" for deed in target.users.deeds) == 1
-    assert ("links", record.dstdir) in target.users.deeds
+    assert ("shared", "/land", "alice/a/data/m", "5", "7") in target.users.operations
+    assert sum(operation[0] == "rsync" for operation in target.users.operations) == 1
+    assert ("links", record.dstdir) in target.users.operations
 
 
 def test_an_upload_makes_no_folder_in_the_place_of_one_that_is_removed_meanwhile(target: FakeTarget) -> None:

@@ -3,7 +3,7 @@ from dataclasses import replace
 from migration.config.cluster_file import parse_cluster_file
 from migration.transfer.authorized_keys import write_lines
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.transitions import ABORTED, DOWNLOADING, END, OFFERED, STOPPED, WAITING
+from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, END, OFFERED, STOPPED, WAITING
 
 OF_B, OF_JOB = "ssh-ed25519 " + "B" * 68, "ssh-ed25519 " + "J" * 68
 FILE = parse_cluster_file(

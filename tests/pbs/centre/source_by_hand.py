@@ -29,7 +29,7 @@ from migration.protocol.messages import (
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record, fold
-from policy.migration.transitions import OFFERED
+from policy.migration.job_states_and_transitions import OFFERED
 
 SPOOL = Spool(home())
 FILE = read_cluster_file(home())

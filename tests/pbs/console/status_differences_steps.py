@@ -61,12 +61,13 @@ def main(seed: int, steps: int) -> None:
         compared += 1
         if plain(patched) != plain(after):
             differs = different(plain(patched), plain(after))
-            print(json.dumps({"compared": compared, "rows": counting.rows, "deeds": operations, "differs": differs}))  # noqa: T201
+            told = {"compared": compared, "rows": counting.rows, "operations": operations, "differs": differs}
+            print(json.dumps(told))  # noqa: T201
             return
     for vnode in vnodes:
         subprocess.run(["pbsnodes", "-r", vnode], capture_output=True, check=False)
     watcher.close()
-    print(json.dumps({"compared": compared, "rows": counting.rows, "deeds": operations, "differs": None}))  # noqa: T201
+    print(json.dumps({"compared": compared, "rows": counting.rows, "operations": operations, "differs": None}))  # noqa: T201
 
 
 def read_anew(place: Any) -> ServerStatus:

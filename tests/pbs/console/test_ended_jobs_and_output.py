@@ -29,7 +29,7 @@ print(json.dumps({"way": way, "reader": dict(by_reader), "qstat": dict(by_qstat)
 TAIL = """
 import json, os, sys
 from tui.cli.open_backend import open_real
-from tui.pages.collect_job_details import detail_of
+from tui.pages.job.collect_job_details import detail_of
 detail = detail_of(open_real(os.environ, "", None), sys.argv[1])
 print(json.dumps({"path": detail.tail.path, "lines": detail.tail.lines, "problem": detail.tail.problem,
                   "state": detail.attributes["job_state"], "about": detail.problem}))

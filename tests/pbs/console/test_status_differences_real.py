@@ -23,5 +23,5 @@ def test_a_patched_picture_equals_one_read_anew(pbs: PbsCluster, history: str, s
     told = json.loads(done.demand_success().stdout)
     assert told["differs"] is None
     assert told["compared"] > STEPS / 2
-    assert len(told["deeds"]) > 8
+    assert len(told["operations"]) > 8
     assert set(Path("/tmp").glob("STDIN.*")) == before  # noqa: S108

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hooks.deploy.hook_temp_files_cleanup import find_forks
-from policy.settings.site_settings import PassSettings, Settings
+from hooks.deploy.cleanup.hook_temp_files_cleanup import find_forks
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.hooks.deploy_on_testbed import deploy, last_pass, make_deployment, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.deploy.test_deploy_real import run_cli, silent, wait_until_gone
@@ -19,7 +19,7 @@ from tests.pbs.modes.test_early_pass_real import INTERVAL_S, drive, wait_for_pas
 
 pytestmark = pytest.mark.slow
 
-OTHER = Settings(schedule=PassSettings(interval_s=INTERVAL_S + 1, budget_s=10))
+OTHER = Settings(schedule=ScheduleSettings(interval_s=INTERVAL_S + 1, budget_s=10))
 
 
 @pytest.fixture(autouse=True)

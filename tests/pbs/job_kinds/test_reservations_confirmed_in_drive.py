@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.modes.compare_placement_with_pbs_sched import driven
@@ -32,7 +32,7 @@ def wait_for_driving(pbs: PbsCluster) -> None:
 def test_a_reservation_that_starts_in_ten_seconds_is_confirmed_before(pbs: PbsCluster) -> None:
     """With the default interval. It may be the next one where a turn was a moment ago, or the machine is busy."""
     driven(pbs)
-    deploy(pbs, Settings(schedule=PassSettings()))
+    deploy(pbs, Settings(schedule=ScheduleSettings()))
     for _ in range(4):
         wait_for_driving(pbs)
         name = reserve(pbs, 11, 300)
@@ -92,7 +92,7 @@ def test_what_a_suspended_job_needs_again_is_kept_for_it(pbs: PbsCluster, interv
     first, cores = pbs.mom_names[0], pbs.spec.cores
     driven(pbs)
     if interval == "default":
-        deploy(pbs, Settings(schedule=PassSettings()))
+        deploy(pbs, Settings(schedule=ScheduleSettings()))
         wait_for_driving(pbs)
     job_id = pbs.qsub("alice", select=f"1:ncpus={cores}:vnode={first}")
     pbs.wait_until(lambda: pbs.job(job_id)["substate"] == RUNNING, 120.0, f"{job_id} runs")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from policy.settings.site_settings import PassSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.hooks.deploy_on_testbed import deploy, last_pass, make_deployment, state_of
 from tests.pbs.cluster import PbsCluster
 
@@ -21,10 +21,10 @@ ATTEMPTS = 5
 
 def drive(pbs: PbsCluster) -> None:
     """Passes of a long interval; the first ones come quickly, so that they drive at once."""
-    deploy(pbs, Settings(schedule=PassSettings(interval_s=2, budget_s=1.5)))
+    deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=2, budget_s=1.5)))
     pbs.qmgr("set queue workq resources_available.pbsteer_mode = drive")
     pbs.wait_until(lambda: last_pass(pbs).get("acted") == ["workq"], 120.0, "a pass that drives")
-    deploy(pbs, Settings(schedule=PassSettings(interval_s=INTERVAL_S, budget_s=10)))
+    deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=INTERVAL_S, budget_s=10)))
 
 
 def wait_for_pass(pbs: PbsCluster) -> None:
@@ -92,7 +92,7 @@ def test_a_job_whose_starts_fail_at_once_is_started_by_the_passes_that_are_due_a
 
 def test_while_jobs_start_one_process_makes_the_passes_of_many_intervals(pbs: PbsCluster) -> None:
     """PBS needs a second or more to make another process, in which cores would be idle."""
-    deploy(pbs, Settings(schedule=PassSettings(interval_s=SHORT_S, budget_s=2)))
+    deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=SHORT_S, budget_s=2)))
     pbs.qmgr("set queue workq resources_available.pbsteer_mode = drive")
     pbs.wait_until(lambda: last_pass(pbs).get("acted") == ["workq"], 120.0, "a pass that drives")
     pbs.qsub("alice", ("/bin/true",), select="1:ncpus=1", options=("-J", "1-3000"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.settings.site_settings import PassSettings, ServerSettings, Settings
+from policy.settings.site_settings import ScheduleSettings, ServerSettings, Settings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, is_scheduling, last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.modes.compare_placement_with_pbs_sched import driven
@@ -48,7 +48,7 @@ def test_the_servers_own_switch_pauses_what_is_driven(pbs: PbsCluster) -> None:
 
 
 def test_a_stop_right_after_the_scheduler_was_switched_off_holds(pbs: PbsCluster) -> None:
-    schedule = PassSettings(interval_s=5, budget_s=2, look_s=0)
+    schedule = ScheduleSettings(interval_s=5, budget_s=2, look_s=0)
     deploy(pbs, Settings(schedule=schedule, server=ServerSettings(mode="drive")))
     pbs.wait_until(lambda: last_pass(pbs)["acted"] == ["workq"], 2 * LATE_S, "the queue is driven")
     pbs.qmgr("set server scheduling = True")

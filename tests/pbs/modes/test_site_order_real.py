@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from policy.settings.site_settings import OrderSettings, PassSettings, Settings
+from policy.settings.site_settings import OrderSettings, ScheduleSettings, Settings
 from tests.hooks.deploy_on_testbed import (
     deploy_and_drive,
     is_scheduling,
@@ -31,7 +31,7 @@ from tests.pbs.modes.test_advise_pbs_sched import hang_up
 
 JOBS = int(os.environ.get("PBSTEER_ORDER_JOBS", "40"))
 """Jobs of each setting. 500 are tried with it set in the environment."""
-LONG_PASSES = PassSettings(interval_s=10, budget_s=9)
+LONG_PASSES = ScheduleSettings(interval_s=10, budget_s=9)
 """One pass has time to start all jobs, as one cycle has."""
 CLOSE_S = 15
 """Within a pass, a report of the host, and a cycle."""

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from hooks.pbs.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE, Mark, show_marks
+from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE, Mark, show_marks
 from tests.hooks.deploy_on_testbed import deploy, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

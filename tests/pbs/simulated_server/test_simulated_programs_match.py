@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from sim.pbs_server.client_programs import run_program
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.qmgr import run_line
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.requests.client_programs import run_program
+from sim.pbs_server.requests.qmgr import run_line
 from sim.pbs_server.server import SimServer
 from tests.pbs.cluster import PbsCluster
 

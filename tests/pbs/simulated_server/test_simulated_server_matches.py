@@ -17,9 +17,9 @@ import pytest
 
 from sim.hookenv.hook_runner import HookSite
 from sim.hookenv.pbs_ifl_module import make_pbs_ifl
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.errors import PbsError
-from sim.pbs_server.qmgr import run_line
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.errors import PbsError
+from sim.pbs_server.requests.qmgr import run_line
 from sim.pbs_server.server import SimServer
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.simulated_server import same_calls

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from hooks.pbs.job_altered_since_plan import digest_of_plan
+from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_plan
 from hooks.store.event_hook_summary import SUMMARY
 from hooks.store.state_files import SecondWriterError, State
 from tests.hooks.deploy_on_testbed import deploy_and_drive, quick_settings, state_of

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hooks.store.state_files import PASSES
-from policy.settings.site_settings import PassSettings, SubmissionSettings
+from policy.settings.site_settings import ScheduleSettings, SubmissionSettings
 from tests.bench_pbs.testbed import calling, job_attributes, script
 from tests.hooks.deploy_on_testbed import (
     deploy,
@@ -147,7 +147,7 @@ def test_long_texts_are_refused_and_those_that_are_there_stop_no_starts(pbs: Pbs
     attributes = job_attributes("1:ncpus=1", more=long_text)
     with calling(pbs, "alice") as caller:
         caller.ask("submit", attributes=attributes, count=60, script=script(pbs, 600), queue="workq")
-    budget = PassSettings(interval_s=5, budget_s=0.1)
+    budget = ScheduleSettings(interval_s=5, budget_s=0.1)
     deploy_and_drive(pbs, replace(quick_settings(), schedule=budget))
     assert last_pass(pbs)["seconds"]["read_s"] > budget.budget_s
     jobs = [pbs.qsub("bob", select="1:ncpus=1") for _ in range(3)]

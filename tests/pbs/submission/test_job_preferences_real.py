@@ -1,4 +1,4 @@
-"""What a job wishes for, on a real server: asked for with qsub, met or refused, and out of the server again."""
+"""What a job asks for, on a real server: asked for with qsub, met or refused, and out of the server again."""
 
 from __future__ import annotations
 

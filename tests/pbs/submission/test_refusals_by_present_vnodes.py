@@ -10,14 +10,14 @@ import pytest
 from container import testbed as testbeds
 from container.testbed_spec import TestbedSpec
 from hooks.store.state_files import PASSES
-from policy.settings.site_settings import PassSettings, ServerSettings, Settings, SubmissionSettings
+from policy.settings.site_settings import ScheduleSettings, ServerSettings, Settings, SubmissionSettings
 from tests.hooks.deploy_on_testbed import REFUSING, deploy, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 
 def rare_passes(submission: SubmissionSettings) -> Settings:
     """So that what the last pass saw is long past."""
-    schedule = PassSettings(interval_s=300, budget_s=5, look_s=0)
+    schedule = ScheduleSettings(interval_s=300, budget_s=5, look_s=0)
     return Settings(schedule=schedule, server=ServerSettings(mode="advise"), submission=submission)
 
 

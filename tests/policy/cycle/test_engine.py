@@ -7,7 +7,7 @@ import pytest
 from policy import Changes, Ledger, Settings
 from policy.model.job_preferences import Layout
 from policy.model.ledger_between_passes import Cut
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, PassSettings, StripeSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, ScheduleSettings, StripeSettings
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, started, vnode
 
 
@@ -36,7 +36,7 @@ def test_a_promise_is_forgotten_with_its_job_or_when_it_is_held() -> None:
 
 
 def test_the_limit_of_a_pass_is_carried_on_by_the_next() -> None:
-    settings = Settings(schedule=PassSettings(max_starts=2))
+    settings = Settings(schedule=ScheduleSettings(max_starts=2))
     snapshot = cluster([vnode("v1", 9)], [job(str(number)) for number in range(1, 6)])
     seen: list[str] = []
     ledger = Ledger()

@@ -63,14 +63,14 @@ def test_stopping_a_queue_is_previewed_too() -> None:
 def test_each_effect_says_who_and_what() -> None:
     previewed = of_quotas("[u:alice=8],[u:bob=4]", "[u:alice=4],[u:bob=4]")
     sentences = [effect.sentence for effect in previewed.effects]
-    assert sentences[0].startswith("2 alice 4c is preempted for 3: u:alice held 8")
+    assert sentences[0].startswith("2 alice 4c is preempted for 3: u:alice used 8")
     assert previewed.as_json()["next_pass"][0]["kind"] == "preempted"
     assert previewed.later[0].sentence == "2 running jobs of alice's can be preempted"
 
 
 def test_each_effect_also_says_what_would_be() -> None:
     previewed = of_quotas("[u:alice=8],[u:bob=4]", "[u:alice=4],[u:bob=4]")
-    assert previewed.effects[0].would.startswith("2 alice 4c would be preempted for 3: u:alice held 8")
+    assert previewed.effects[0].would.startswith("2 alice 4c would be preempted for 3: u:alice used 8")
     assert previewed.later[0].would == "2 running jobs of alice's could be preempted"
     snapshot = cluster([vnode("v1")], [job("3")])
     stopped = preview(snapshot, Changes(10, queues=[queue("", started=False)]), Ledger(), Settings())

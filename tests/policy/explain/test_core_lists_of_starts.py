@@ -7,13 +7,13 @@ import pytest
 
 from policy import Changes, Job, Ledger, Plan, Reading, Run, Snapshot, parse_request
 from policy.explain.hostfiles import Lists, lists_of
-from policy.model.job_preferences import DETAILS, Needs, RankWish
+from policy.model.job_preferences import DETAILS, RankPreference, Requirements
 from policy.settings.site_settings import QuotaSettings, Settings
 from tests.policy.clusters import cluster, codes, job, place_of, plan_for, queue, vnode
 
 GIB = 1 << 20
 LEFT = {"n1": (24, 32, 63), "n2": (16, 96, 45), "n4": (8, 112, 54), "n5": (28, 64, 72)}
-NEEDS = Needs(memory_kib=48 * GIB, temperature=72)
+NEEDS = Requirements(memory_kib=48 * GIB, temperature=72)
 LEDGER = Ledger(cores={"7": {"n2": tuple(range(16))}, "gone": {"n2": tuple(range(16, 32))}})
 TWO_SOCKETS = {"sockets": "2"}
 
@@ -31,7 +31,7 @@ def site(*jobs: Job) -> Snapshot:
 
 def eight(detail: str) -> Job:
     request = parse_request("2:ncpus=12:mem=24gb:mpiprocs=4:ompthreads=3", "scatter")
-    return Job("8", "alice", request, "workq", 0, 3600, rank=RankWish("compute+memory", NEEDS, detail))
+    return Job("8", "alice", request, "workq", 0, 3600, rank=RankPreference("compute+memory", NEEDS, detail))
 
 
 def decided(detail: str) -> Plan:
@@ -87,7 +87,7 @@ def test_a_job_that_waits_has_no_list() -> None:
 
 
 def test_an_array_has_a_list_for_each_subjob() -> None:
-    array = job("9[]", select="1:ncpus=4", subjobs=(1, 2), rank=RankWish("compute", detail="core"))
+    array = job("9[]", select="1:ncpus=4", subjobs=(1, 2), rank=RankPreference("compute", detail="core"))
     plan = plan_for(cluster([vnode("a", 8, attributes=TWO_SOCKETS)], [array]))
     assert {run_id: lists.ranked for run_id, lists in lists_of(plan, "9[]").items()} == {
         "9[1]": "a sockets 0 cores 0-3\n",
@@ -98,7 +98,7 @@ def test_an_array_has_a_list_for_each_subjob() -> None:
 
 def test_a_start_that_is_taken_back_leaves_its_cores_to_others() -> None:
     """alice, over her quota, would start and is passed over for bob, who is within his."""
-    wish = RankWish("compute", detail="core")
+    wish = RankPreference("compute", detail="core")
     jobs = [
         job("1", "alice", "4", rank=wish),
         job("2", "bob", "2", submit_s=1, rank=wish),

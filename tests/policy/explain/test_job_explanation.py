@@ -10,7 +10,7 @@ import pytest
 
 from policy import Changes, Ledger, Reading, Run, Settings, Snapshot, decide
 from policy.explain.job_explanation import Explanation, explain
-from policy.model.job_preferences import Layout, Needs, RankWish
+from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.ledger_between_passes import Backfilled, Cut, Earmark
 from policy.settings.site_settings import (
@@ -87,7 +87,7 @@ def test_what_was_tried() -> None:
 
 def test_the_victims_of_a_beneficiary_and_the_beneficiary_of_a_victim() -> None:
     assert text_of(of("3.srv"), "victim").startswith("2 alice: preempted for 3:")
-    assert "u:alice held 8 of a quota of 4" in text_of(of("2.srv"), "preempted")
+    assert "u:alice used 8 of a quota of 4" in text_of(of("2.srv"), "preempted")
 
 
 def test_where_it_starts() -> None:
@@ -344,7 +344,7 @@ def test_by_which_rule_it_was_preempted_and_when_even_after_the_beneficiary_has_
     ledger = Ledger(preemptions={"2": 1}, cuts={"2": cut})
     assert texts_of(of("2", snapshot, ledger), "history") == [
         "preempted 1 time",
-        "6 s ago preempted for 3: u:alice held 8 of a quota of 4 in queue q",
+        "6 s ago preempted for 3: u:alice used 8 of a quota of 4 in queue q",
     ]
     unknown = Ledger(preemptions={"2": 1}, cuts={"2": Cut(4, "by-the-moon", ())})
     assert texts_of(of("2", snapshot, unknown), "history") == ["preempted 1 time"]
@@ -393,7 +393,7 @@ def ranked(**more: Any) -> Snapshot:
 
 
 def test_why_a_ranked_job_is_where_it_is() -> None:
-    explanation = of("3", ranked(rank=RankWish("memory", Needs(memory_kib=40))))
+    explanation = of("3", ranked(rank=RankPreference("memory", Requirements(memory_kib=40))))
     assert text_of(explanation, "placement") == (
         "v2: by memory S = 0.8 x U 2 = 1.6, number 1 of those that meet its requirements now"
     )
@@ -413,7 +413,7 @@ STRIPED = "striped over 2 nodes with at most 2 pieces on each, where 1 would hol
 
 def test_why_a_striped_job_is_where_it_is() -> None:
     snapshot = cluster([vnode("v1"), vnode("v2")], [job("3", select="4:ncpus=1", layout=Layout("stripe"))])
-    assert text_of(of("3", snapshot), "placement") == f"{STRIPED}: the job wishes so"
+    assert text_of(of("3", snapshot), "placement") == f"{STRIPED}: the job asks for it"
     plan = decide(snapshot, Ledger(), SETTINGS)
     explanation = explain(plan.started, decide(plan.started, plan.ledger, SETTINGS), "3", SETTINGS)
     assert text_of(explanation, "placement") == "a stripe over 2 vnodes started there with it"

@@ -6,7 +6,7 @@ import pytest
 
 from policy import Finished, Ledger, Queue, Settings
 from policy.forecast.forecast import Bounds, Forecast, Forecaster, forecast
-from policy.forecast.forecast_record import AGAIN_S, ForecastRecord, Noted
+from policy.forecast.forecast_hits_and_correction import AGAIN_S, ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.usual_arrivals import DAY_S, UsualArrivals
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice, takewhile
 
-from policy.forecast.drawn_numbers import DrawnNumbers
+from policy.forecast.random_numbers_from_seed import DrawnNumbers
 from policy.forecast.usual_arrivals import DAY_S, UsualArrivals
 from tests.policy.clusters import job
 

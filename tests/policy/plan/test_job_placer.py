@@ -1,4 +1,4 @@
-"""Where the placer puts jobs: striped as they wish or as the site has it, else packed; and what it says of it."""
+"""Where the placer puts jobs: striped as they ask or as the site has it, else packed; and what it says of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from policy import Job, Ledger, Run, Settings, Snapshot, Vnode
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
-from policy.model.job_preferences import Layout, Needs, RankWish
+from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import Reading
 from policy.model.ledger_between_passes import Tally
 from policy.plan.job_placer import Placer
@@ -79,7 +79,7 @@ def wishing(job_id: str, select: str, kind: str = "stripe", *layout: int, **more
     return job(job_id, select=select, layout=Layout(kind, *layout), **more)
 
 
-# Nothing wished for
+# Nothing asked for
 
 
 def test_without_a_wish_it_is_plain_packing() -> None:
@@ -124,7 +124,7 @@ def test_one_that_cannot_be_spread_is_packed() -> None:
 def test_a_wish_to_be_packed_beats_the_site() -> None:
     a_pass = Pass(layout="stripe")
     assert a_pass.where(wishing("1", "64", "pack")) == "n1=32 n2=32"
-    assert a_pass.why(job("1")) == "packed on as few nodes as have room: the job wishes so"
+    assert a_pass.why(job("1")) == "packed on as few nodes as have room: the job asks for it"
     assert Pass(layout="pack").where(wishing("1", "64")) == "n1=16 n2=16 n3=16 n4=16"
 
 
@@ -343,16 +343,18 @@ def readings(**left: float) -> dict[str, Reading]:
 
 def test_stripes_go_to_the_better_ranked_of_equally_idle_nodes() -> None:
     ranked = readings(n1=10, n2=90, n3=80, n4=70)
-    each = wishing("1", "8", "stripe", 2, rank=RankWish("network"))
+    each = wishing("1", "8", "stripe", 2, rank=RankPreference("network"))
     assert Pass(readings=ranked).where(each) == "n2=4 n3=4"
     assert Pass(readings=ranked, runs=[run("9", "bob", "n2=4")]).where(each) == "n3=4 n4=4"
 
 
 def test_no_stripe_on_nodes_that_are_not_good_enough() -> None:
     ranked = readings(n1=10, n2=90, n3=80, n4=70)
-    needs = RankWish("network", Needs(network=75))
+    needs = RankPreference("network", Requirements(network=75))
     assert Pass(readings=ranked).where(wishing("1", "8", "stripe", 4, rank=needs)) == "n2=4 n3=4"
-    found = Pass(readings=ranked).place(wishing("1", "8", "stripe", 4, rank=RankWish("network", Needs(network=95))))
+    found = Pass(readings=ranked).place(
+        wishing("1", "8", "stripe", 4, rank=RankPreference("network", Requirements(network=95)))
+    )
     assert isinstance(found, Reason)
     assert found.code == "not-good-enough"
 

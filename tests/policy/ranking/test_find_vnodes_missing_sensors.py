@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy import Reading, Snapshot
-from policy.model.job_preferences import RankWish
+from policy.model.job_preferences import RankPreference
 from policy.ranking.find_vnodes_missing_sensors import find_missing_sensors
 from policy.settings.site_settings import RankingSettings
 from tests.policy.clusters import job, queue, vnode
@@ -33,7 +33,7 @@ READINGS = {
 def test_only_what_a_mode_in_use_needs_of_vnodes_that_report(
     mode: str, wish: str, missing: dict[str, list[str]]
 ) -> None:
-    waiting = job("1")._replace(rank=RankWish(wish) if wish else None)
+    waiting = job("1")._replace(rank=RankPreference(wish) if wish else None)
     vnodes = [vnode(name, 8) for name in (*READINGS, "v5")]
     snapshot = Snapshot.build(NOW_S, vnodes, [queue("")], [waiting], readings=READINGS)
     assert find_missing_sensors(snapshot.cluster(), RankingSettings(mode=mode), NOW_S) == missing

@@ -10,7 +10,7 @@ from policy import Job, Reading, Run, Snapshot, parse_request
 from policy.explain.hostfiles import mpich_hostfile, node_file, open_mpi_hostfile, openmp_places, ranked_list
 from policy.fit.core_binding import CoreBook
 from policy.model.allocation import Allocation
-from policy.model.job_preferences import Needs, RankWish
+from policy.model.job_preferences import RankPreference, Requirements
 from policy.ranking.ranked_fit import fit_ranked
 from policy.ranking.vnode_ranking_by_readings import Ranking
 from policy.settings.site_settings import RankingSettings
@@ -23,7 +23,7 @@ LEFT = {
     "n1": (24, 32, 80, 63, 990), "n2": (16, 96, 50, 45, 990), "n3": (32, 120, 90, 36, 700),
     "n4": (8, 112, 40, 54, 990), "n5": (28, 64, 20, 72, 990),
 }  # fmt: skip
-WISH = RankWish("compute+memory", Needs(memory_kib=48 * GIB, temperature=72))
+WISH = RankPreference("compute+memory", Requirements(memory_kib=48 * GIB, temperature=72))
 REQUEST = parse_request("2:ncpus=12:mem=24gb:mpiprocs=4:ompthreads=3", "scatter")
 
 
@@ -38,9 +38,9 @@ def cluster() -> ClusterIndex:
     return Snapshot.build(NOW_S, vnodes, runs=runs, readings=readings).cluster()
 
 
-def order(index: ClusterIndex, ranking: Ranking, wish: RankWish) -> dict[str, float | None]:
+def order(index: ClusterIndex, ranking: Ranking, wish: RankPreference) -> dict[str, float | None]:
     names = [index.capacity.directory.named(bit)[0] for bit in ranking.ordered(wish, -1)]
-    return {name: ranking.standing(wish, name).score for name in names}
+    return {name: ranking.standing(wish, name).dispatch_score for name in names}
 
 
 def place(index: ClusterIndex, ranking: Ranking) -> Allocation:
@@ -52,12 +52,12 @@ def place(index: ClusterIndex, ranking: Ranking) -> Allocation:
 @pytest.mark.parametrize(
     ("wish", "expected"),
     [
-        (RankWish("compute+memory"), {"n5": 1.375, "n2": 1.25, "n4": 1.125, "n1": 1.0, "n3": None}),
-        (RankWish("composite"), {"n2": 2.25, "n1": 2.1, "n4": 1.925, "n5": 1.775, "n3": None}),
+        (RankPreference("compute+memory"), {"n5": 1.375, "n2": 1.25, "n4": 1.125, "n1": 1.0, "n3": None}),
+        (RankPreference("composite"), {"n2": 2.25, "n1": 2.1, "n4": 1.925, "n5": 1.775, "n3": None}),
         (WISH, {"n2": 2.0, "n4": 1.5, "n5": 1.375}),
     ],
 )
-def test_the_order_of_the_vnodes(wish: RankWish, expected: dict[str, float | None]) -> None:
+def test_the_order_of_the_vnodes(wish: RankPreference, expected: dict[str, float | None]) -> None:
     index = cluster()
     found = order(index, Ranking(index, RankingSettings(), NOW_S), wish)
     assert list(found) == list(expected)
@@ -81,7 +81,9 @@ def test_the_job_goes_to_the_two_best_and_the_next_finds_another_order() -> None
     found = order(index, ranking, WISH)
     assert list(found) == ["n5", "n4", "n2"]
     assert list(found.values()) == pytest.approx([1.375, 2 / 3, 0.5])
-    assert ranking.missing(RankWish("memory", Needs(memory_kib=120 * GIB)), -1).sentence(started, NOW_S) == (
+    assert ranking.missing(RankPreference("memory", Requirements(memory_kib=120 * GIB)), -1).sentence(
+        started, NOW_S
+    ) == (
         "n4 comes nearest, with 64 GiB of memory left where 120 GiB is required: 56 GiB too little;"
         " none of the 5 vnodes open to it meets what it requires;"
         " without a recent reading of memory: 1 vnode (1 with an old one)"

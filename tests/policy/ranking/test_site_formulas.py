@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policy import Ledger, Reading, Settings, decide
 from policy.explain.job_explanation import explain
-from policy.model.job_preferences import RankWish
+from policy.model.job_preferences import RankPreference
 from tests.policy.clusters import cluster, job, starts, vnode
 
 SCARCER = Settings.from_data({"ranking": {"formulas": {"compute+memory": "min(compute, memory)"}}}, "test")
@@ -13,7 +13,9 @@ SCARCER = Settings.from_data({"ranking": {"formulas": {"compute+memory": "min(co
 def test_a_formula_of_the_site_chooses_another_vnode() -> None:
     """By the sum a is first (1 + 0.125), by the scarcer of the two it is b (0.5)."""
     readings = {"a": Reading(10, 8, 8, 1, 8), "b": Reading(10, 4, 8, 4, 8)}
-    snapshot = cluster([vnode("a", 8), vnode("b", 8)], [job("1", rank=RankWish("compute+memory"))], readings=readings)
+    snapshot = cluster(
+        [vnode("a", 8), vnode("b", 8)], [job("1", rank=RankPreference("compute+memory"))], readings=readings
+    )
     assert starts(decide(snapshot, Ledger(), Settings())) == {"1": "(a:ncpus=1)"}
     plan = decide(snapshot, Ledger(), SCARCER)
     assert starts(plan) == {"1": "(b:ncpus=1)"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from policy import Job, Reading, Run, Snapshot, Vnode
-from policy.model.job_preferences import Needs, RankWish
+from policy.model.job_preferences import RankPreference, Requirements
 from policy.ranking.vnode_headroom import Remaining
 from policy.settings.site_settings import RankingSettings
 from policy.settings.vnode_score_formulas import Left
@@ -23,8 +23,8 @@ def left(*runs: Run, reading: Reading | None = FULL, of: Vnode | None = None, st
     return Remaining(cluster, RankingSettings(stale_intervals=stale_intervals), NOW_S).rows[0]
 
 
-def run(start_s: float, where: str = "a=4", needs: Needs | None = None) -> Run:
-    of: Job = job(f"{start_s}", rank=None if needs is None else RankWish("compute", needs))
+def run(start_s: float, where: str = "a=4", needs: Requirements | None = None) -> Run:
+    of: Job = job(f"{start_s}", rank=None if needs is None else RankPreference("compute", needs))
     return Run(of.id, of, start_s, place_of(where), start_s + 100)
 
 
@@ -49,13 +49,13 @@ def test_what_started_since_takes_the_memory_that_it_asked_for_on_the_vnode() ->
 
 def test_what_started_since_takes_its_requirement_where_that_is_more() -> None:
     after = left(
-        run(960, "(a:ncpus=1:mem=1048576kb)", Needs(memory_kib=8 * GIB, compute=10, network=30, temperature=50))
+        run(960, "(a:ncpus=1:mem=1048576kb)", Requirements(memory_kib=8 * GIB, compute=10, network=30, temperature=50))
     )
     assert (after.compute, after.memory_kib, after.network, after.temperature) == (14, 52 * GIB, 50, 40)
 
 
 def test_the_order_of_the_runs_changes_no_digit() -> None:
-    needs = [Needs(network=part) for part in (0.1, 0.2, 0.3)]
+    needs = [Requirements(network=part) for part in (0.1, 0.2, 0.3)]
     runs = [run(951 + number, needs=of) for number, of in enumerate(needs)]
     few = FULL._replace(network=1)
     assert sum(of.network or 0 for of in needs) != sum(of.network or 0 for of in reversed(needs))

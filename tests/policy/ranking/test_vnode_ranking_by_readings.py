@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy import Reading, Run, Snapshot, Vnode
-from policy.model.job_preferences import RANK_MODES, Needs, RankWish
+from policy.model.job_preferences import RANK_MODES, RankPreference, Requirements
 from policy.ranking.vnode_ranking_by_readings import Ranking, Standing
 from policy.settings.site_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
@@ -43,7 +43,7 @@ def ranking(
     return Ranking(cluster_of(READINGS if readings is None else readings, *extra), settings, NOW_S)
 
 
-def names(ranked: Ranking, wish: RankWish, vnodes: int = -1) -> str:
+def names(ranked: Ranking, wish: RankPreference, vnodes: int = -1) -> str:
     return " ".join("abcdefgh"[bit.bit_length() - 1] for bit in ranked.ordered(wish, vnodes))
 
 
@@ -65,12 +65,12 @@ def names(ranked: Ranking, wish: RankWish, vnodes: int = -1) -> str:
     ],
 )
 def test_each_mode_has_its_own_order(mode: str, expected: str) -> None:
-    assert names(ranking(), RankWish(mode)) == expected
+    assert names(ranking(), RankPreference(mode)) == expected
 
 
 def test_the_dispatch_priority_is_the_priority_times_the_compliance() -> None:
     # At least 16 GiB: b has U = 4, c 2, d just 1; by compute alone the order is d c b.
-    wish = RankWish("compute", Needs(memory_kib=16 * GIB))
+    wish = RankPreference("compute", Requirements(memory_kib=16 * GIB))
     ranked = ranking()
     assert names(ranked, wish) == "b c d"
     assert ranked.standing(wish, "b") == Standing(0.25, 4.0, 1.0)
@@ -80,7 +80,7 @@ def test_the_dispatch_priority_is_the_priority_times_the_compliance() -> None:
 
 
 def test_only_vnodes_that_meet_every_requirement() -> None:
-    wish = RankWish("compute", Needs(memory_kib=16 * GIB, compute=10, network=10, temperature=60))
+    wish = RankPreference("compute", Requirements(memory_kib=16 * GIB, compute=10, network=10, temperature=60))
     ranked = ranking()
     # d: 0.625 x min(1, 2, 1, 3); c: 0.5 x min(2, 1.6, 10, 1)
     assert names(ranked, wish) == "d c"
@@ -88,38 +88,38 @@ def test_only_vnodes_that_meet_every_requirement() -> None:
 
 
 def test_only_the_vnodes_asked_for() -> None:
-    assert names(ranking(), RankWish("compute"), 0b0110) == "c b"
+    assert names(ranking(), RankPreference("compute"), 0b0110) == "c b"
 
 
 def test_ties_go_by_name() -> None:
-    assert names(ranking(dict.fromkeys("dbca", reading())), RankWish("composite")) == "a b c d"
+    assert names(ranking(dict.fromkeys("dbca", reading())), RankPreference("composite")) == "a b c d"
 
 
 def test_the_product_takes_the_composite_plus_one() -> None:
     hot = {"a": reading(compute=0, memory_gib=0, network=0, temperature=81)}
-    assert ranking(hot).standing(RankWish("composite"), "a").score == pytest.approx(0.1)
+    assert ranking(hot).standing(RankPreference("composite"), "a").dispatch_score == pytest.approx(0.1)
 
 
 def test_a_vnode_hotter_than_it_tolerates_is_no_better_for_meeting_requirements_by_more() -> None:
     # Stability is below 0 for both; a product with their U would put the one with less memory first.
     hot = {"a": reading(memory_gib=64, temperature=120), "b": reading(memory_gib=16, temperature=120)}
-    assert names(ranking(hot), RankWish("stability", Needs(memory_kib=8 * GIB))) == "a b"
+    assert names(ranking(hot), RankPreference("stability", Requirements(memory_kib=8 * GIB))) == "a b"
 
 
 def test_who_reports_nothing_of_what_the_mode_needs_is_last_by_name() -> None:
     readings = {"c": reading(network=1), "b": Reading(NOW_S, memory_kib=GIB), "a": reading(network=2)}
-    assert names(ranking(readings, vnode("d")), RankWish("network")) == "a c b d"
+    assert names(ranking(readings, vnode("d")), RankPreference("network")) == "a c b d"
 
 
 def test_a_stale_reading_is_last_where_only_the_mode_needs_it() -> None:
     readings = {"a": reading(compute=32)._replace(at_s=NOW_S - 181), "b": reading(compute=1)}
-    assert names(ranking(readings), RankWish("compute")) == "b a"
-    assert ranking(readings).standing(RankWish("compute"), "a") == Standing(None, 1.0, None)
+    assert names(ranking(readings), RankPreference("compute")) == "b a"
+    assert ranking(readings).standing(RankPreference("compute"), "a") == Standing(None, 1.0, None)
 
 
 def test_a_stale_reading_does_not_comply_where_a_requirement_needs_it() -> None:
     readings = {"a": reading(network=100)._replace(at_s=NOW_S - 181), "b": reading(network=60)}
-    wish = RankWish("compute", Needs(network=50))
+    wish = RankPreference("compute", Requirements(network=50))
     assert names(ranking(readings), wish) == "b"
     assert ranking(readings).standing(wish, "a") == Standing(None, None, None)
 
@@ -131,37 +131,37 @@ def test_idle_cores_stand_for_compute_that_nobody_reports() -> None:
         runs=[Run("1", job("1"), 0, place_of("a=1 b=4 c=7"), 2000)],
     )
     ranked = Ranking(snapshot.cluster(), RankingSettings(), NOW_S)
-    assert names(ranked, RankWish("compute")) == "a b c"
-    assert names(ranked, RankWish("compute", Needs(compute=4))) == "a b c"
-    assert names(ranked, RankWish("compute", Needs(compute=5))) == "a"
+    assert names(ranked, RankPreference("compute")) == "a b c"
+    assert names(ranked, RankPreference("compute", Requirements(compute=4))) == "a b c"
+    assert names(ranked, RankPreference("compute", Requirements(compute=5))) == "a"
 
 
-# Wishes
+# Preferences
 
 
 def test_a_jobs_own_wish_comes_before_the_settings() -> None:
-    own = RankWish("memory")
-    assert ranking(mode="network").wish_of(job("1", rank=own)) == own
-    assert ranking(mode="network").wish_of(job("1")) == RankWish("network")
-    assert ranking().wish_of(job("1")) is None
+    own = RankPreference("memory")
+    assert ranking(mode="network").preference_of(job("1", rank=own)) == own
+    assert ranking(mode="network").preference_of(job("1")) == RankPreference("network")
+    assert ranking().preference_of(job("1")) is None
 
 
 # Not good enough
 
 
-def sentence(ranked: Ranking, needs: Needs, vnodes: int = -1) -> str:
-    return ranked.missing(RankWish("compute", needs), vnodes).sentence(job("1"), NOW_S)
+def sentence(ranked: Ranking, needs: Requirements, vnodes: int = -1) -> str:
+    return ranked.missing(RankPreference("compute", needs), vnodes).sentence(job("1"), NOW_S)
 
 
 def test_it_says_which_requirement_is_missed_and_by_how_much() -> None:
-    assert sentence(ranking(), Needs(memory_kib=80 * GIB)) == (
+    assert sentence(ranking(), Requirements(memory_kib=80 * GIB)) == (
         "b comes nearest, with 64 GiB of memory left where 80 GiB is required: 16 GiB too little;"
         " none of the 4 vnodes open to it meets what it requires"
     )
 
 
 def test_of_several_requirements_it_names_the_one_that_the_nearest_misses_by_most() -> None:
-    reason = ranking().missing(RankWish("compute", Needs(compute=40, network=25, temperature=15)), -1)
+    reason = ranking().missing(RankPreference("compute", Requirements(compute=40, network=25, temperature=15)), -1)
     # d: 20 of 40, 10 of 25, 15 at 20 degrees; c: 16 of 40, 15 at 60; b: 8 of 40; a: 15 at 80.
     assert dict(reason.numbers) == {
         "open": 4, "meeting": 0, "nearest": "d", "quantity": "network", "has": 10, "needs": 25, "short": 15,
@@ -169,14 +169,14 @@ def test_of_several_requirements_it_names_the_one_that_the_nearest_misses_by_mos
 
 
 def test_temperature_is_too_hot_rather_than_too_little() -> None:
-    assert sentence(ranking(), Needs(temperature=15), 0b1000) == (
+    assert sentence(ranking(), Requirements(temperature=15), 0b1000) == (
         "d comes nearest, with a temperature of 20 where at most 15 is allowed: 5 too hot;"
         " the one vnode open to it does not meet what it requires"
     )
 
 
 def test_where_some_meet_it_says_how_many() -> None:
-    assert sentence(ranking(), Needs(network=30)) == (
+    assert sentence(ranking(), Requirements(network=30)) == (
         "a comes nearest, with 20 of network left where 30 is required: 10 too little; only 2 of the 4 vnodes open"
         " to it meet what it requires, where it does not fit now"
     )
@@ -184,11 +184,11 @@ def test_where_some_meet_it_says_how_many() -> None:
 
 def test_it_says_how_many_nobody_can_judge() -> None:
     readings = {"a": reading()._replace(at_s=0), "b": Reading(NOW_S, compute=1, compute_all=1)}
-    assert sentence(ranking(readings), Needs(compute=1, temperature=50)) == (
+    assert sentence(ranking(readings), Requirements(compute=1, temperature=50)) == (
         "none of the 2 vnodes open to it meets what it requires;"
         " without a recent reading of compute: 2 vnodes (1 with an old one)"
     )
-    assert sentence(ranking(readings), Needs(temperature=50), 0b10) == (
+    assert sentence(ranking(readings), Requirements(temperature=50), 0b10) == (
         "the one vnode open to it does not meet what it requires; without a recent reading of temperature: 1 vnode"
     )
 
@@ -199,7 +199,7 @@ def test_it_says_how_many_nobody_can_judge() -> None:
 def test_a_start_moves_its_vnode_and_taking_it_back_moves_it_again() -> None:
     cluster = cluster_of(READINGS)
     ranked = Ranking(cluster, RankingSettings(), NOW_S)
-    wish, needy = RankWish("compute"), RankWish("memory", Needs(compute=16))
+    wish, needy = RankPreference("compute"), RankPreference("memory", Requirements(compute=16))
     assert (names(ranked, wish), names(ranked, needy)) == ("a d c b", "c d a")
     started, where = job("1"), place_of("a=17")
     cluster.set_run("1", Run("1", started, NOW_S, where, 2000))
@@ -213,7 +213,7 @@ def test_a_start_moves_its_vnode_and_taking_it_back_moves_it_again() -> None:
 def test_a_vnode_may_cease_to_be_good_enough_and_be_so_again() -> None:
     cluster = cluster_of({"a": reading(memory_gib=32)._replace(network=None), "b": reading(memory_gib=1)})
     ranked = Ranking(cluster, RankingSettings(), NOW_S)
-    wish = RankWish("network", Needs(memory_kib=16 * GIB))
+    wish = RankPreference("network", Requirements(memory_kib=16 * GIB))
     assert names(ranked, wish) == "a"
     started, where = job("1"), place_of("(a:ncpus=1:mem=20gb)")
     ranked.started(started, where)
@@ -230,16 +230,16 @@ def test_a_start_before_the_first_question_is_counted_once() -> None:
     started, where = job("1"), place_of("a=10")
     cluster.set_run("1", Run("1", started, NOW_S, where, 2000))
     ranked.started(started, where)
-    assert ranked.standing(RankWish("compute"), "a").priority == 22 / 32
+    assert ranked.standing(RankPreference("compute"), "a").score == 22 / 32
 
 
 def test_touched_vnodes_are_counted_anew() -> None:
     cluster = Snapshot.build(NOW_S, [vnode("a", 8), vnode("b", 8)]).cluster()
     ranked = Ranking(cluster, RankingSettings(), NOW_S)
-    assert names(ranked, RankWish("compute")) == "a b"
+    assert names(ranked, RankPreference("compute")) == "a b"
     cluster.capacity.take_amounts(place_of("a=1").shares(cluster.capacity.directory))
     ranked.touch(0b01)
-    assert names(ranked, RankWish("compute")) == "b a"
+    assert names(ranked, RankPreference("compute")) == "b a"
 
 
 # Formulas of a site's own
@@ -248,17 +248,17 @@ def test_touched_vnodes_are_counted_anew() -> None:
 def test_a_sites_own_formula_ranks() -> None:
     scarcer = {"compute+memory": "min(compute, memory)"}
     # a: 0.125, b: 0.25, c: 0.5, d: 0.25
-    assert names(ranking(formulas=scarcer), RankWish("compute+memory")) == "c b d a"
+    assert names(ranking(formulas=scarcer), RankPreference("compute+memory")) == "c b d a"
 
 
 def test_where_a_sites_own_formula_gives_no_number_the_vnode_is_last() -> None:
     odd = {"compute": "compute + 0 / (1 - compute)"}
-    assert names(ranking(formulas=odd), RankWish("compute")) == "d c b a"
+    assert names(ranking(formulas=odd), RankPreference("compute")) == "d c b a"
 
 
 def test_an_empty_cluster_has_nothing_to_rank() -> None:
     for mode in RANK_MODES:
-        assert names(ranking({}), RankWish(mode, Needs(1, 1, 1, 1))) == ""
+        assert names(ranking({}), RankPreference(mode, Requirements(1, 1, 1, 1))) == ""
 
 
 def without(reading: Reading) -> Reading:
@@ -267,17 +267,19 @@ def without(reading: Reading) -> Reading:
 
 def test_vnodes_that_report_but_have_no_sensor_are_ranked_by_the_rest() -> None:
     """As on virtual machines, none of which tells a temperature: by A + B + C, a has 1.325, b 1.55, c 2, d 0.975."""
-    assert names(ranking({name: without(READINGS[name]) for name in READINGS}), RankWish("composite")) == "c b a d"
+    assert (
+        names(ranking({name: without(READINGS[name]) for name in READINGS}), RankPreference("composite")) == "c b a d"
+    )
 
 
 def test_a_missing_sensor_is_no_advantage_and_no_reading_still_comes_last() -> None:
     readings = {"a": reading(), "b": without(reading()), "c": reading()._replace(at_s=0), "d": reading(temperature=89)}
     ranked = ranking(readings, vnode("e", 32))
-    assert names(ranked, RankWish("composite")) == "a d b c e"
-    assert ranked.standing(RankWish("composite"), "c").priority is None
-    assert ranked.standing(RankWish("stability"), "b").priority is None, "of all that it uses it knows nothing"
+    assert names(ranked, RankPreference("composite")) == "a d b c e"
+    assert ranked.standing(RankPreference("composite"), "c").score is None
+    assert ranked.standing(RankPreference("stability"), "b").score is None, "of all that it uses it knows nothing"
 
 
 def test_a_vnode_without_a_required_quantity_is_not_good_enough() -> None:
-    wish = RankWish("composite", Needs(temperature=89))
+    wish = RankPreference("composite", Requirements(temperature=89))
     assert names(ranking({"a": without(reading()), "b": reading()}), wish) == "b"

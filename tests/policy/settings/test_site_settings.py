@@ -11,11 +11,11 @@ from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
-    PassSettings,
     PrioritySettings,
     QuotaSettings,
     RankingSettings,
     RescueSettings,
+    ScheduleSettings,
     ServerSettings,
     Settings,
     SettingsError,
@@ -62,7 +62,7 @@ def test_everything_said() -> None:
     assert settings.rescue == RescueSettings(enabled=True, short_s=900, left_least_s=14400, max_cuts=2)
     assert settings.ranking == RankingSettings("compute+memory", 30)
     assert settings.stripe == StripeSettings("learn", 3, 20)
-    assert settings.schedule == PassSettings(max_starts=7)
+    assert settings.schedule == ScheduleSettings(max_starts=7)
     assert settings.server == ServerSettings("drive", "pbs")
     limits = [parse_limits(text, "") for text in ("[u:alice=4]", "[u:bob=2]", "[g:chem=7]", "[u:alice=1]")]
     assert settings.queues == (

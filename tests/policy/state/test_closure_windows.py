@@ -8,7 +8,7 @@ from policy import Settings, Vnode
 from policy.explain.queue_position import InLine
 from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import Window
-from policy.settings.site_settings import PassSettings
+from policy.settings.site_settings import ScheduleSettings
 from policy.state.closure_windows import NOTHING_CLOSED, windows_of
 from policy.state.cluster_snapshot import Changes
 from tests.policy.clusters import QUEUE, cluster, job, plan_for, queue, run, vnode
@@ -63,7 +63,7 @@ def test_a_planned_start_keeps_clear_by_a_pass_interval() -> None:
     for interval_s, at_s in ((10, 50), (11, 200)):
         there = cluster([vnode("v1", closed=(R1._replace(amounts=None),))], [job("2", select="4", estimate_s=40)],
                         [run("1", "bob", "v1=1", 0, 50)])  # fmt: skip
-        plan = plan_for(there, Settings(schedule=PassSettings(interval_s=interval_s, budget_s=1)))
+        plan = plan_for(there, Settings(schedule=ScheduleSettings(interval_s=interval_s, budget_s=1)))
         assert [estimate.at_s for estimate in plan.estimates] == [at_s]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from policy import Ledger, Vnode, parse_request
 from policy.fit.best_fit import fit, fits
-from policy.model.job_preferences import Needs, RankWish
+from policy.model.job_preferences import RankPreference, Requirements
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Reading, Window
 from policy.model.ledger_between_passes import PROMISE, Earmark
@@ -199,7 +199,7 @@ def test_for_a_job_that_a_group_could_hold_nobody_is_let_go_on_part_of_each() ->
 def test_a_job_waits_for_its_group_while_part_of_each_is_not_what_it_wishes() -> None:
     readings = {v.name: Reading(10, temperature=90 if v.name[1] == "2" else 40) for v in RACKS}
     settings = Settings(ranking=RankingSettings(mode="compute"))
-    wish = RankWish("compute", Needs(temperature=70))
+    wish = RankPreference("compute", Requirements(temperature=70))
 
     def plan(pieces: int, place: str) -> Any:
         waiting = job("1", select=f"{pieces}:ncpus=4", place=place, rank=wish)

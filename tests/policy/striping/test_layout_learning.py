@@ -54,7 +54,7 @@ def test_only_what_ended_since_is_added() -> None:
         ended()._replace(cores=2, vnodes=2, fewest=2),
         ended(end_s=159.9),
         ended()._replace(estimate_s=2001.0),
-        ended()._replace(wished=True),
+        ended()._replace(asked_layout=True),
     ],
 )
 def test_what_tells_nothing_is_left_out(run: Finished) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sim.cli.forecast import forecast
 from tests.sim.accounting_builders import NOON_S, ended, write_log
-from tests.sim.builders import swf_record, swf_text
 from tests.sim.call_command import Invoked
+from tests.sim.small_jobs_and_replays import swf_record, swf_text
 
 STORY = swf_text(
     *(swf_record(number, number * 10, run=100, requested=2, estimate=1000) for number in range(1, 9)),

@@ -19,7 +19,7 @@ from sim.cli.replay_options import (
 from sim.replay.named_policies import PolicyError
 from sim.workload.windows_of_given_reservations import Reservation
 from sim.workload.workload import Cluster, Workload
-from tests.sim.builders import a_job, swf_record, swf_text
+from tests.sim.small_jobs_and_replays import a_job, swf_record, swf_text
 
 
 def test_a_file_that_could_be_written_passes_and_so_does_none(tmp_path: Path) -> None:

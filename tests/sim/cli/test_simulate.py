@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from sim.cli.simulate import simulate
-from tests.sim.builders import swf_record, swf_text
 from tests.sim.call_command import Invoked
+from tests.sim.small_jobs_and_replays import swf_record, swf_text
 
 # Two cores; the second job waits 50 s for the first, the third is too large.
 STORY = swf_text(

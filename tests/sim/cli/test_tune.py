@@ -16,8 +16,8 @@ from sim.cli.tune import tune
 from sim.tune.candidate_settings import grid
 from sim.workload.read_toml_file import read_toml
 from tests.sim.accounting_builders import NOON_S, ended, write_log
-from tests.sim.builders import swf_record, swf_text
 from tests.sim.call_command import Invoked
+from tests.sim.small_jobs_and_replays import swf_record, swf_text
 
 DAY_S = 86_400
 WEEKS = 6

@@ -20,9 +20,9 @@ from sim.demo.demo_cluster_with_hooks import BEGIN_S, DemoCluster
 from sim.demo.generated_submissions import Load
 from sim.demo.site_setup import Crowd, cores_of, furnish, warm_up
 from sim.hookenv.pbs_ifl_module import make_pbs_ifl
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.errors import PbsError
-from sim.pbs_server.qmgr import run_line
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.errors import PbsError
+from sim.pbs_server.requests.qmgr import run_line
 from sim.pbs_server.scheduler import Scheduler
 from tests.hooks.server_statuses import problems_of, snapshot_of
 

@@ -7,7 +7,7 @@ import pytest
 
 from sim.demo.demo_cluster_with_hooks import DemoCluster
 from sim.demo.trace_on_demo_cluster import MOST_NODES, furnish_for
-from sim.pbs_server.clock import Clock
+from sim.pbs_server.objects.clock import Clock
 from sim.workload.workload import Cluster, TraceJob, Workload
 
 CLUSTER = Cluster(4, 8)

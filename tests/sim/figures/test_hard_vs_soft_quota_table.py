@@ -14,7 +14,7 @@ from sim.replay.named_policies import resolve
 from sim.replay.replay import replay
 from sim.workload.random_batches import Setting, draw_batch
 from sim.workload.workload import Cluster
-from tests.sim.builders import a_job, ran
+from tests.sim.small_jobs_and_replays import a_job, ran
 
 SMALL = Cluster(300, 1)
 HOURS = 48

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.migration.transitions import DOWNLOADING, REQUESTED, STATES, TRANSITIONS, next_state
+from policy.migration.job_states_and_transitions import DOWNLOADING, REQUESTED, STATES, TRANSITIONS, next_state
 from sim.figures.migrating_job_picture import FAILS_FROM, GOES_BACK_FROM, IN_PLACE, NAME, WAY, draw, main
 
 ROOT = Path(__file__).parents[3]

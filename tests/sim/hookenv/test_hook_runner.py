@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from sim.hookenv.hook_runner import HookSite
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.errors import PbsError
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.errors import PbsError
+from sim.pbs_server.requests.status_requests import stat_jobs
 from sim.pbs_server.server import SimServer
-from sim.pbs_server.status_requests import stat_jobs
 
 BEGIN_S = 1_000_000.0
 

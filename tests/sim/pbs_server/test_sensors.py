@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.telemetry.host_reading_format import parse_reading
 from policy.settings.site_settings import RankingSettings, Settings
 from sim.demo.demo_cluster_with_hooks import DemoCluster
-from sim.pbs_server.clock import Clock
+from sim.pbs_server.objects.clock import Clock
 from sim.pbs_server.sensors import Sensors, read_sensors
 from sim.pbs_server.server import SimServer
 from tests.hooks.server_statuses import snapshot_of

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy.model.allocation import parse_exec_vnode
-from sim.pbs_server import errors as pbs_error
-from sim.pbs_server.clock import Clock
-from sim.pbs_server.errors import PbsError
 from sim.pbs_server.hook_calls_interface import HookRejection
-from sim.pbs_server.jobs import SimJob, read_indices, show_indices
+from sim.pbs_server.objects import errors as pbs_error
+from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.objects.errors import PbsError
+from sim.pbs_server.objects.jobs import SimJob, read_indices, show_indices
+from sim.pbs_server.requests.status_requests import stat_jobs, stat_queues, stat_server, stat_vnodes
 from sim.pbs_server.server import SimServer
-from sim.pbs_server.status_requests import stat_jobs, stat_queues, stat_server, stat_vnodes
 
 BEGIN_S = 1_000_000.0
 ONE_CORE = {"Resource_List.select": "1:ncpus=1"}

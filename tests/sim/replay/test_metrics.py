@@ -23,8 +23,8 @@ from sim.replay.job_records import JobRecord, Replay
 from sim.replay.metrics import bounded_slowdown, busy_cores, idle_ratio, measure, wait_s
 from sim.traces.swf import read_swf
 from sim.workload.workload import Cluster
-from tests.sim.builders import KTH, a_job, a_replay, needs, ran
 from tests.sim.easy_by_counting import count
+from tests.sim.small_jobs_and_replays import KTH, a_job, a_replay, needs, ran
 
 HOUR_S = 3600
 

@@ -10,7 +10,7 @@ from policy.model.limit_attributes import Limits, parse_limits
 from sim.replay.named_policies import NAMES, PolicyError, hard_limits_of, ranks, resolve, shares
 from sim.replay.replay import replay
 from sim.workload.workload import Cluster, Workload
-from tests.sim.builders import a_job
+from tests.sim.small_jobs_and_replays import a_job
 
 CLUSTER = Cluster(10, 1)
 

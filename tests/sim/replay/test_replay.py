@@ -16,7 +16,7 @@ from sim.replay.named_policies import QUEUE, Policy, resolve
 from sim.replay.replay import replay, vnodes_of
 from sim.traces.swf import read_swf
 from sim.workload.workload import Cluster, TraceJob, Workload
-from tests.sim.builders import KTH, needs
+from tests.sim.small_jobs_and_replays import KTH, needs
 
 FOUR = Cluster(2, 2)
 

@@ -18,7 +18,7 @@ from sim.report.compare_by_job_class import (
     wide_above,
 )
 from sim.workload.workload import Workload
-from tests.sim.builders import a_job, a_replay, ran
+from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 NUMBERS = st.lists(st.floats(0, 1e9), min_size=1, max_size=40)
 

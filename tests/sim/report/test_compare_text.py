@@ -14,7 +14,7 @@ from sim.report.compare_text import ASCII, UNICODE, Glyphs, to_text
 from sim.report.shown_time_span import Span, busiest_day
 from sim.workload.lublin_feitelson import generate
 from sim.workload.workload import Cluster, TraceJob, Workload
-from tests.sim.builders import a_job, a_replay, ran
+from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 FOUR = Cluster(4, 1)
 

@@ -12,7 +12,7 @@ from sim.report.gantt_bar_rows import Bar, bars, telling_jobs
 from sim.report.shown_time_span import Span
 from sim.workload.lublin_feitelson import generate
 from sim.workload.workload import Cluster
-from tests.sim.builders import a_job, a_replay, ran
+from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 WHOLE = Span(0, 1e9)
 

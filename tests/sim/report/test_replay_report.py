@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sim.replay.metrics import measure
 from sim.report.replay_report import csv_paths, printable, to_json, to_table, write_jobs_csv
 from sim.workload.workload import Cluster, Workload
-from tests.sim.builders import a_job, a_replay, ran
+from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 KEYS = (
     "policy jobs skipped mean_wait_s p95_wait_s mean_bounded_slowdown utilization idle_ratio makespan_s "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sim.report.shown_time_span import DAY_S, Span, busiest_day, parse_span
-from tests.sim.builders import a_job, a_replay, ran
+from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 
 @pytest.mark.parametrize(

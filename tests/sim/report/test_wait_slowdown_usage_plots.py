@@ -9,7 +9,7 @@ import pytest
 
 from sim.replay.job_records import Replay
 from sim.report.wait_slowdown_usage_plots import plot
-from tests.sim.builders import a_job, a_replay, ran
+from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 SVG = "{http://www.w3.org/2000/svg}"
 

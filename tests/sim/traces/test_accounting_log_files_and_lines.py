@@ -10,7 +10,7 @@ import pytest
 from sim.traces.accounting_log import read_log
 from sim.traces.accounting_log_files_and_lines import AccountingError, find_files, is_accounting
 from tests.sim.accounting_builders import NOON_S, ended, write_log
-from tests.sim.builders import swf_record, swf_text
+from tests.sim.small_jobs_and_replays import swf_record, swf_text
 
 DAY_S = 86_400
 

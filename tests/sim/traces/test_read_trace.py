@@ -9,7 +9,7 @@ import pytest
 from sim.traces.read_trace import TraceError, read_trace, read_traces
 from sim.workload.workload import Cluster
 from tests.sim.accounting_builders import NOON_S, ended, write_log
-from tests.sim.builders import swf_record, swf_text
+from tests.sim.small_jobs_and_replays import swf_record, swf_text
 
 
 def test_swf_is_read_with_the_cluster_it_names(tmp_path: Path) -> None:

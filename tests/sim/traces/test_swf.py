@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sim.traces.swf import SwfError, read_swf
 from sim.workload.workload import Cluster, TraceJob, Workload
-from tests.sim.builders import CURIE, KTH, needs, swf_record, swf_text
+from tests.sim.small_jobs_and_replays import CURIE, KTH, needs, swf_record, swf_text
 
 
 @pytest.fixture

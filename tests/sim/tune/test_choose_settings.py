@@ -20,7 +20,7 @@ from sim.tune.choose_settings import (
 )
 from sim.tune.replay_weeks import WEEK_S, Figures, Results, Week, together
 from sim.workload.workload import Cluster, Workload
-from tests.sim.builders import a_job
+from tests.sim.small_jobs_and_replays import a_job
 
 CANDIDATES = tuple(grid(120))[:4]
 

@@ -12,7 +12,7 @@ from sim.tune.candidate_settings import grid
 from sim.tune.replay_weeks import WEEK_S, Figures, Week, figures_of, replay_all, replay_week, weeks_of
 from sim.workload.lublin_feitelson import generate
 from sim.workload.workload import Cluster, TraceJob, Workload
-from tests.sim.builders import a_job, a_replay, ran
+from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 ONE = Cluster(1, 1)
 EASY, SHORTEST_FIRST, *CUTTING = grid(120)

@@ -14,7 +14,7 @@ from tests.tui.written_journal_and_audit import write_changes
 from tui.audit.audit_file import UNCONFIRMED, Actor, AuditError, AuditLog
 from tui.audit.match_server_names import names_of
 from tui.audit.read_and_merge_audit_records import find_problem, read_trail
-from tui.pages.changes_since_opened import changed_lines
+from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from migration.passes.notes_on_other_clusters import read_notes
-from tests.tui.migrating import put_files
+from migration.passes.source.notes_on_other_clusters import read_notes
+from tests.tui.files_of_migrating_jobs import put_files
 from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tui.backends.backend_protocol import BackendError
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool
@@ -101,7 +101,7 @@ def test_a_stop_goes_by_the_wish_wherever_the_job_is(home: Path) -> None:
 
 
 def test_a_site_without_other_clusters_imports_nothing_of_migration() -> None:
-    config = ("migration.config", "migration.config.mg_home_folder", "migration.config.tomllib_or_tomli")
+    config = ("migration.config", "migration.config.mg_home_folder", "migration.config.parse_toml")
     code = (
         "import sys, tui.screen.app, tui.cli.status_and_explain\n"
         "from tests.tui.scripted_server import ScriptedBackend\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.tui.commands import run
+from tests.tui.call_pbsteer_command import run
 from tests.tui.scripted_server import ScriptedBackend
 
 MODULES = (

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from hooks.deploy.deploy_hooks import HOOKS
-from tests.tui.migrating import NOW, put_files
+from tests.tui.files_of_migrating_jobs import NOW, put_files
 from tests.tui.scripted_server import ScriptedBackend
 from tests.tui.written_journal_and_audit import a_pass, write_journal
 from tui.cli.main import main

@@ -9,8 +9,8 @@ import pytest
 from policy import Ledger, Settings
 from tests.tui.scripted_server import PBS, a_server_status
 from tui.config.production_servers import Site, SiteError, console_files, read_site
+from tui.operations.confirmation.typed_confirmation import asked_for, is_confirmed
 from tui.operations.operation_registry import BY_NAME, Order
-from tui.operations.typed_confirmation import asked_for, is_confirmed
 from tui.state.cluster_view import see
 
 

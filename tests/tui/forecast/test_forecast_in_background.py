@@ -15,11 +15,11 @@ from tests.tui.scripted_server import NOON_S, ScriptedBackend, a_job, changed, w
 from tests.tui.written_journal_and_audit import a_pass, write_journal
 from tui.forecast.forecast_in_background import BackgroundForecasts, forecasts_of
 from tui.forecast.learned_runs import learn
-from tui.pages.job_page import job_lines
+from tui.pages.job.job_page import job_lines
 from tui.state.cluster_view import ClusterView, see
 from tui.tables.columns import fields
+from tui.tables.columns_by_view.job_columns import job_columns
 from tui.tables.filter_line import parse_filter
-from tui.tables.job_columns import job_columns
 from tui.text.screen_line import plain
 
 

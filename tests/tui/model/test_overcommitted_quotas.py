@@ -7,9 +7,9 @@ import pytest
 from policy import Ledger, Settings
 from tests.tui.scripted_server import PBS, a_server_status
 from tui.model.overcommitted_quotas import overcommitted
-from tui.operations.quota_ops import set_quota
+from tui.operations.by_target.quota_ops import set_quota
 from tui.operations.status_edits_for_preview import edit_queue
-from tui.pages.needs_attention import attention
+from tui.pages.cluster.needs_attention import attention
 from tui.state.cluster_view import see
 from tui.text.screen_line import plain
 

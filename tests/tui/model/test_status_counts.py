@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.pbs.job_ids_and_states import is_subjob
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob
 from tests.tui.scripted_server import a_job, a_server_status, running, with_job
 from tui.model.status_counts import count, folded
 from tui.model.typed_attributes import soft_limits, subjobs_waiting, vnode_state, vnodes_of

@@ -1,4 +1,4 @@
-"""Deeds: the commands that could be typed, what they do and take back, what is refused, and what is foreseen."""
+"""Operations: the commands that could be typed, what they do and take back, what is refused, and what is foreseen."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, PBS, ScriptedBackend, a_server_status
 from tui.audit.audit_file import Actor, AuditLog
 from tui.backends.commands_interface import ChangeError, Commands
-from tui.operations import job_ops, queue_ops, vnode_ops
+from tui.operations.by_target import job_ops, queue_ops, vnode_ops
 from tui.operations.compare_and_set import make
-from tui.operations.confirmation_lines import operation_lines
+from tui.operations.confirmation.confirmation_lines import operation_lines
 from tui.operations.operation_changes import Operation, foresee
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
@@ -28,7 +28,7 @@ def cluster(backend: ScriptedBackend | None = None) -> ClusterView:
     return see(backend.server_status if backend else a_server_status(), Settings(), Ledger(), 0.0)
 
 
-DEEDS: dict[str, tuple[Callable[[ClusterView], Operation], list[str]]] = {
+OPERATIONS: dict[str, tuple[Callable[[ClusterView], Operation], list[str]]] = {
     "hold": (lambda w: job_ops.hold(w, PBS, ["13.hpc1"]), ["qhold -h o 13.hpc1"]),
     "release": (lambda w: job_ops.release(w, PBS, ["15.hpc1"]), ["qrls -h u 15.hpc1"]),
     "delete": (lambda w: job_ops.delete(w, PBS, ["13.hpc1", "14.hpc1"]), ["qdel 13.hpc1", "qdel 14.hpc1"]),
@@ -51,10 +51,10 @@ DEEDS: dict[str, tuple[Callable[[ClusterView], Operation], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("name", OPERATIONS)
 def test_a_deed_runs_commands_that_could_be_typed_and_reads_back(name: str, audit: AuditLog) -> None:
     backend = ScriptedBackend()
-    build, commands = DEEDS[name]
+    build, commands = OPERATIONS[name]
     outcomes = [make(backend, change, audit, lambda: NOON_S) for change in build(cluster()).changes]
     assert all(outcome.ok for outcome in outcomes), outcomes
     assert backend.lines == commands
@@ -64,7 +64,7 @@ def test_a_deed_runs_commands_that_could_be_typed_and_reads_back(name: str, audi
 @pytest.mark.parametrize("name", ["hold", "move", "priority", "offline", "clear", "stop", "mode"])
 def test_what_can_be_taken_back_is_as_it_was(name: str, audit: AuditLog) -> None:
     backend = ScriptedBackend()
-    operation = DEEDS[name][0](cluster())
+    operation = OPERATIONS[name][0](cluster())
     for change in operation.changes:
         assert make(backend, change, audit, lambda: NOON_S).ok
     for change in operation.changes:
@@ -77,7 +77,7 @@ def test_what_can_be_taken_back_is_as_it_was(name: str, audit: AuditLog) -> None
 
 @pytest.mark.parametrize("name", ["delete", "requeue"])
 def test_work_that_was_ended_is_not_brought_back(name: str) -> None:
-    operation = DEEDS[name][0](cluster())
+    operation = OPERATIONS[name][0](cluster())
     assert operation.ends_work
     assert [change.undo() for change in operation.changes] == [None] * len(operation.changes)
 
@@ -144,9 +144,9 @@ def test_it_is_foreseen_who_no_longer_starts_on_a_vnode_that_goes_offline() -> N
     assert sentences, "v3 is the only one with idle cores for bob's job"
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("name", OPERATIONS)
 def test_commands_are_shown_to_the_letter_and_the_servers_name_recedes(name: str) -> None:
-    make_operation, commands = DEEDS[name]
+    make_operation, commands = OPERATIONS[name]
     lines = [line for line in operation_lines(make_operation(cluster()), cluster()) if plain(line) in commands]
     assert [plain(line) for line in lines] == commands
     if commands[0].endswith(".hpc1"):

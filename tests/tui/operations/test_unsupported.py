@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.commands import run, script_commands
+from tests.tui.call_pbsteer_command import run, script_commands
 from tests.tui.console_under_test import open_console
 from tests.tui.scripted_server import ScriptedBackend
 from tui.backends.pbs.build_change_commands import PbsCommands

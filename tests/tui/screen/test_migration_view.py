@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.console_under_test import Steered, open_console
-from tests.tui.migrating import AT_B, NOW, put_files
+from tests.tui.files_of_migrating_jobs import AT_B, NOW, put_files
 from tests.tui.scripted_server import ScriptedBackend, ScriptedSimulation
 from tui.action_registry import VIEWS
 from tui.backends.backend_protocol import Reply

@@ -19,8 +19,8 @@ from tests.tui.scripted_server import (
     with_job,
 )
 from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start, write_changes, write_journal
-from tui.pages.needs_attention import attention
-from tui.tables.planned_job_outcome import outcome_of
+from tui.pages.cluster.needs_attention import attention
+from tui.tables.columns_by_view.planned_job_outcome import outcome_of
 from tui.text.screen_line import plain, safe
 
 

@@ -68,7 +68,7 @@ def a_day(tmp_path: Path, **options: bool) -> Console:
         backend.folder,
         a_pass(
             45,
-            preempts=[a_preemption("12.hpc1", "13.hpc1", "preempted for 13.hpc1: alice held 12 of a quota of 4")],
+            preempts=[a_preemption("12.hpc1", "13.hpc1", "preempted for 13.hpc1: alice used 12 of a quota of 4")],
             waits=[{"jobs": 2, "example": "14.hpc1", "code": "too-few-idle", "sentence": "needs 64 cores: 4 are idle"}],
         ),
         a_pass(15, starts=[a_start("12.hpc1", "v2")], started=["12.hpc1"], notes=["queue gpu has no scheduler"]),

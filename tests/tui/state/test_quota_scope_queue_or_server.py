@@ -10,12 +10,12 @@ from hooks.pbs.raw_server_status import ServerStatus
 from policy import Ledger, Settings
 from tests.tui.scripted_server import PBS, a_server_status
 from tui.backends.commands_interface import ChangeError
-from tui.operations.quota_ops import check_scope, set_quota
+from tui.operations.by_target.quota_ops import check_scope, set_quota
 from tui.operations.status_edits_for_preview import edit_queue, edit_server
-from tui.pages.needs_attention import attention
+from tui.pages.cluster.needs_attention import attention
 from tui.state.cluster_view import ClusterView, see
 from tui.state.quota_scope_queue_or_server import quota_scopes
-from tui.tables.quota_columns import quota_rows
+from tui.tables.columns_by_view.quota_columns import quota_rows
 from tui.text.screen_line import plain
 
 SOFT = "max_run_res_soft"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from hooks.deploy.cleanup.undo_job_changes import Programs
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.installed_state import DeployError, Reply
-from hooks.deploy.undo_job_changes import Programs
 from tui.backends.backend_protocol import BackendError
 from tui.backends.pbs.find_pbs import PbsPlace, read_conf
 from tui.backends.pbs.run_program import run

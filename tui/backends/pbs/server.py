@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from hooks.pbs.job_ids_and_states import is_subjob, parent_of
-from hooks.pbs.parse_qmgr_list import parse_list
+from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import click
 
 from tui.config.production_servers import SiteError, console_files, read_site
+from tui.operations.confirmation.typed_confirmation import asked_for, is_confirmed
 from tui.operations.operation_changes import Operation
-from tui.operations.typed_confirmation import asked_for, is_confirmed
 
 F = TypeVar("F", bound=Callable[..., Any])
 

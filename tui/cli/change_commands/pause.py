@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from tui.cli.change_commands.run_operation import operation_options, run_operation
-from tui.operations.pause_ops import REASON
-from tui.operations.pause_ops import pause as pause_operation
-from tui.operations.pause_ops import resume as resume_operation
+from tui.operations.by_target.pause_ops import REASON
+from tui.operations.by_target.pause_ops import pause as pause_operation
+from tui.operations.by_target.pause_ops import resume as resume_operation
 
 
 @click.command()

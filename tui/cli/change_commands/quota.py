@@ -13,14 +13,14 @@ from policy.model.limit_attributes import EntityKey
 from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.run_operation import operation_options, run_operation
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
+from tui.operations.by_target.quota_ops import check_scope, parse_entity, parse_quota, set_quota
 from tui.operations.operation_changes import Operation
-from tui.operations.quota_ops import check_scope, parse_entity, parse_quota, set_quota
-from tui.pages.cluster_status import quota_data
+from tui.pages.cluster.cluster_status import quota_data
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
-from tui.tables.quota_columns import quota_columns, quota_rows
+from tui.tables.columns_by_view.quota_columns import quota_columns, quota_rows
 from tui.text.screen_line import plain, safe
 
 _CELLS = 100

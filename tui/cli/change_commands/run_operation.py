@@ -21,8 +21,8 @@ from tui.cli.change_commands.confirm_operation import confirm_options, demand_co
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.compare_and_set import Outcome, make_all
-from tui.operations.confirmation_lines import further_lines, operation_lines
-from tui.operations.effect_preview_lines import effect_lines
+from tui.operations.confirmation.confirmation_lines import further_lines, operation_lines
+from tui.operations.confirmation.effect_preview_lines import effect_lines
 from tui.operations.operation_changes import Operation, foresee
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import plain, safe

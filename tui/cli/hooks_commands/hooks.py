@@ -22,9 +22,9 @@ from hooks.deploy.deploy_hooks import Deployment, Removed
 from hooks.deploy.deployment_steps import Step, show_remark, show_steps
 from hooks.deploy.installed_state import DeployError, read_applied
 from hooks.deploy.mom_scripts import SCRIPTS, install_scripts
-from hooks.deploy.partition import Part
-from hooks.deploy.settings_check import find_missing
-from hooks.deploy.settings_choice import BUILT_IN, Chosen
+from hooks.deploy.settings_and_partition.partition import Part
+from hooks.deploy.settings_and_partition.settings_check import find_missing
+from hooks.deploy.settings_and_partition.settings_choice import BUILT_IN, Chosen
 from policy.settings.site_settings import Settings, SettingsError
 from tui.backends.pbs.find_pbs import PbsPlace
 from tui.backends.pbs.open_hook_deployment import open_deployment, qmgr_command, read_place

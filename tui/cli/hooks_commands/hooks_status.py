@@ -1,6 +1,6 @@
 """``pbsteer hooks status`` in words: the hooks, the queues' modes, the last pass, the last errors, and what to do.
 
-:mod:`hooks.deploy.hook_health` decides what is wrong; this module reads the evidence and shows the result.
+:mod:`hooks.deploy.health.hook_health` decides what is wrong; this module reads the evidence and shows the result.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import source_digest
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
 from hooks.deploy.deployment_record import RECORD, Record
-from hooks.deploy.hook_errors_in_log import is_fresh, read_complaints
-from hooks.deploy.hook_health import Evidence, Health, check_health
+from hooks.deploy.health.hook_errors_in_log import is_fresh, read_complaints
+from hooks.deploy.health.hook_health import Evidence, Health, check_health
 from hooks.pbs.custom_resources import MODE
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder

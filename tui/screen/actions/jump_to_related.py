@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hooks.pbs.job_ids_and_states import is_subjob, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from policy.model.limit_attributes import GENERIC
 from policy.model.pbs_units import show_job
 from tui.action_registry import CommandError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from policy.model.pbs_units import show_job
 from tui.action_registry import RESERVATIONS, CommandError, views_of
-from tui.pages.goal import Goal
-from tui.pages.job_tabs import OUTPUT
+from tui.pages.job.job_tabs import OUTPUT
+from tui.pages.link_of_line import Link
 from tui.screen.actions.screen_api import ScreenApi
-from tui.screen.dialogs.find import FindDialog
+from tui.screen.dialogs.find_dialog import FindDialog
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.job import JobView
 from tui.screen.views.overview import OverviewView
@@ -54,10 +54,10 @@ class NavigateActions:
         return views if has_some else tuple(view for view in views if view != RESERVATIONS)
 
     def into(self) -> None:
-        """Open what is under the cursor: a job, the jobs of a queue, vnode or user, the goal of a line."""
+        """Open what is under the cursor: a job, the jobs of a queue, vnode or user, the link of a line."""
         view = self._screen.view
-        if isinstance(view, OverviewView) and view.goal is not None:
-            self._go_to(view.goal)
+        if isinstance(view, OverviewView) and view.link is not None:
+            self._go_to(view.link)
         elif isinstance(view, PlanView):
             if view.job_id:
                 self._show_job(view.job_id)
@@ -70,15 +70,15 @@ class NavigateActions:
         elif view.view_name in ("queues", "vnodes", "grid", "quotas"):
             self._screen.act_by_name("to-jobs", "")
 
-    def _go_to(self, goal: Goal) -> None:
-        if goal.view == "job":
-            self._show_job(goal.subject)
-        elif goal.filter:
-            self._screen.jump(goal.view, goal.filter)
-        elif goal.subject or goal.cursor is not None:
-            self._screen.visit(Place(goal.view, subject=goal.subject, cursor=goal.cursor))
+    def _go_to(self, link: Link) -> None:
+        if link.view == "job":
+            self._show_job(link.subject)
+        elif link.filter:
+            self._screen.jump(link.view, link.filter)
+        elif link.subject or link.cursor is not None:
+            self._screen.visit(Place(link.view, subject=link.subject, cursor=link.cursor))
         else:
-            self._screen.go(goal.view)
+            self._screen.go(link.view)
 
     def job(self, argument: str) -> None:
         """Show one job by its id, with or without the server's name."""

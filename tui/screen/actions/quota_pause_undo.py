@@ -8,15 +8,15 @@ from tui.action_registry import CommandError
 from tui.backends.commands_interface import Commands, demand_supported
 from tui.backends.readback import show_limit
 from tui.model.typed_attributes import limit_entry
+from tui.operations.by_target.pause_ops import REASON, pause, resume
+from tui.operations.by_target.quota_ops import check_scope, parse_entity, parse_quota, set_quota
 from tui.operations.operation_changes import Operation
-from tui.operations.pause_ops import REASON, pause, resume
-from tui.operations.quota_ops import check_scope, parse_entity, parse_quota, set_quota
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.operation_dialog import Question, open_dialog
 from tui.screen.views.quotas import QuotasView
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import scope_of
-from tui.tables.quota_columns import show_name
+from tui.tables.columns_by_view.quota_columns import show_name
 
 
 class QuotaActions:

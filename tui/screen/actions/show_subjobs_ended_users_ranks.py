@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.pbs.job_ids_and_states import is_subjob
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob
 from tui.action_registry import CommandError
 from tui.model.typed_attributes import is_array
 from tui.screen.actions.screen_api import ScreenApi
@@ -11,8 +11,8 @@ from tui.screen.views.plan import PlanView
 from tui.screen.views.quotas import QuotasView
 from tui.screen.views.vnodes import OccupancyView
 from tui.state.ended_jobs import WINDOW_S
-from tui.tables.grid_colours import COLOURS
-from tui.tables.vnode_ranks import MODES
+from tui.tables.vnode_grid.grid_colours import COLOURS
+from tui.tables.vnode_grid.vnode_ranks import MODES
 
 
 class InspectActions:

@@ -13,11 +13,11 @@ from tui.operations.operation_registry import VERBS
 from tui.pages.key_hints import actions_of
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.help import HelpScreen
-from tui.screen.dialogs.messages import MessagesScreen
+from tui.screen.dialogs.message_history import MessagesScreen
 from tui.screen.dialogs.operations_menu import ActMenu, Item
 from tui.screen.widgets.prompt import Complaint, Typing
-from tui.tables.grid_colours import COLOURS
-from tui.tables.vnode_ranks import MODES
+from tui.tables.vnode_grid.grid_colours import COLOURS
+from tui.tables.vnode_grid.vnode_ranks import MODES
 from tui.text.screen_line import Line
 
 DEMO = "demo"

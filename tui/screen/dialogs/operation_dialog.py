@@ -16,8 +16,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tui.backends.commands_interface import ChangeError
+from tui.operations.confirmation.typed_confirmation import is_confirmed
 from tui.operations.operation_changes import Operation
-from tui.operations.typed_confirmation import is_confirmed
 from tui.screen.widgets.line_view import Paper
 from tui.screen.workers.operation_runner import Make, OperationRunner
 from tui.screen.workers.worker_messages import Foreseen

@@ -10,8 +10,8 @@ from tui.audit.audit_file import UNCONFIRMED
 from tui.audit.read_and_merge_audit_records import Record
 from tui.screen.views.table_with_details import TableWithDetails
 from tui.state.cluster_view import ClusterView
-from tui.tables.audit_columns import audit_columns
 from tui.tables.columns import Column
+from tui.tables.columns_by_view.audit_columns import audit_columns
 from tui.text.screen_line import Line, safe
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from hooks.pbs.job_ids_and_states import parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from tui.screen.views.table_with_details import TableWithDetails
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
+from tui.tables.columns_by_view.job_columns import job_columns, job_fields_also
+from tui.tables.columns_by_view.planned_job_outcome import describe_job
 from tui.tables.filter_line import Value
-from tui.tables.job_columns import job_columns, job_fields_also
-from tui.tables.planned_job_outcome import describe_job
 from tui.text.screen_line import Line
 
 

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 
-from migration.cli.shown_job import why_there
+from migration.cli.migrating_job_in_words import why_there
 from tui.model.migrating_jobs import Migration
-from tui.pages.other_clusters import cluster_lines
+from tui.pages.cluster.other_clusters import cluster_lines
 from tui.screen.views.table_with_details import TableWithDetails
 from tui.screen.widgets.line_view import Paper
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
-from tui.tables.migration_columns import migration_columns
+from tui.tables.columns_by_view.migration_columns import migration_columns
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import short_span
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from tui.pages.goal import Goal
-from tui.pages.overview_page import Row, overview_rows
+from tui.pages.cluster.overview_page import Row, overview_rows
+from tui.pages.link_of_line import Link
 from tui.screen.views.base_view import FAR, View, lines_of
 from tui.screen.widgets.line_view import LineView, Paper
 from tui.text.screen_line import Line, fit_line
@@ -30,7 +30,7 @@ class OverviewView(View):
         self._places: list[_AT] = []
         self._at: _AT = (0, 0)
         self._which = 0
-        self._goal: Goal | None = None
+        self._link: Link | None = None
 
     def compose(self) -> ComposeResult:
         """The title, which only an old picture has, and the lines."""
@@ -43,19 +43,19 @@ class OverviewView(View):
         return self.paper
 
     @property
-    def goal(self) -> Goal | None:
+    def link(self) -> Link | None:
         """Where the part under the cursor leads to."""
-        return self._goal
+        return self._link
 
     @property
     def cursor_name(self) -> str | None:
         """The name of what the part under the cursor is about."""
-        return None if self._goal is None else next(iter(self._goal.names), self._goal.view)
+        return None if self._link is None else next(iter(self._link.names), self._link.view)
 
     @property
     def chosen(self) -> tuple[str, ...]:
         """The targets of an operation on the part under the cursor."""
-        return self._goal.names if self._goal is not None else ()
+        return self._link.names if self._link is not None else ()
 
     def repaint(self) -> None:
         """Make the page again; the cursor stays on what it was on, or near by."""
@@ -69,10 +69,10 @@ class OverviewView(View):
             (number, part)
             for number, row in enumerate(self._rows)
             for part, each in enumerate(row.parts)
-            if each.goal is not None
+            if each.link is not None
         ]
-        here = [at for at in self._places if self._goal_at(at) == self._goal]
-        if self._goal is None:
+        here = [at for at in self._places if self._link_at(at) == self._link]
+        if self._link is None:
             here = self._first()
         elif here:
             # Several lines may lead to the same place.
@@ -90,21 +90,21 @@ class OverviewView(View):
     def _near(self, wanted: _AT) -> list[_AT]:
         return sorted(self._places, key=lambda at: (abs(at[0] - wanted[0]), abs(at[1] - wanted[1])))
 
-    def _goal_at(self, at: _AT) -> Goal | None:
-        return self._rows[at[0]].parts[at[1]].goal
+    def _link_at(self, at: _AT) -> Link | None:
+        return self._rows[at[0]].parts[at[1]].link
 
     def _put(self, at: _AT) -> None:
         self._at = at
-        self._goal = self._goal_at(at) if self._places else None
-        same = [each for each in self._places if self._goal_at(each) == self._goal]
+        self._link = self._link_at(at) if self._places else None
+        same = [each for each in self._places if self._link_at(each) == self._link]
         self._which = same.index(at) if at in same else 0
-        self.kind = self._goal.kind if self._goal is not None else ""
+        self.kind = self._link.kind if self._link is not None else ""
         self.paper.show([self._line(number, row) for number, row in enumerate(self._rows)])
 
     def _line(self, number: int, row: Row) -> Line:
         spans: list[tuple[str, str]] = [(" ", "")]
         for index, (part, cells) in enumerate(zip(row.parts, row.cells)):
-            here = (number, index) == self._at and part.goal is not None
+            here = (number, index) == self._at and part.link is not None
             spans.append(("▸" if here else " ", "mark"))
             line = fit_line(part.line, cells)
             spans += [(text, f"{role} here".strip()) for text, role in line] if here else line

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.app import ComposeResult
 
 from tui.backends.pass_journal import Pass
-from tui.pages.pass_page import pass_lines
-from tui.pages.plan_page import plan_notes
+from tui.pages.plan.pass_page import pass_lines
+from tui.pages.plan.plan_page import plan_notes
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.base_view import FAR, lines_of
 from tui.screen.widgets.clickable_passes import PassRow
@@ -17,9 +17,9 @@ from tui.screen.widgets.line_view import LineView, Paper
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
+from tui.tables.columns_by_view.job_columns import job_columns
+from tui.tables.columns_by_view.plan_columns import Parts, PlanKey, parts_of, plan_columns, plan_keys
 from tui.tables.filter_line import Value
-from tui.tables.job_columns import job_columns
-from tui.tables.plan_columns import Parts, PlanKey, parts_of, plan_columns, plan_keys
 from tui.text.screen_line import wrapped
 
 _MOST_NOTES = 6

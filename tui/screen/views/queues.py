@@ -8,7 +8,7 @@ from tui.screen.views.base_table_view import TableView
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
-from tui.tables.queue_columns import queue_columns
+from tui.tables.columns_by_view.queue_columns import queue_columns
 
 
 class QueuesView(TableView[str]):

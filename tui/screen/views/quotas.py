@@ -11,8 +11,8 @@ from tui.screen.views.visited_places import Place
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.tables.columns import Column
+from tui.tables.columns_by_view.quota_columns import QuotaRow, TrendOf, name_cells, quota_columns, quota_rows
 from tui.tables.export_table import Origin
-from tui.tables.quota_columns import QuotaRow, TrendOf, name_cells, quota_columns, quota_rows
 
 _ROOM_FOR_SUMS = 110
 """Narrower titles have no room for them beside a filter."""

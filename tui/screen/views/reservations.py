@@ -9,7 +9,7 @@ from tui.screen.views.base_table_view import TableView
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
-from tui.tables.reservation_columns import reservation_columns
+from tui.tables.columns_by_view.reservation_columns import reservation_columns
 
 
 class ReservationsView(TableView[str]):

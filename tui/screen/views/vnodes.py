@@ -15,11 +15,11 @@ from tui.screen.widgets.occupancy_grid import GridView
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
+from tui.tables.columns_by_view.vnode_columns import vnode_columns, vnode_fields_also
 from tui.tables.filter_line import Value
-from tui.tables.grid_colours import COLOURS, Colours, colours_by
-from tui.tables.occupancy_grid import describe_cell, describe_more, jobs_of_cell, legend
-from tui.tables.vnode_columns import vnode_columns, vnode_fields_also
-from tui.tables.vnode_ranks import MODES, Ranks, rank
+from tui.tables.vnode_grid.grid_colours import COLOURS, Colours, colours_by
+from tui.tables.vnode_grid.occupancy_grid import describe_cell, describe_more, jobs_of_cell, legend
+from tui.tables.vnode_grid.vnode_ranks import MODES, Ranks, rank
 from tui.text.screen_line import Line, wrapped
 
 _AROUND = 5

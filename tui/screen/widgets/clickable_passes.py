@@ -8,7 +8,7 @@ from textual.events import Click
 from textual.message import Message
 
 from tui.backends.pass_journal import Pass
-from tui.pages.row_of_passes import RowOfPasses, row_of_passes
+from tui.pages.plan.row_of_passes import RowOfPasses, row_of_passes
 from tui.screen.widgets.line_view import Paper
 
 _MARGIN = 1

@@ -7,8 +7,8 @@ from textual.message import Message
 
 from tui.screen.widgets.line_view import LineView
 from tui.state.cluster_view import ClusterView
-from tui.tables.grid_colours import Colours
-from tui.tables.occupancy_grid import Cell, Grid, cell_text, lay_out, row_labels
+from tui.tables.vnode_grid.grid_colours import Colours
+from tui.tables.vnode_grid.occupancy_grid import Cell, Grid, cell_text, lay_out, row_labels
 from tui.text.screen_line import Line, Span
 
 

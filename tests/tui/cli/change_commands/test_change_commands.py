@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PAUSED
-from tests.tui.commands import run, script_commands
+from tests.tui.call_pbsteer_command import run, script_commands
 from tests.tui.scripted_server import ScriptedBackend
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
-from hooks.deploy.hook_errors_in_log import Complaint
-from hooks.deploy.hook_health import Evidence, check_health
+from hooks.deploy.health.hook_errors_in_log import Complaint
+from hooks.deploy.health.hook_health import Evidence, check_health
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy.settings.site_settings import Settings

@@ -12,7 +12,7 @@ from tests.tui.operate_on_screen import confirm, look, looking, stages, undo
 from tests.tui.scripted_server import ScriptedBackend, a_job, changed, many_jobs
 from tui.audit.audit_file import Actor, AuditLog
 from tui.config.production_servers import Site
-from tui.operations.timed_unlock import UNLOCK_S
+from tui.operations.confirmation.timed_unlock import UNLOCK_S
 from tui.screen.dialogs.operation_dialog import OperationDialog
 
 VERBS = {

@@ -10,7 +10,7 @@ from hooks.record.day_of_activity import SLOT_S, Day, Events
 from tests.tui.console_under_test import Steered, open_console
 from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tui.backends.idle_core_history import IdleHistory
-from tui.pages.overview_page import Row, overview_rows
+from tui.pages.cluster.overview_page import Row, overview_rows
 from tui.screen.views.overview import OverviewView
 from tui.text.screen_line import plain, width
 
@@ -58,7 +58,7 @@ def a_day() -> Day:
 async def test_it_opens_on_what_needs_somebody_and_enter_leads_there(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (120, 40)) as steered:
         await steered.until_shown("v3 down since")
-        assert overview(steered).goal is not None
+        assert overview(steered).link is not None
         await find(steered, "v3 down")
         assert "▸● v3 down since" in steered.text
         await steered.press("enter")
@@ -101,9 +101,9 @@ async def test_left_and_right_go_between_the_columns(backend: ScriptedBackend, a
     async with open_console(backend, audit, (140, 40)) as steered:
         await steered.press("g")
         await steered.press("right")
-        before = overview(steered).goal
+        before = overview(steered).link
         await steered.press("left")
-        assert overview(steered).goal != before
+        assert overview(steered).link != before
 
 
 @pytest.mark.parametrize("size", [(20, 5), (40, 12), (80, 24), (300, 100)])
@@ -134,7 +134,7 @@ async def test_numbers_and_charts_come_from_the_day(backend: ScriptedBackend, au
         rows = overview_rows(cluster, a_day(), IdleHistory(), cells, 40)
         for row in rows:
             for part in row.parts:
-                assert part.goal is None or plain(part.line).strip()
+                assert part.link is None or plain(part.line).strip()
             assert all(each <= cells for each in row.cells)
         text = "\n".join(texts(rows))
         assert "mean 50%" in text

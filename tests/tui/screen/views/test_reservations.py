@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.tui.console_under_test import open_console
 from tests.tui.scripted_server import NOON_S, ScriptedBackend, a_job, changed, with_job
-from tui.tables.reservation_columns import state_of
+from tui.tables.columns_by_view.reservation_columns import state_of
 
 R77 = {
     "queue": "R77",

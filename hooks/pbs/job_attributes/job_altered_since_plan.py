@@ -1,0 +1,61 @@
+"""A digest of what the start of a job was decided on, so that the runjob hook can detect a change.
+
+A job's owner may alter it until it starts. A pass decides on the chunks and their place, the walltime, queue, project,
+and whether the job can be preempted; PBS checks none of these at a start that names its vnodes. The pass leaves a
+digest of them, and the hook computes the same from the job that starts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from hooks.pbs.custom_resources import OWN_SELECT, SAVE
+from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty
+from hooks.pbs.raw_server_status import Attributes
+from policy.model.pbs_units import UnitError, parse_duration_s
+
+_PREFIX = "Resource_List."
+
+
+def digest_of_plan(texts: Attributes, changes: Mapping[str, str]) -> str:
+    """The digest of a waiting job's attributes, with the pass's own ``changes`` to its resource list applied."""
+    listed = {name[len(_PREFIX) :]: text for name, text in texts.items() if name.startswith(_PREFIX)}
+    resource_list = without_empty({**listed, **changes})
+    kept = (texts.get("Rerunable", "True") == "True", texts.get("Checkpoint", ""))
+    return _digest(resource_list, texts.get("queue", ""), texts.get("project", ""), *kept)
+
+
+def digest_of_job(job: Any) -> str:
+    """The digest of a job as PBS gives it to a hook."""
+    queue, project, checkpoint = (_read(job, name) for name in ("queue", "project", "Checkpoint"))
+    rerunable = job.Rerunable is None or bool(job.Rerunable)
+    return _digest(without_empty(read_resource_list(job.Resource_List)), queue, project, rerunable, checkpoint)
+
+
+def _read(job: Any, name: str) -> str:
+    value = getattr(job, name, None)
+    return "" if value is None else str(value)
+
+
+def _digest(resource_list: Mapping[str, str], queue: str, project: str, rerunable: bool, checkpoint: str) -> str:
+    facts = (
+        resource_list.get(OWN_SELECT, "") or resource_list.get("select", ""),
+        _seconds(resource_list.get("walltime", "")),
+        resource_list.get("place", ""),
+        resource_list.get(SAVE, ""),
+        queue,
+        project,
+        str(rerunable),
+        checkpoint,
+    )
+    return hashlib.sha256("\0".join(facts).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _seconds(walltime: str) -> str:
+    """The walltime in seconds, as PBS writes one duration in several ways."""
+    try:
+        return str(parse_duration_s(walltime)) if walltime else ""
+    except UnitError:
+        return walltime

@@ -1,0 +1,177 @@
+"""Reservations: texts as windows on vnodes, or on parts of them (docs/policies.md, "Closures").
+
+A reservation takes the amounts in ``resv_nodes``, or the whole vnode if it has that exclusively. While a reservation
+runs, the server counts all of that as assigned on its vnodes, whether its jobs use it or not. A reservation that cannot
+be read closes its vnodes: an idle vnode costs less than a reservation that does not get its nodes.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hooks.pbs.hosts_of_vnodes_and_jobs import host_of
+from hooks.pbs.raw_server_status import Attributes, ServerStatus, read_whole
+from hooks.translate.closures.reservation_windows_by_vnode import Reservations
+from hooks.translate.closures.rrule import find_starts
+from hooks.translate.queues import Report
+from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
+from policy.model.job_request import Amounts
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window
+
+_ENDED = frozenset({"6", "8"})
+_RUNNING = "5"
+_LINGERS_S = 60.0
+_MOST_OCCURRENCES = 1000
+_ALONE = frozenset({"excl", "exclhost"})
+_NAMES = re.compile(r"[,\s]+")
+_SEQUENCE = re.compile(r"(\([^{}]*\))\{([0-9,-]+)\}")
+
+
+class _Occurrence(NamedTuple):
+    start_s: float
+    end_s: float
+    allocation: Allocation
+
+
+def read_reservations(server_status: ServerStatus, report: Report) -> Reservations:
+    """All reservations of a server status. Those that PBS has not confirmed have no vnodes and keep none."""
+    known = {
+        name: list(_read(name, texts, server_status, report)) for name, texts in server_status.reservations.items()
+    }
+    windows: dict[str, list[Window]] = {}
+    for name, texts in server_status.reservations.items():
+        for occurrence in known[name]:
+            _close(windows, name, texts, occurrence, server_status)
+    for vnode, texts in server_status.vnodes.items():
+        for name in filter(None, _NAMES.split(texts.get("resv", ""))):
+            if not known.get(name):
+                report("", f"vnode {vnode}: its reservation {name} cannot be read; the vnode takes no jobs")
+                windows.setdefault(vnode, []).append(Window(0.0, UNLIMITED_S, _called(name)))
+    # Vnodes with equal windows share one tuple, so that grouping them compares no contents.
+    shared: dict[tuple[Window, ...], tuple[Window, ...]] = {}
+    of_vnodes = {vnode: shared.setdefault(tuple(each), tuple(each)) for vnode, each in windows.items()}
+    return Reservations(of_vnodes, _running(server_status))
+
+
+def _called(name: str) -> str:
+    return f"reservation {name.split('.', maxsplit=1)[0]}"
+
+
+def _read(name: str, texts: Attributes, server_status: ServerStatus, report: Report) -> Iterator[_Occurrence]:
+    """The occurrences of a reservation with what it keeps; none if it keeps nothing or its vnodes cannot be read."""
+    if texts.get("reserve_state", "") in _ENDED or not texts.get("resv_nodes"):
+        return
+    try:
+        allocation = parse_exec_vnode(texts["resv_nodes"])
+    except AllocationError as error:
+        report("", f"reservation {name}: {error}")
+        return
+    start_s, end_s = read_time_s(texts.get("reserve_start", "")), read_time_s(texts.get("reserve_end", ""))
+    if start_s is None or end_s is None:
+        span = f"from {texts.get('reserve_start', '')!r} to {texts.get('reserve_end', '')!r}"
+        report("", f"reservation {name}: it lasts {span}, which cannot be read; its vnodes take no jobs")
+        yield _Occurrence(0.0, UNLIMITED_S, allocation)
+        return
+    # A reservation whose end has passed lasts until its jobs are gone.
+    yield _Occurrence(
+        start_s, max(end_s, server_status.time_s + _LINGERS_S) if is_running(texts) else end_s, allocation
+    )
+    if texts.get("reserve_standing", "") in ("1", "True"):
+        yield from _read_later(name, texts, _Occurrence(start_s, end_s, allocation), report)
+
+
+def _read_later(name: str, texts: Attributes, first: _Occurrence, report: Report) -> Iterator[_Occurrence]:
+    """The occurrences of a standing reservation after the one that runs or comes next."""
+    count, index = read_whole(texts.get("reserve_count", ""), 1), read_whole(texts.get("reserve_index", ""), 1)
+    left = min(count - index, _MOST_OCCURRENCES)
+    if left < 1:
+        return
+    rule, zone = texts.get("reserve_rrule", ""), texts.get("reserve_timezone", "")
+    starts = find_starts(rule, first.start_s, zone, left + 1)
+    if starts is None or len(starts) <= left:
+        report("", f"reservation {name}: reserve_rrule {rule[:80]!r} cannot be read; its vnodes are kept to the end")
+        yield _Occurrence(first.end_s, UNLIMITED_S, first.allocation)
+        return
+    allocations = _read_sequence(texts.get("reserve_execvnodes", ""))
+    # After PBS has reconfirmed a reservation, the sequence has only those occurrences that were still to come.
+    offset = index - 1 - (count - len(allocations))
+    for number, start_s in enumerate(starts[1:], start=1):
+        allocation = allocations[offset + number] if 0 <= offset + number < len(allocations) else first.allocation
+        yield _Occurrence(start_s, start_s + first.end_s - first.start_s, allocation)
+
+
+def _read_sequence(text: str) -> list[Allocation]:
+    """The allocation of each occurrence, from ``3#(v1:ncpus=1){0,2}(v2:ncpus=1){1}``; empty if it cannot be read."""
+    found: dict[int, Allocation] = {}
+    try:
+        for nodes, numbers in _SEQUENCE.findall(text.partition("#")[2]):
+            allocation = parse_exec_vnode(nodes)
+            for part in numbers.split(","):
+                first, _, last = part.partition("-")
+                for number in range(int(first), int(last or first) + 1):
+                    found[number] = allocation
+    except (ValueError, AllocationError):
+        return []
+    return [found[number] for number in range(len(found))] if sorted(found) == list(range(len(found))) else []
+
+
+def _close(
+    windows: dict[str, list[Window]], name: str, texts: Attributes, occurrence: _Occurrence, server_status: ServerStatus
+) -> None:
+    """Add what one occurrence keeps of each of its vnodes."""
+    place = set(texts.get("Resource_List.place", "").split(":"))
+    alone = bool(place & _ALONE) or name.startswith("M")
+    kept: dict[str, Amounts | None] = {
+        vnode: None if alone else amounts for vnode, amounts in amounts_by_vnode(occurrence.allocation).items()
+    }
+    if "exclhost" in place:
+        hosts = {host_of(vnode, server_status.vnodes) for vnode in kept}
+        kept.update({vnode: None for vnode in server_status.vnodes if host_of(vnode, server_status.vnodes) in hosts})
+    for vnode, amounts in kept.items():
+        windows.setdefault(vnode, []).append(Window(occurrence.start_s, occurrence.end_s, _called(name), amounts))
+
+
+def amounts_by_vnode(allocation: Allocation) -> dict[str, Amounts]:
+    """What an allocation takes of each of its vnodes."""
+    held: dict[str, dict[str, int]] = {}
+    for vnode, amounts, chunks, _ in allocation.spots:
+        here = held.setdefault(vnode, {})
+        for resource, amount in amounts:
+            here[resource] = here.get(resource, 0) + amount * chunks
+    return {vnode: tuple(sorted(amounts.items())) for vnode, amounts in held.items()}
+
+
+def is_running(texts: Attributes) -> bool:
+    """Whether the reservation's time is now."""
+    return _RUNNING in (texts.get("reserve_state", ""), texts.get("reserve_substate", ""))
+
+
+def _running(server_status: ServerStatus) -> dict[str, dict[str, int]]:
+    """What running reservations keep, by vnode: the amounts that the server counts for them."""
+    found: dict[str, dict[str, int]] = {}
+    for texts in server_status.reservations.values():
+        if not is_running(texts):
+            continue
+        try:
+            held = amounts_by_vnode(parse_exec_vnode(texts.get("resv_nodes", "")))
+        except AllocationError:
+            continue
+        for vnode, amounts in held.items():
+            here = found.setdefault(vnode, {})
+            for resource, amount in amounts:
+                here[resource] = here.get(resource, 0) + amount
+    return found
+
+
+def read_time_s(text: str) -> float | None:
+    """Seconds since 1970 of a number, or of a date as ``pbs_rstat`` prints it (``Sat Nov 21 03:28:00 2026``); None for
+    any other text."""
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        return time.mktime(time.strptime(text, "%a %b %d %H:%M:%S %Y"))
+    except (ValueError, OverflowError):
+        return None

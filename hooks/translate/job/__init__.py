@@ -1,0 +1,1 @@
+"""Jobs, waiting, running and suspended: their attributes as the policy's values."""

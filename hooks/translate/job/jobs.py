@@ -1,0 +1,323 @@
+"""Jobs: attribute texts as waiting jobs and runs. Each job is made once, with all facts at hand.
+
+A job that must not start even on idle vnodes (held, dependent, moving, suspended), or with an attribute that cannot be
+read, is blocked with the reason: it stays where it is and is shown, and no pass acts on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from hooks.checkpoint.save_methods import SAVING, SIGNAL
+from hooks.pbs.custom_resources import OWN_SELECT, PLACE, PREFERENCES
+from hooks.pbs.job_attributes.job_ids_and_states import (
+    _read_seconds,
+    index_of,
+    is_running,
+    read_indices,
+    read_start_s,
+    waits_to_resume,
+)
+from hooks.pbs.job_attributes.select_before_striping import own_place
+from hooks.pbs.job_attributes.victim_mark import Mark, read_marks
+from hooks.pbs.raw_server_status import Attributes, read_whole
+from hooks.translate.job.job_preferences import NO_PREFERENCES, Preferences, read_preferences, read_saves
+from hooks.translate.job.job_wide_resource_vs_queue_server import OwnerValue, find_unmet
+from hooks.translate.queues import Report
+from hooks.translate.site_order import OrderFacts
+from policy.eligibility.request_text_limits import find_excess, find_many_dependencies
+from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
+from policy.model.job_request import Amounts, Chunk, Request, RequestError, parse_request
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
+from policy.model.pbs_units import UnitError, parse_duration_s, parse_resource
+from policy.settings.simulated_queues import MOST_PRIORITY
+from policy.settings.site_settings import RankingSettings, Settings
+
+_WAITING = {
+    "T": "it is being moved or its files are being brought",
+    "S": "it is suspended, until qsig -s resume",
+    "U": "it is suspended, as the owner of its workstation is using it",
+}
+_HOLDS = {"u": "its owner", "o": "an operator", "s": "a manager or the system", "p": "PBS, for a bad password"}
+_ENVIRONMENTS = frozenset({"aoe", "eoe"})
+"""Operating system and power profile: PBS changes a vnode for a job that asks for another one than it has."""
+_SEQUENCE = re.compile(r"[0-9]+")
+_OWN_SELECT = f"Resource_List.{OWN_SELECT}"
+_PLACE = f"Resource_List.{PLACE}"
+_MOST_SUBJOBS = "max_run_subjobs"
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NO_ORDER = OrderFacts()
+_PREFERENCE_ATTRIBUTES = dict.fromkeys(f"Resource_List.{name}" for name in PREFERENCES)
+
+
+@lru_cache(maxsize=8192)
+def _parse_duration_s(text: str) -> float:
+    return float(parse_duration_s(text))
+
+
+class JobContext(NamedTuple):
+    """What jobs of one server status are read with, beside their own attributes.
+
+    ``job_wide``: the resources that count for a job as a whole; ``methods``: how jobs of a queue save that do not say;
+    ``known``: by queue, what a job may ask for of the queue and the server
+    (:mod:`~hooks.translate.job.job_wide_resource_vs_queue_server`), with the ``measured`` resources. These are the same
+    for equal servers; the other two change with the jobs: ``licences``: the licence of each job of which others are
+    alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run. ``orders``: by
+    queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`).
+    """
+
+    consumables: frozenset[str]
+    settings: Settings
+    job_wide: frozenset[str] = frozenset()
+    methods: Mapping[str, str] = _NOTHING
+    known: Mapping[str, Sequence[OwnerValue]] = _NOTHING
+    measured: frozenset[str] = frozenset()
+    licences: Mapping[str, str] = _NOTHING
+    running: Mapping[str, int] = _NOTHING
+    orders: Mapping[str, OrderFacts] = _NOTHING
+
+    @property
+    def lasting(self) -> object:
+        """The part that does not change with the jobs."""
+        return self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured, self.orders
+
+    def is_lasting(self, job_id: str, texts: Attributes) -> bool:
+        """Whether this job depends on nothing but its own attributes and the lasting part."""
+        return job_id not in self.licences and _MOST_SUBJOBS not in texts
+
+
+def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report) -> Job:
+    """One job or job array. Never raises: an attribute that cannot be read blocks the job.
+
+    PBS keeps no record of what a job had used before it was requeued, so saved work comes from the job's mark. Subjobs
+    share the array's one entry, so no saved work counts for them.
+    """
+    queue, settings = texts.get("queue", ""), context.settings
+    unread: list[str] = []
+    excess = find_excess(texts.get(_OWN_SELECT, "") or texts.get("Resource_List.select", ""), settings.submission)
+    too_many = find_many_dependencies(texts.get("depend", ""), settings.submission)
+    request = _without_chunks(texts) if excess else _read_request(texts, context.consumables, unread)
+    pinned = _read_pinned(texts, unread)
+    if pinned.spots:
+        request = _request_of(pinned, request)
+    estimate_s = _read_estimate(texts, unread)
+    preferences = _read_preferences(texts, settings.ranking)
+    unread += preferences.unread
+    remaining, most = texts.get("array_indices_remaining", ""), settings.submission.array_size
+    subjobs = read_indices(remaining, unread, most) if "[]" in job_id else None
+    if unread:
+        report(queue, f"job {job_id}: {'; '.join(unread)}")
+    not_before_s = _read_seconds(texts.get("Execution_Time", ""))
+    order = context.orders.get(queue, _NO_ORDER)
+    priority, own_priority = _read_priorities(texts, settings, order)
+    mark = read_marks(texts).get(None, Mark())
+    number = _SEQUENCE.match(job_id)
+    blocked = (
+        f"{unread[0]}, which cannot be read"
+        if unread
+        else _read_block(texts, not_before_s, mark) or excess or too_many or _unable(request)
+    )
+    job_wide: Amounts = ()
+    if context.job_wide:
+        job_wide, not_read = _read_job_wide(texts, context.job_wide)
+        blocked = blocked or not_read
+    if not is_running(texts):
+        if subjobs is not None and not blocked and _MOST_SUBJOBS in texts:
+            subjobs, blocked = _limit_subjobs(subjobs, texts, context.running.get(job_id, 0))
+        known = context.known.get(queue)
+        if known and not blocked:
+            blocked = find_unmet(texts, known, context.measured)
+        licence = context.licences.get(job_id)
+        if licence is not None:
+            job_wide = (*job_wide, (licence, 1))
+    saves = read_saves(texts.get("Checkpoint", ""), preferences, array=subjobs is not None)
+    if saves is None and context.methods.get(queue) in (SAVING if subjobs is None else (SIGNAL,)):
+        saves = True
+    return Job(
+        job_id,
+        texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0],
+        request,
+        queue,
+        _read_seconds(texts.get("qtime", "")) or _read_seconds(texts.get("ctime", "")) or 0.0,
+        estimate_s,
+        group=texts.get("egroup", ""),
+        project=texts.get("project", ""),
+        priority=priority,
+        rerunable=texts.get("Rerunable", "True") == "True",
+        blocked=blocked,
+        not_before_s=not_before_s,
+        subjobs=subjobs,
+        name=texts.get("Job_Name", ""),
+        sequence=int(number.group()) if number else 0,
+        job_wide=job_wide,
+        saves=saves,
+        saved_s=mark.saved_before(read_start_s(texts)),
+        deferrable=preferences.deferrable,
+        application=preferences.application,
+        rank=preferences.rank,
+        layout=preferences.layout,
+        pinned=pinned.vnodes,
+        own_priority=own_priority,
+        entity=order.entity_of(texts, queue),
+        order_values=order.values_of(texts),
+    )
+
+
+def _read_job_wide(texts: Attributes, names: frozenset[str]) -> tuple[Amounts, str]:
+    """The job-wide requests, which are not in chunks, and why the job is blocked if one cannot be read."""
+    amounts, not_read = [], ""
+    for name in sorted(names):
+        text = texts.get(f"Resource_List.{name}", "0")
+        amount = parse_resource(name, text)
+        if amount is None:
+            not_read = not_read or f"it asks for {name}={text[:80]} as a whole, which cannot be read"
+        elif amount:
+            amounts.append((name, amount))
+    return tuple(amounts), not_read
+
+
+def _limit_subjobs(subjobs: tuple[int, ...], texts: Attributes, running: int) -> tuple[tuple[int, ...], str]:
+    """No more waiting subjobs than the array's ``max_run_subjobs`` allows beside its running ones, and why it is
+    blocked if that is none."""
+    most = read_whole(texts.get(_MOST_SUBJOBS, ""), 0)
+    if most <= 0:
+        return subjobs, ""
+    if running >= most:
+        return subjobs, f"max_run_subjobs = {most} of its subjobs are running"
+    return subjobs[: most - running], ""
+
+
+def _read_priorities(texts: Attributes, settings: Settings, order: OrderFacts) -> tuple[int, int]:
+    """The job's priority among all users' jobs, which managers set, and among its owner's jobs, which its owner sets.
+    PBS does not record which user has set ``Priority``, so it counts as the owner's; where the site itself says what
+    orders jobs, it counts as that says."""
+    of_manager = max(-MOST_PRIORITY, min(MOST_PRIORITY, read_whole(texts.get(_PLACE, ""), 0)))
+    priority = read_whole(texts.get("Priority", ""), 0)
+    kind = settings.order.user_priority if not order.is_explicit else "none"
+    if kind == "all":
+        return of_manager + priority, 0
+    return of_manager, priority if kind == "within-user" else 0
+
+
+def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Report) -> Run | None:
+    """A job, or a subjob of the array ``job``, that holds vnodes; None if its vnodes cannot be read."""
+    try:
+        allocation = parse_exec_vnode(texts.get("exec_vnode", ""))
+    except AllocationError as error:
+        report(job.queue, f"job {job_id}: {error}; what it has counts as used by others")
+        return None
+    start_s = _read_seconds(texts.get("stime", "")) or time_s
+    return Run(
+        job_id,
+        job,
+        start_s,
+        allocation,
+        start_s + job.left_s,
+        exiting=texts.get("job_state", "") == "E",
+        subjob=index_of(job_id),
+    )
+
+
+def _read_request(texts: Attributes, consumables: frozenset[str], unread: list[str]) -> Request:
+    """The job's chunks: those before it was cut for a stripe, else with the defaults that PBS added (``schedselect``),
+    else those requested, else the plain form without ``select``."""
+    own, place = texts.get(_OWN_SELECT, ""), texts.get("Resource_List.place", "")
+    select = own or texts.get("schedselect", "") or texts.get("Resource_List.select", "")
+    if not select:
+        return _read_plain_request(texts, consumables, unread)
+    try:
+        return parse_request(select, own_place(place) if own else place, consumables)
+    except RequestError as error:
+        unread.append(str(error))
+        return _without_chunks(texts)
+
+
+def _without_chunks(texts: Attributes) -> Request:
+    """As many single cores as a job has whose chunks are not read; such a job does not start."""
+    return Request.of_cores(max(1, read_whole(texts.get("Resource_List.ncpus", ""), 1)))
+
+
+def _read_plain_request(texts: Mapping[str, str], consumables: frozenset[str], unread: list[str]) -> Request:
+    """A job without ``select``: all that it asks for on one vnode, as PBS converts ``-l ncpus=2,mem=1gb``."""
+    amounts = {"ncpus": 1}
+    for attribute, text in texts.items():
+        kind, _, resource = attribute.partition(".")
+        if kind == "Resource_List" and resource in consumables:
+            amount = parse_resource(resource, text)
+            if amount is None:
+                unread.append(f"{attribute} is {text!r}")
+            else:
+                amounts[resource] = amount
+    return Request((Chunk(1, tuple(sorted((name, amount) for name, amount in amounts.items() if amount))),))
+
+
+def _read_pinned(texts: Attributes, unread: list[str]) -> Allocation:
+    """The allocation to which PBS's own checkpoint pins a waiting job: it still has its ``exec_vnode`` and runs only
+    there."""
+    if is_running(texts) or texts.get("job_state", "") not in ("Q", "H", "W"):
+        return Allocation(())
+    try:
+        return parse_exec_vnode(texts.get("exec_vnode", ""))
+    except AllocationError as error:
+        unread.append(str(error))
+        return Allocation(())
+
+
+def _request_of(allocation: Allocation, requested: Request) -> Request:
+    """The allocation as a request that fits nowhere else."""
+    chunks = [Chunk(spot.chunks, spot.amounts, (("vnode", spot.vnode),)) for spot in allocation.spots]
+    return Request(tuple(chunks), sharing=requested.sharing)
+
+
+def _read_estimate(texts: Attributes, unread: list[str]) -> float:
+    """The walltime, or for a waiting shrink-to-fit job its ``max_walltime``; infinite without either."""
+    text = texts.get("Resource_List.walltime", "") or texts.get("Resource_List.max_walltime", "")
+    if not text:
+        return UNLIMITED_S
+    try:
+        return _parse_duration_s(text)
+    except UnitError as error:
+        unread.append(f"walltime {error}")
+        return UNLIMITED_S
+
+
+def _read_preferences(texts: Attributes, ranking: RankingSettings) -> Preferences:
+    if _PREFERENCE_ATTRIBUTES.keys().isdisjoint(texts):
+        return NO_PREFERENCES
+    return _read_same_preferences(tuple([texts.get(attribute, "") for attribute in _PREFERENCE_ATTRIBUTES]), ranking)
+
+
+@lru_cache(maxsize=8192)
+def _read_same_preferences(values: tuple[str, ...], ranking: RankingSettings) -> Preferences:
+    return read_preferences(dict(zip(PREFERENCES, values)), ranking)
+
+
+def _unable(request: Request) -> str:
+    """Why pbsteer cannot start such a job at all; empty if it can."""
+    for chunk in request.chunks:
+        for name, value in chunk.wants:
+            if name in _ENVIRONMENTS:
+                return f"it asks for {name}={value[:80]}, and pbsteer provisions no vnodes"
+    return ""
+
+
+def _read_block(texts: Attributes, not_before_s: float | None, mark: Mark) -> str:
+    state = texts.get("job_state", "")
+    if state in ("Q", "B", "R", "E"):
+        return ""
+    if state == "H":
+        if mark.held and texts.get("Hold_Types", "") == "s":
+            return f"it made room for {mark.beneficiary} and is held until that runs"
+        if texts.get("depend") and texts.get("Hold_Types", "n") in ("n", "s", ""):
+            return f"it waits for other jobs ({texts['depend'][:200]})"
+        holders = [who for letter, who in _HOLDS.items() if letter in texts.get("Hold_Types", "")]
+        return f"it is held by {' and '.join(holders) or 'an unknown hold type'}: releasing it lets it run"
+    if waits_to_resume(texts):
+        return "it was suspended, and goes on when PBS's scheduler finds its vnodes idle"
+    if state == "W":
+        return "" if not_before_s is not None else "it waits, for its files or its start time"
+    return _WAITING.get(state, f"its state is {state!r}, which pbsteer does not know")

@@ -1,0 +1,140 @@
+"""The operations of the root helper: programs by name, and what is done with files. Each runs as the user.
+
+An operation takes its arguments and returns an exit status; one that is a program never returns. What files an
+operation touches follows from its arguments: the user's own rights are the bound.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Callable
+
+from migration.as_user import folder_tree_listing, landing_folder, place_results_without_overwrite
+from migration.as_user.run_in_own_pid_namespace import has_own_namespace
+
+Operation = Callable[[list[str]], int]
+KEY = "@KEY@"
+"""In the arguments of ``rsync`` and ``ssh``: the path of the private key, with which the operation's input begins."""
+BUILD_LOG = "mg-build.log"
+_COMMAND = 3
+_SCHEDULER_PROGRAMS = ("qsub", "qdel", "qhold", "qrls", "sbatch", "scancel")
+_RUN_BUILD = 'eval "exec 3<&-\n$(cat <&3)"'
+"""What the build's shell runs: the command that file 3 has, which no list of processes shows."""
+_WAIT_FOR = '"$@"; exit $?'
+_OF_SCONTROL = ("hold", "release")
+
+
+def _program(name: str) -> Operation:
+    def run(arguments: list[str]) -> int:
+        os.execvp(name, [name, *arguments])
+
+    return run
+
+
+def _scontrol(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in _OF_SCONTROL:
+        raise ValueError(f"scontrol: must be followed by {' or '.join(_OF_SCONTROL)}")
+    os.execvp("scontrol", ["scontrol", *arguments])
+
+
+def _rsync(arguments: list[str]) -> int:
+    """``rsync BYTES ARG...`` over ssh, with a key of that many bytes; what follows it is the list of files, if any."""
+    os.execvp("rsync", ["rsync", *_with_key(arguments)])
+
+
+def _ssh(arguments: list[str]) -> int:
+    """``ssh BYTES ARG...`` with a key of that many bytes; what follows it is the command's input. A shell keeps the key
+    open for it.
+    """
+    os.execvp("/bin/sh", ["sh", "-c", _WAIT_FOR, "sh", "ssh", *_with_key(arguments)])
+
+
+def _with_key(arguments: list[str]) -> list[str]:
+    """The arguments with the path of the key, which is a file in the memory of this process and never on a disk. ssh
+    closes all files that it inherits, but may open those of this process, by its number in what /proc shows here.
+    """
+    data = os.read(0, int(arguments[0]))
+    key = os.memfd_create("key", 0)
+    os.fchmod(key, 0o600)
+    os.write(key, data)
+    os.set_inheritable(key, True)
+    path = f"/proc/{os.readlink('/proc/self')}/fd/{key}"
+    return [word.replace(KEY, path) for word in arguments[1:]]
+
+
+def _build(arguments: list[str]) -> int:
+    """A login shell with the user's own command, which is the operation's input; output goes to the log. ``new`` begins
+    the log.
+    """
+    if arguments not in (["new"], ["more"]):
+        raise ValueError("build: must be followed by new or more")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | (os.O_TRUNC if arguments[0] == "new" else os.O_APPEND)
+    log = os.open(BUILD_LOG, flags, 0o600)
+    for old, new in ((log, 1), (log, 2), (0, _COMMAND)):
+        os.dup2(old, new)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.execvp("nice", ["nice", "-n", "10", "/bin/bash", "-l", "-c", _RUN_BUILD])
+
+
+def _print_namespace(_: list[str]) -> int:
+    """``namespace``: whether operations have one of their own, for ``pbsteer migrate check``."""
+    print("own" if has_own_namespace() else "none")  # noqa: T201 - the operation's answer
+    return 0
+
+
+def _rsync_server(arguments: list[str]) -> int:
+    """The other end of a transfer: the last argument is the path of the job's folder, or of its stage in it. rsync
+    works in the folder as it was opened, so no link that appears meanwhile leads it elsewhere.
+    """
+    path = arguments[-1].rstrip("/")
+    above, _, name = path.rpartition("/")
+    if name.startswith(folder_tree_listing.STAGE):
+        os.fchdir(folder_tree_listing.open_own_folder(above))
+        there = folder_tree_listing.read_entry(name, name)
+        if there is not None and there.kind != "d":
+            raise ValueError(f"{path}: must be a folder that rsync has made")
+        inside = f"./{name}/"
+    else:
+        os.fchdir(folder_tree_listing.open_own_folder(path))
+        inside = "./"
+    os.execvp("rsync", ["rsync", *arguments[:-1], inside])
+
+
+def _rsync_shared(arguments: list[str]) -> int:
+    """``rsync-shared JSON ARG...``: the other end for a shared file, which a survey of the job's folder must name."""
+    path = arguments[-1]
+    if path not in [one["path"] for one in folder_tree_listing.survey(json.loads(arguments[0]))["shared"]]:
+        raise ValueError(f"{path}: is no shared input of the job")
+    above, _, name = path.rpartition("/")
+    os.fchdir(folder_tree_listing.open_folder(above))
+    # rsync sends a link that has taken the file's place as a link, and does not follow it.
+    os.execvp("rsync", ["rsync", *arguments[1:-1], f"./{name}"])
+
+
+OPERATIONS: Mapping[str, Operation] = MappingProxyType(
+    {
+        **{name: _program(name) for name in _SCHEDULER_PROGRAMS},
+        "scontrol": _scontrol,
+        "rsync": _rsync,
+        "rsync-server": _rsync_server,
+        "rsync-shared": _rsync_shared,
+        "ssh": _ssh,
+        "build": _build,
+        "namespace": _print_namespace,
+        "manifest": folder_tree_listing.print_manifest,
+        "state": folder_tree_listing.print_state,
+        "survey": folder_tree_listing.print_survey,
+        "settle": place_results_without_overwrite.print_settled,
+        "folder": landing_folder.make_folder,
+        "space": landing_folder.print_space,
+        "write": landing_folder.write_file,
+        "read": landing_folder.print_file,
+        "place": landing_folder.place_shared,
+        "shared": landing_folder.print_shared,
+        "links": landing_folder.set_links,
+        "remove": landing_folder.remove,
+    }
+)

@@ -1,0 +1,123 @@
+"""``mgdata GID ATTEMPT``: the forced command of a job's key, at the source of the job.
+
+It answers one command (:mod:`migration.transfer.allowed_rsync_commands`) as the job's user, and ends with it. What is
+done at once is bounded: connections in all, of a cluster and of a user, and of these the transfers, which wait for a
+slot. What one job brings back is put into its place by one process at a time, and so is what several bring into one
+folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from migration.as_user.call_root_helper import helper_argv
+from migration.as_user.folder_tree_listing import STAGE
+from migration.config.cluster_file import Limits, read_cluster_file
+from migration.config.mg_home_folder import home
+from migration.spool.file_lock import LockHeldError, path_lock
+from migration.spool.queue_file import Queue
+from migration.spool.spool import Spool, SpoolError
+from migration.target_job.job_process_lock_and_transfer_slots import take_share, take_slot
+from migration.transfer.allowed_rsync_commands import NotAllowedError, read_command
+from migration.transfer.authorized_keys import has_data_access
+from policy.migration.job_record_and_copy_updates import Record
+
+_SLOT_WITHIN_S = 90
+"""Less than the time after which the other end's rsync takes silence for a broken connection."""
+_LOCK_WITHIN_S = 60
+_TRANSFER_WITHIN_S = 86_400
+_ANSWER_WITHIN_S = 3_600
+"""As long as the other end waits for a transfer, and for an answer."""
+
+
+def main() -> None:
+    """Run by sshd."""
+    if len(sys.argv) != 3:
+        sys.exit("mgdata: run by sshd, with the id of a job and its attempt")
+    gid, attempt = sys.argv[1:]
+    try:
+        folder = home()
+        file, record = read_cluster_file(folder), _find(Spool(folder), gid, attempt)
+        if file is None or record is None:
+            raise NotAllowedError(f"{gid}: no job whose data another cluster may have")
+        operation = read_command(os.environ.get("SSH_ORIGINAL_COMMAND", ""), record, file.here)
+    except (ValueError, SpoolError) as error:
+        sys.exit(f"mgdata: {error}")
+    limit_s = _TRANSFER_WITHIN_S if _is_transfer(operation) else _ANSWER_WITHIN_S
+    argv = [*helper_argv(), record.user, str(limit_s), "-", "/", *operation]
+    try:
+        with (
+            _admitted(folder, file.limits, record),
+            _slot(folder, file.limits, record.user, operation),
+            _locked(folder, record, operation),
+        ):
+            sys.exit(subprocess.run(argv, check=False).returncode)
+    except (_BusyError, LockHeldError) as busy:
+        sys.exit(f"mgdata: busy, ask again later: {busy}")
+
+
+class _BusyError(Exception):
+    """So much is done already that this is not begun; the message says what."""
+
+
+@contextlib.contextmanager
+def _admitted(folder: Path, limits: Limits, record: Record) -> Iterator[None]:
+    """Count the connection, whether it works or waits. Raises :class:`_BusyError` where there are too many."""
+    bounds = (
+        ("connection-of-user", record.user, limits.max_connections_per_user),
+        ("connection-of-cluster", record.dst, limits.max_connections_per_cluster),
+    )
+    with contextlib.ExitStack() as stack:
+        for kind, name, most in bounds:
+            if not stack.enter_context(take_slot(folder, f"{kind}.{quote(name, safe='')}", most)):
+                raise _BusyError(f"{most} connections are open for the data of {name}'s jobs")
+        if not stack.enter_context(take_slot(folder, "connection", limits.max_connections)):
+            raise _BusyError(f"{limits.max_connections} connections are open for jobs' data")
+        yield
+
+
+@contextlib.contextmanager
+def _slot(folder: Path, limits: Limits, user: str, operation: Sequence[str]) -> Iterator[None]:
+    """Wait until the transfer may begin; what is no transfer always may. A user has a share of the slots, since the
+    user's own files can make transfers arbitrarily slow. Raises :class:`_BusyError`."""
+    if not _is_transfer(operation):
+        yield
+        return
+    kind, count = ("sending", limits.max_uploads) if "--sender" in operation else ("receiving", limits.max_downloads)
+    until_s = time.monotonic() + _SLOT_WITHIN_S
+    while True:
+        with take_share(folder, kind, count, user, limits.max_transfers_per_user) as taken:
+            if taken:
+                yield
+                return
+        if time.monotonic() >= until_s:
+            raise _BusyError("as many transfers as the limits allow, in all or of this user")
+        time.sleep(0.5)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, record: Record, operation: Sequence[str]) -> Iterator[None]:
+    """What arrives for a job, alone with the folder in which it arrives; what is put into its place, with the job's
+    folder besides, which several jobs may have. Raises LockHeldError."""
+    stage = f"{record.dir}/{STAGE}{record.gid}"
+    paths = [stage, record.dir] if operation[0] == "settle" else [stage] if operation[-1] == f"{stage}/" else []
+    with contextlib.ExitStack() as stack:
+        for path in paths:
+            stack.enter_context(path_lock(folder, path, _LOCK_WITHIN_S))
+        yield
+
+
+def _is_transfer(operation: Sequence[str]) -> bool:
+    return operation[0].startswith("rsync")
+
+
+def _find(spool: Spool, gid: str, attempt: str) -> Record | None:
+    record = spool.find(Queue.SENT, "gid", gid)
+    return record if record is not None and str(record.attempt) == attempt and has_data_access(record) else None

@@ -1,0 +1,14 @@
+"""``mguser``: the root helper's entry."""
+
+from __future__ import annotations
+
+import sys
+
+from migration.as_user import root_helper
+from migration.as_user.run_in_own_pid_namespace import hide_from_users
+
+
+def main() -> None:
+    """Run by sudo; the arguments are those of :mod:`migration.as_user.root_helper`."""
+    hide_from_users()
+    sys.exit(root_helper.main(sys.argv[1:]))

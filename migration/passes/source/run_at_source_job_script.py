@@ -1,0 +1,59 @@
+"""The folders of jobs that run where they were submitted: the script that runs the program, and the status it leaves.
+
+Both are done as the user, with the root helper. Build commands run in the job itself: nothing else of it runs here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from migration.passes.source.source_context import NotPrepared
+from migration.programs.run_program import TIMED_OUT
+from migration.schedulers.scheduler_interface import LocalJob
+from migration.target_job.bounded_time_for_hung_disks import HungError
+from migration.target_job.local_job_script import exit_path, make_local_job, script_path, write_script
+from migration.transfer.connection import RunAs
+from policy.migration.job_record_and_copy_updates import Record
+
+_MOST_STATUS = 16
+
+
+class HomeFolders:
+    """See :class:`~migration.passes.source.source_context.JobFolders`."""
+
+    def __init__(self, run: RunAs) -> None:
+        self._run = run
+
+    def prepare(self, record: Record, name: str) -> LocalJob:
+        """Write the script into the folder of submission."""
+        here = _at_home(record)
+        try:
+            script = write_script(here, here.build).encode("utf-8", "surrogateescape")
+        except ValueError as error:
+            raise NotPrepared(str(error)) from error
+        written = self._run(["write", script_path(here), "700"], user=here.account, stdin=script)
+        if written.status == TIMED_OUT:
+            raise HungError(f"{here.dstdir}: {written.problem}")
+        if written.status:
+            raise NotPrepared(f"{here.dstdir}: {written.problem}")
+        return make_local_job(here)._replace(name=name)
+
+    def read_exit(self, record: Record) -> str:
+        """The status that the script has left, if it can be read."""
+        here = _at_home(record)
+        done = self._run(["read", exit_path(here), str(_MOST_STATUS)], user=here.account)
+        if done.status == TIMED_OUT:
+            raise HungError(f"{here.dstdir}: {done.problem}")
+        text = done.text.strip()
+        return text if done.status == 0 and text.isascii() and text.isdigit() else ""
+
+    def clear(self, record: Record) -> None:
+        """Remove the service's own files."""
+        here = _at_home(record)
+        above, _, name = here.dstdir.rpartition("/")
+        for path in (script_path(here), exit_path(here)):
+            self._run(["remove", above or "/", f"{name}{path[len(here.dstdir) :]}"], user=here.account)
+
+
+def _at_home(record: Record) -> Record:
+    return replace(record, dstdir=record.dir, account=record.user)

@@ -1,0 +1,205 @@
+"""A source's pass against targets in memory, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from migration.passes.source.source_pass import BusyError, forget, pass_lock, plan
+from migration.schedulers.scheduler_interface import LocalJob, SubmitRefused
+from migration.spool.queue_file import Queue
+from tests.migration.passes.simulated_centre import USER, Centre
+
+
+def test_a_request_goes_to_the_first_cluster_that_has_room_and_comes_back_with_its_exit_status(centre: Centre) -> None:
+    centre.targets["b"].cores = 2
+    ticket = centre.submit()
+    centre.run_pass()
+    record = centre.record()
+    assert (record.state, record.dst, record.ticket, record.user) == ("Waiting", "c", ticket, USER)
+    assert record.datakey == "key"
+    assert record.dstdir == "/landing/home/u/d"
+    c = centre.targets["c"]
+    for event in ("upload", "submit"):
+        c.advance("a.1", event)
+    c.advance("a.1", "ended", exit="3", then="End")
+    centre.run_pass()
+    assert centre.record().state == "Downloading"
+    c.advance("a.1", "downloaded")
+    centre.run_pass()
+    queue, record = centre.where()["a.1"]
+    assert (queue, record.state, record.exit) == (Queue.DONE, "End", "3")
+
+
+def test_it_runs_in_place_where_this_cluster_can_and_nothing_is_asked(centre: Centre) -> None:
+    centre.queue.free_cores = 4
+    centre.submit()
+    centre.run_pass()
+    record = centre.record()
+    assert (record.state, record.dst, record.localid, record.dstdir) == ("Submitted", "a", "1.s", "/home/u/d")
+    assert centre.calls == []
+    centre.queue.start("1.s")
+    centre.run_pass()
+    assert centre.record().ran == 1
+    centre.queue.end("1.s")
+    centre.run_pass()
+    assert centre.record().state == "Submitted"
+    centre.clock.now += 301
+    centre.run_pass()
+    assert (centre.record().state, centre.record().exit) == ("End", "0")
+
+
+def test_a_request_that_fits_nowhere_says_what_each_cluster_lacks(centre: Centre) -> None:
+    centre.submit(cores=20)
+    centre.run_pass()
+    assert centre.record().reason == (
+        "a: short by 20 cores (0 of 20); b: short by 12 cores (8 of 20); c: short by 12 cores (8 of 20)"
+    )
+
+
+def test_bounds_of_a_pass_and_of_jobs_on_their_way(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, max_per_pass=3, max_in_flight_per_target=2)
+    for _ in range(6):
+        centre.submit(cores=1)
+    centre.run_pass()
+    assert sorted(len(one.records) for one in centre.targets.values()) == [1, 2]
+    centre.run_pass()
+    assert [len(one.records) for one in centre.targets.values()] == [2, 2]
+    centre.run_pass()
+    assert [len(one.records) for one in centre.targets.values()] == [2, 2]
+
+
+def test_a_silent_cluster_is_asked_in_every_tenth_pass(centre: Centre) -> None:
+    centre.cut = {"b", "c"}
+    centre.submit()
+    for _ in range(20):
+        centre.run_pass()
+    assert centre.calls.count(("b", "avail")) == 3 + 2
+
+
+def test_nothing_is_asked_of_the_others_without_requests(centre: Centre) -> None:
+    centre.run_pass()
+    assert centre.calls == []
+
+
+def test_a_lost_targets_job_is_taken_back_on_an_administrators_word(centre: Centre) -> None:
+    centre.submit()
+    centre.run_pass()
+    centre.targets["b"].advance("a.1", "upload")
+    centre.run_pass()
+    centre.cut.add("b")
+    centre.run_pass()
+    assert centre.record().state == "Uploading"
+    forget(centre.source(), "a.1")
+    centre.run_pass()
+    assert (centre.record().dst, centre.record().attempt) == ("c", 2)
+    with pytest.raises(ValueError, match=r"a\.9: is not at another cluster"):
+        forget(centre.source(), "a.9")
+
+
+def test_plan_changes_nothing(centre: Centre) -> None:
+    centre.cut = {"b", "c"}
+    centre.submit()
+    centre.run_pass()
+    centre.cut.clear()
+    before = centre.where()
+    assert plan(centre.source()).placed == {"a.1": "b"}
+    assert centre.where() == before
+    assert centre.targets["b"].records == {}
+
+
+def test_a_second_pass_ends_at_the_lock(tmp_path: Path) -> None:
+    with pass_lock(tmp_path), pytest.raises(BusyError), pass_lock(tmp_path):
+        pass
+
+
+def test_old_final_records_are_dropped(centre: Centre) -> None:
+    centre.submit(cores=20)
+    centre.run_pass()
+    centre.stop("a.1")
+    centre.run_pass()
+    assert centre.record().state == "Stopped"
+    centre.clock.now += 91 * 86_400
+    centre.run_pass()
+    assert centre.where() == {}
+
+
+def test_with_all_targets_down_this_cluster_runs_its_jobs_as_ever(centre: Centre) -> None:
+    centre.cut = {"b", "c"}
+    centre.queue.free_cores = 4
+    centre.submit()
+    centre.run_pass()
+    centre.submit(cores=20)
+    centre.run_pass()
+    assert (centre.record("a.1").state, centre.record("a.1").dst) == ("Submitted", "a")
+    assert "b: unreachable" in centre.record("a.2").reason
+    centre.stop("a.2")
+    centre.run_pass()
+    assert centre.record("a.2").state == "Stopped"
+
+
+def test_a_silent_scheduler_concludes_nothing(centre: Centre) -> None:
+    centre.queue.free_cores = 4
+    centre.submit()
+    centre.run_pass()
+    centre.queue.silent = True
+    centre.clock.now += 1000
+    centre.run_pass()
+    assert centre.record().state == "Submitted"
+
+
+def test_the_oldest_ended_jobs_of_a_user_give_way_and_no_unfinished_one(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, max_ended_per_user=3, fallback_s=0)
+    centre.cut = {"b", "c"}
+    for _ in range(6):
+        centre.submit()
+    centre.run_pass()
+    for number in range(1, 6):
+        centre.stop(f"a.{number}")
+        centre.clock.now += 1
+        centre.run_pass()
+    left = centre.where()
+    assert {gid for gid, (queue, _) in left.items() if queue is Queue.DONE} == {"a.3", "a.4", "a.5"}
+    assert left["a.6"][1].state == "Requested"
+
+
+def pause(centre: Centre, *clusters: str) -> None:
+    centre.file = replace(centre.file, here=replace(centre.file.here, pause_sending_to=clusters))
+
+
+def test_while_sending_is_paused_requests_stay_and_jobs_that_are_away_come_back(centre: Centre) -> None:
+    centre.submit()
+    centre.run_pass()
+    pause(centre, "any")
+    centre.submit()
+    centre.run_pass()
+    paused = "sending there is paused (pause_sending_to)"
+    assert centre.record("a.2").reason == f"a: short by 4 cores (0 of 4); b: {paused}; c: {paused}"
+    b = centre.targets["b"]
+    for event in ("upload", "submit"):
+        b.advance("a.1", event)
+    b.advance("a.1", "ended", exit="0", then="End")
+    b.advance("a.1", "downloaded")
+    centre.run_pass()
+    assert (centre.record("a.1").state, centre.record("a.2").state) == ("End", "Requested")
+    pause(centre, "b")
+    centre.run_pass()
+    assert centre.record("a.2").dst == "c"
+
+
+def test_a_pause_aborts_no_request_that_only_its_own_cluster_refuses(centre: Centre) -> None:
+    centre.queue.free_cores = 8
+    pause(centre, "any")
+
+    def refuse(job: LocalJob) -> str:
+        raise SubmitRefused("walltime", lasting=True)
+
+    centre.queue.submit = refuse  # type: ignore[method-assign]
+    centre.submit()
+    centre.run_pass()
+    assert (centre.record().state, centre.record().avoid) == ("Requested", ("a",))
+    pause(centre)
+    centre.run_pass()
+    assert centre.record().dst == "b"

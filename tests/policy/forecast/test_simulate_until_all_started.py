@@ -1,0 +1,129 @@
+"""One draw: the cluster run forward with given run times, on clusters that are told in a line each."""
+
+from __future__ import annotations
+
+from policy import Ledger, Settings
+from policy.forecast.simulate_until_all_started import Draw, Forward
+from policy.model.jobs_runs_vnodes_queues import Job, Window
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings
+from policy.state.cluster_snapshot import Snapshot
+from tests.policy.clusters import cluster, job, queue, quota_settings, run, show_cores, vnode
+
+FAR_S = 1e9
+
+
+def draw(
+    snapshot: Snapshot,
+    times_s: dict[str, float],
+    settings: Settings | None = None,
+    horizon_s: float = FAR_S,
+    passes: int = 1000,
+    arrivals: tuple[Job, ...] = (),
+) -> Draw:
+    ends_s = {each.id: max(10, each.start_s + times_s[each.id]) for each in snapshot.runs.values()}
+    forward = Forward(snapshot, Ledger(), settings or Settings(), snapshot.jobs)
+    return forward.draw(ends_s, lambda each: times_s[each.id], horizon_s, passes, arrivals)
+
+
+def told(drawn: Draw) -> dict[str, str]:
+    return {
+        job_id: f"{start.at_s:g} {show_cores(start.allocation)} after {start.after or '-'}"
+        for job_id, start in drawn.starts.items()
+    }
+
+
+def test_a_job_starts_when_the_drawn_run_before_it_ends_not_when_it_said() -> None:
+    snapshot = cluster([vnode("v1")], [job("2", select="4")], [run("1", "bob", "v1=4", estimate_s=100)])
+    assert told(draw(snapshot, {"1": 30, "2": 5})) == {"2": "30 v1=4 after 1"}
+
+
+def test_jobs_start_after_jobs_that_the_draw_itself_started() -> None:
+    snapshot = cluster([vnode("v1")], [job("2", select="4"), job("3", select="4")], [run("1", "bob", "v1=4")])
+    assert told(draw(snapshot, {"1": 30, "2": 5, "3": 1})) == {"2": "30 v1=4 after 1", "3": "35 v1=4 after 2"}
+
+
+def test_a_job_that_could_start_now_starts_now() -> None:
+    assert told(draw(cluster([vnode("v1")], [job("2")]), {"2": 5})) == {"2": "10 v1=1 after -"}
+
+
+def test_the_base_snapshot_is_unaffected() -> None:
+    snapshot = cluster([vnode("v1")], [job("2", select="4")], [run("1", "bob", "v1=4")])
+    draw(snapshot, {"1": 30, "2": 5})
+    assert (set(snapshot.jobs), set(snapshot.runs), snapshot.time_s) == ({"2"}, {"1"}, 10)
+
+
+def test_the_end_of_a_window_starts_a_job() -> None:
+    closed = (Window(0, 500, "reservation R1"),)
+    snapshot = cluster([vnode("v1", closed=closed)], [job("2")])
+    assert told(draw(snapshot, {"2": 5})) == {"2": "500 v1=1 after -"}
+
+
+def test_arrivals_are_decided_with_but_are_not_awaited() -> None:
+    coming = job("9", select="4", submit_s=20)
+    snapshot = cluster([vnode("v1")], [job("2", select="4", not_before_s=25)], [run("1", "bob", "v1=4")])
+    drawn = draw(snapshot, {"1": 30, "2": 5, "9": 40}, arrivals=(coming,))
+    assert told(drawn) == {"2": "70 v1=4 after 9"}
+
+
+def test_a_preempted_run_goes_on_and_repeats_its_work() -> None:
+    # v1: bob's 1 (over quota) | carol's 2 at once, 20 s | bob's 1 again, 50 s | 3
+    settings = quota_settings()
+    snapshot = cluster(
+        [vnode("v1")],
+        [job("2", "carol", "4", 20), job("3", "dave", "4", not_before_s=20)],
+        [run("1", "bob", "v1=4")],
+        queues=[queue("[u:carol=4],[u:bob=0]")],
+    )
+    assert told(draw(snapshot, {"1": 50, "2": 20, "3": 1}, settings)) == {
+        "2": "10 v1=4 after -",
+        "3": "80 v1=4 after 1",
+    }
+
+
+def test_a_preempted_run_that_saves_goes_on_where_it_was() -> None:
+    settings = quota_settings()
+    settings = Settings(quota=settings.quota, checkpoint=CheckpointSettings(saves=True, cost_s=5))
+    snapshot = cluster(
+        [vnode("v1")],
+        [job("2", "carol", "4", 20), job("3", "dave", "4", not_before_s=20)],
+        [run("1", "bob", "v1=4")],
+        queues=[queue("[u:carol=4],[u:bob=0]")],
+    )
+    assert told(draw(snapshot, {"1": 50, "2": 20, "3": 1}, settings))["3"] == "75 v1=4 after 1"
+
+
+def test_each_subjob_of_an_array_takes_its_own_run_time_and_the_first_counts() -> None:
+    array = job("2[].s", select="4", subjobs=(1, 2))
+    snapshot = cluster([vnode("v1")], [array, job("3", select="4")], [run("1", "bob", "v1=4")])
+    assert told(draw(snapshot, {"1": 30, "2[].s": 5, "3": 1})) == {
+        "2[].s": "30 v1=4 after 1",
+        "3": "40 v1=4 after 2[2].s",
+    }
+
+
+def test_a_job_beyond_the_horizon_has_no_start() -> None:
+    snapshot = cluster([vnode("v1")], [job("2", select="4")], [run("1", "bob", "v1=4")])
+    drawn = draw(snapshot, {"1": 90, "2": 5}, horizon_s=50)
+    assert (told(drawn), drawn.until_s, drawn.complete) == ({}, 50, True)
+
+
+def test_a_draw_whose_passes_are_used_up_says_so() -> None:
+    snapshot = cluster([vnode("v1")], [job("2", select="4"), job("3", select="4")], [run("1", "bob", "v1=4")])
+    drawn = draw(snapshot, {"1": 30, "2": 5, "3": 1}, passes=2)
+    assert (told(drawn), drawn.passes, drawn.complete) == ({"2": "30 v1=4 after 1"}, 2, False)
+
+
+def test_a_draw_ends_where_nothing_more_would_happen() -> None:
+    drawn = draw(cluster([vnode("v1")], [job("2", select="9")]), {"2": 5})
+    assert (told(drawn), drawn.complete) == ({}, True)
+
+
+def test_the_scheduler_sees_asked_times_only() -> None:
+    # 3 asks for 200 s: behind the head 2, which is reserved for second 100, it is not backfilled, though it runs 1 s.
+    settings = Settings(backfill=BackfillSettings(kind="easy"))
+    jobs = [job("2", select="4"), job("3", select="2", estimate_s=200)]
+    snapshot = cluster([vnode("v1")], jobs, [run("1", "bob", "v1=2")])
+    assert told(draw(snapshot, {"1": 60, "2": 5, "3": 1}, settings)) == {
+        "2": "60 v1=4 after 1",
+        "3": "65 v1=2 after 2",
+    }

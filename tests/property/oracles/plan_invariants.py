@@ -1,0 +1,284 @@
+"""What a plan must not do, checked by plain counting vnode by vnode, without the engine's own sets and orders.
+
+Everything here is written from docs/policies.md, "What must always hold", and PBS's rules for ``select`` and ``place``;
+it is slow and meant for small clusters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from typing import NamedTuple
+
+from policy import Job, Ledger, Plan, Queue, Run, Start, Vnode
+from policy.model.allocation import Allocation
+from policy.model.job_request import Chunk, Request
+from policy.model.ledger_between_passes import PROMISE
+from policy.model.limit_attributes import EntityKey
+from tests.property.strategies.cluster_strategies import Parts
+
+Held = Mapping[tuple[str, str], int]
+
+
+class Resident(NamedTuple):
+    """Somebody on some vnodes: a run, a start of the plan, or a job that resources are held for."""
+
+    id: str
+    job: Job
+    allocation: Allocation
+
+
+def of_run(run: Run) -> Resident:
+    """A run as one of those on the vnodes."""
+    return Resident(run.id, run.job, run.allocation)
+
+
+def residents(parts: Parts, plan: Plan) -> list[Resident]:
+    """Who is on the vnodes as soon as the starts are carried out, victims included."""
+    return [
+        *(Resident(run.id, run.job, run.allocation) for run in parts.runs),
+        *(Resident(start.id, start.job, start.allocation) for start in plan.starts),
+    ]
+
+
+def residents_after(parts: Parts, plan: Plan) -> list[Resident]:
+    """Who will be there once the victims are gone and the beneficiaries run: those for whom P3 cuts at their promised
+    time, when other runs have ended as well."""
+    gone = {preempt.id for preempt in plan.preempts} | ended_by_promise(parts, plan)
+    stay = [resident for resident in residents(parts, plan) if resident.id not in gone]
+    return stay + beneficiaries(parts, plan)
+
+
+def beneficiaries(parts: Parts, plan: Plan) -> list[Resident]:
+    """Those for whom resources are held, where they will be."""
+    waiting = {job.id: job for job in parts.jobs}
+    return [Resident(job, waiting[job], hold.allocation) for job, hold in plan.ledger.earmarks.items()]
+
+
+def ended_by_promise(parts: Parts, plan: Plan) -> set[str]:
+    """The runs that will have ended, by their estimates, when the last of those starts for whom P3 cuts."""
+    promises = plan.ledger.promises
+    at_s = max((promises[job] for job, hold in plan.ledger.earmarks.items() if hold.rule == PROMISE), default=-inf)
+    return {run.id for run in parts.runs if run.end_s <= at_s}
+
+
+def held(there: Iterable[Resident]) -> Counter[tuple[str, str]]:
+    """What is held, by vnode and resource."""
+    amounts: Counter[tuple[str, str]] = Counter()
+    for resident in there:
+        for spot in resident.allocation.spots:
+            for resource, amount in spot.amounts:
+                amounts[spot.vnode, resource] += amount * spot.chunks
+    return amounts
+
+
+def oversubscribed(vnodes: Iterable[Vnode], there: Iterable[Resident]) -> list[str]:
+    """Each vnode and resource of which more is held than there is."""
+    amounts = held(there)
+    by_name = {vnode.name: vnode for vnode in vnodes}
+    return [
+        f"{name} {resource}: {amount} of {by_name[name].available.get(resource, 0)}"
+        for (name, resource), amount in sorted(amounts.items())
+        if amount > by_name[name].available.get(resource, 0) - by_name[name].elsewhere.get(resource, 0)
+    ]
+
+
+def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
+    """Each vnode that somebody should have alone and has not."""
+    by_name = {vnode.name: vnode for vnode in vnodes}
+    found = []
+    for resident in there:
+        alone = _alone_on(resident, by_name)
+        for other in there:
+            if other.id != resident.id:
+                found += [
+                    f"{name}: {resident.id} and {other.id}" for name in alone.intersection(other.allocation.vnodes)
+                ]
+    return found
+
+
+def _alone_on(resident: Resident, by_name: Mapping[str, Vnode]) -> set[str]:
+    sharing = resident.job.request.sharing
+    alone: set[str] = set()
+    for name in resident.allocation.vnodes:
+        kind = by_name[name].sharing
+        if kind == "ignore_excl":
+            continue
+        asks = sharing in ("excl", "exclhost")
+        forced, default = kind.startswith("force_"), kind.startswith("default_excl")
+        if asks or forced or (default and sharing != "shared"):
+            alone.add(name)
+        if sharing == "exclhost" or (kind.endswith("exclhost") and (forced or not sharing)):
+            alone |= {vnode.name for vnode in by_name.values() if host(vnode) == host(by_name[name])}
+    return alone
+
+
+def _gives_host(vnode: Vnode, shares: bool) -> bool:
+    return vnode.sharing == "force_exclhost" or (vnode.sharing == "default_exclhost" and not shares)
+
+
+def host(vnode: Vnode) -> str:
+    return vnode.host or vnode.name
+
+
+def misplaced(vnodes: Iterable[Vnode], queue: Queue, job: Job, allocation: Allocation) -> list[str]:
+    """Where a placement is not what the job asked for, or not open to it."""
+    by_name = {vnode.name: vnode for vnode in vnodes}
+    request = job.request
+    problems = [f"{name} takes no jobs" for name in allocation.vnodes if not by_name[name].usable]
+    problems += [f"{n} is not the queue's" for n in allocation.vnodes if by_name[n].partition != queue.partition]
+    whole = _chunks_of(allocation)
+    pieces = Counter(amounts for _, amounts in whole)
+    for names, _ in whole:
+        if len({host(by_name[name]) for name in names}) > 1:
+            problems.append(f"one chunk on {names}")
+        if len(names) > 1 and request.place == "vscatter":
+            problems.append(f"a scattered chunk parted on {names}")
+    asked: Counter[tuple[tuple[str, int], ...]] = Counter()
+    for chunk in request.chunks:
+        asked[chunk.amounts] += chunk.pieces
+    if pieces != asked:
+        problems.append(f"placed {dict(pieces)}, asked {dict(asked)}")
+    if len({chunk.amounts for chunk in request.chunks}) == len(request.chunks):
+        problems += [
+            f"{name} is not {chunk.wants}"
+            for chunk in request.chunks
+            for names, amounts in whole
+            for name in names
+            if amounts == chunk.amounts and not _is_wanted(by_name[name], chunk)
+        ]
+    spots = [names[0] for names, _ in whole]
+    hosts = [host(by_name[name]) for name in spots]
+    if request.place == "pack" and len(set(hosts)) > 1:
+        problems.append(f"packed on {hosts}")
+    if request.place == "scatter" and len(set(hosts)) < len(hosts):
+        problems.append(f"scattered on {hosts}")
+    if request.place == "vscatter" and len(set(spots)) < len(spots):
+        problems.append(f"scattered on {spots}")
+    if request.group:
+        values = [set(by_name[name].attributes.get(request.group, "").split(",")) for name in spots]
+        if values and not set.intersection(*values) - {""}:
+            open_to = [v for v in by_name.values() if v.usable and v.partition == queue.partition]
+            if _some_group_could_hold(open_to, request, request.group):
+                problems.append(f"grouped by {request.group} on {spots}")
+    return problems
+
+
+def _some_group_could_hold(vnodes: Sequence[Vnode], request: Request, resource: str) -> bool:
+    """Whether the chunks surely fit into vnodes of one value if nothing else ran: each on the first vnode with room,
+    and on one that has no other where they are to be apart. A job that no group could hold may go anywhere."""
+    values = {value for vnode in vnodes for value in vnode.attributes.get(resource, "").split(",")} - {""}
+    pieces = [chunk for chunk in request.chunks for _ in range(chunk.pieces)]
+    for value in values:
+        group = [vnode for vnode in vnodes if value in vnode.attributes.get(resource, "").split(",")]
+        hosts = {host(vnode) for vnode in group} if request.place == "pack" else {None}
+        for packed in hosts:
+            left = {v.name: Counter(v.available) for v in group if packed in (None, host(v))}
+            if all(_take(left, group, chunk, request.place) for chunk in pieces):
+                return True
+    return False
+
+
+def _take(left: dict[str, Counter[str]], group: Sequence[Vnode], chunk: Chunk, place: str) -> bool:
+    """Take a chunk from what is left on the first vnode that has room; False where none has."""
+    for vnode in group:
+        room = left.get(vnode.name)
+        if room is None or not _is_wanted(vnode, chunk) or any(room[r] < amount for r, amount in chunk.amounts):
+            continue
+        room.subtract(dict(chunk.amounts))
+        for other in group:
+            if (place == "scatter" and host(other) == host(vnode)) or (place == "vscatter" and other is vnode):
+                left.pop(other.name, None)
+        return True
+    return False
+
+
+def _chunks_of(allocation: Allocation) -> list[tuple[tuple[str, ...], tuple[tuple[str, int], ...]]]:
+    """Each chunk with the vnodes that it is on and what it holds on all of them."""
+    chunks: list[tuple[tuple[str, ...], Counter[str]]] = []
+    for spot in allocation.spots:
+        if spot.joined:
+            names, amounts = chunks.pop()
+            chunks.append(((*names, spot.vnode), amounts + Counter(dict(spot.amounts))))
+        else:
+            chunks += [((spot.vnode,), Counter(dict(spot.amounts)))] * spot.chunks
+    return [(names, tuple(sorted(amounts.items()))) for names, amounts in chunks]
+
+
+def _is_wanted(vnode: Vnode, chunk: Chunk) -> bool:
+    has = {**vnode.attributes, "host": host(vnode), "vnode": vnode.name}
+    return all(value in has.get(name, "").split(",") for name, value in chunk.wants)
+
+
+def use(parts: Parts, queue: str, counted: str) -> Counter[EntityKey]:
+    """What the runs of a queue, or of all where it is "", keep of a resource, by user, group and project."""
+    used: Counter[EntityKey] = Counter()
+    for run in parts.runs:
+        add_use(used, parts, Resident(run.id, run.job, run.allocation), queue, counted, 1)
+    return used
+
+
+def add_use(
+    used: Counter[EntityKey], parts: Parts, resident: Resident | Start, queue: str, counted: str, sign: int
+) -> None:
+    job = resident.job
+    if queue in ("", job.queue):
+        amount = kept(parts, Resident(resident.id, job, resident.allocation), counted)
+        for entity in (("u", job.user), ("g", job.group), ("p", job.project)):
+            used[entity] += sign * amount
+
+
+def kept(parts: Parts, resident: Resident, counted: str) -> int:
+    """What somebody keeps others from: all of the vnodes that are theirs alone, and what is asked for on others."""
+    by_name = {vnode.name: vnode for vnode in parts.vnodes}
+    alone = _alone_on(resident, by_name)
+    whole = sum(by_name[name].available.get(counted, 0) for name in alone)
+    on_these = sum(amount for (name, of), amount in held([resident]).items() if of == counted and name in alone)
+    return resident.job.amount(counted) + max(0, whole - on_these)
+
+
+def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:
+    """Whether a job of one kind of chunk would have its place in ``plan`` even if this victim stayed."""
+    gone = {preempt.id for preempt in plan.preempts} - {stays} | ended_by_promise(parts, plan)
+    there = [resident for resident in residents(parts, plan) if resident.id not in gone]
+    waiting = {other.id: other for other in parts.jobs}
+    there += [Resident(j, waiting[j], h.allocation) for j, h in plan.ledger.earmarks.items() if j != job.id]
+    return fits(parts, job, there)
+
+
+def fits(parts: Parts, job: Job, there: list[Resident]) -> bool:
+    """Whether a request of one kind of chunk, shared and free to go anywhere, fits beside those who are there: on each
+    host as much as its vnodes hold together."""
+    (chunk,) = job.request.chunks
+    queue = next(queue for queue in parts.queues if queue.name == job.queue)
+    by_name = {vnode.name: vnode for vnode in parts.vnodes}
+    closed = {name for resident in there for name in _alone_on(resident, by_name)}
+    amounts = held(there)
+    room: dict[str, Counter[str]] = {}
+    for vnode in parts.vnodes:
+        shares = job.request.sharing == "shared"
+        lone = vnode.sharing.startswith("force_") or (vnode.sharing.startswith("default_excl") and not shares)
+        near = [o.name for o in parts.vnodes if o is vnode or (host(o) == host(vnode) and _gives_host(vnode, shares))]
+        busy = any(amounts[name, resource] for name in near for resource in ("ncpus", "mem", "ngpus"))
+        if not vnode.usable or vnode.partition != queue.partition or vnode.name in closed or (lone and busy):
+            continue
+        if _is_wanted(vnode, chunk):
+            left = {r: max(0, vnode.available.get(r, 0) - amounts[vnode.name, r]) for r, _ in chunk.amounts}
+            room.setdefault(host(vnode), Counter()).update(left)
+    each = [min((left[r] // amount for r, amount in chunk.amounts), default=chunk.pieces) for left in room.values()]
+    return sum(each) >= chunk.pieces
+
+
+def simple(request: Request) -> bool:
+    """Whether :func:`fits` can tell."""
+    return len(request.chunks) == 1 and request.place == "free" and not request.exclusive and request.group is None
+
+
+def told(plan: Plan) -> object:
+    """All that a plan says, as one value to compare."""
+    return (plan.time_s, plan.starts, plan.preempts, plan.estimates, plan.reasons(), ledger_told(plan.ledger))
+
+
+def ledger_told(ledger: Ledger) -> object:
+    return tuple(dict(part) if isinstance(part, Mapping) else part for part in ledger)

@@ -1,0 +1,38 @@
+"""Random clusters where it matters how a job asks for its cores: unequal vnodes, and requests of every arrangement."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from policy import Queue, Run, Vnode, parse_request
+from policy.model.allocation import Allocation, Spot
+from tests.property.strategies.cluster_strategies import NOW_S, Parts, jobs, limit_sets
+
+_SELECTS = ("1", "2", "3", "4", "5", "6", "2:ncpus=2", "3:ncpus=2", "2:ncpus=3", "1:ncpus=5", "1:ncpus=2+2:ncpus=1")
+_PLACES = ("free", "free", "pack", "pack", "scatter", "scatter", "vscatter", "excl", "scatter:excl", "pack:excl")
+
+
+@st.composite
+def shaped_clusters(draw: st.DrawFn) -> Parts:
+    """A first job that needs more than is idle, and jobs of all shapes and many lengths behind it; most vnodes have a
+    run that holds a part of it, or all."""
+    sharing = st.sampled_from(("default_shared",) * 7 + ("force_excl",))
+    cores = st.sampled_from((1, 2, 4, 4, 8))
+    vnodes = tuple(
+        Vnode(f"v{n}", {"ncpus": draw(cores)}, sharing=draw(sharing)) for n in range(draw(st.integers(2, 5)))
+    )
+    queues = (Queue("workq", quotas=draw(limit_sets(rarely=True))),)
+    runs = []
+    for number, vnode in enumerate(vnodes, start=1):
+        if held := draw(st.integers(0, vnode.available["ncpus"])):
+            job = draw(jobs(number, queues, plain=True))._replace(request=parse_request(str(held)), saved_s=0.0)
+            job = job._replace(submit_s=0.0, estimate_s=draw(st.sampled_from((100.0, 300.0, 1000.0))))
+            allocation = Allocation((Spot(vnode.name, (("ncpus", 1),), held),))
+            runs.append(Run(job.id, job, NOW_S - 10.0, allocation, NOW_S - 10.0 + job.estimate_s))
+    total = sum(vnode.available["ncpus"] for vnode in vnodes)
+    waiting = [draw(jobs(100, queues, plain=True))._replace(request=parse_request(str(total)), submit_s=0.0)]
+    for number in range(101, 101 + draw(st.integers(1, 6))):
+        request = parse_request(draw(st.sampled_from(_SELECTS)), draw(st.sampled_from(_PLACES)))
+        estimate_s = draw(st.sampled_from((50.0, 200.0, 5000.0)))
+        waiting.append(draw(jobs(number, queues, plain=True))._replace(request=request, estimate_s=estimate_s))
+    return Parts(vnodes, queues, tuple(waiting), tuple(runs))

@@ -1,0 +1,46 @@
+"""Clusters with windows: reservations of whole vnodes and of parts of them, and times in which a queue is closed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from policy import Vnode
+from policy.model.jobs_runs_vnodes_queues import Window
+from tests.property.strategies.cluster_strategies import NOW_S, Parts
+
+
+@st.composite
+def windowed(draw: st.DrawFn, clusters: st.SearchStrategy[Parts]) -> Parts:
+    """The same clusters with up to three reservations, each on some of the vnodes, and now and then dedicated time.
+
+    All in one partition: heads of two partitions may each want a host of both alone, windows or not.
+    """
+    parts = draw(clusters)
+    vnodes = [replace(vnode, partition=None) for vnode in parts.vnodes]
+    for number in range(draw(st.sampled_from((1, 2, 3)))):
+        start_s, end_s = draw(_spans())
+        for index in draw(st.sets(st.integers(0, len(vnodes) - 1), min_size=1)):
+            window = Window(start_s, end_s, f"reservation R{number}", draw(_parts_of(vnodes[index])))
+            vnodes[index] = replace(vnodes[index], closed=(*vnodes[index].closed, window))
+    queues = [replace(queue, partition=None) for queue in parts.queues]
+    if draw(st.integers(0, 3)) == 0:
+        start_s, end_s = draw(_spans())
+        queues = [replace(queue, closed=(Window(start_s, end_s, "dedicated time"),)) for queue in queues]
+    return replace(parts, vnodes=tuple(vnodes), queues=tuple(queues))
+
+
+def _spans() -> st.SearchStrategy[tuple[float, float]]:
+    starts = st.integers(-10, 30).map(lambda tens: NOW_S + tens * 10.0)
+    return st.tuples(starts, st.integers(1, 20)).map(lambda span: (span[0], span[0] + span[1] * 10.0))
+
+
+@st.composite
+def _parts_of(draw: st.DrawFn, vnode: Vnode) -> tuple[tuple[str, int], ...] | None:
+    """Some of the vnode's cores, perhaps of its memory; or all of it."""
+    cores, mem = vnode.available["ncpus"], vnode.available.get("mem", 0)
+    if cores < 2 or draw(st.booleans()):
+        return None
+    kept = {"ncpus": draw(st.integers(1, cores - 1)), "mem": draw(st.sampled_from((0, mem // 2)))}
+    return tuple(sorted((name, amount) for name, amount in kept.items() if amount))

@@ -1,0 +1,50 @@
+"""What needs an administrator: shown where it is so, in the conditional where passes only observe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policy import Ledger, Settings
+from policy.model.allocation import Allocation
+from policy.model.ledger_between_passes import Earmark
+from tests.tui.scripted_server import NOON_S, a_server_status, changed
+from tests.tui.written_journal_and_audit import a_pass
+from tui.backends.pass_journal import Pass, Passes
+from tui.pages.cluster.needs_attention import attention
+from tui.state.cluster_view import see
+from tui.text.screen_line import plain
+
+
+@pytest.mark.parametrize(("mode", "told"), [("drive", True), ("advise", True), ("observe", False)])
+def test_victims_are_named_only_where_passes_preempt(mode: str, told: bool) -> None:
+    server_status = a_server_status()
+    workq = {**server_status.queues["workq"], "resources_available.pbsteer_mode": mode}
+    server_status = changed(server_status, queues={**server_status.queues, "workq": workq})
+    ledger = Ledger(earmarks={"13.hpc1": Earmark(Allocation(()), ("11.hpc1",), NOON_S)})
+    lines = [plain(line) for line in attention(see(server_status, Settings(), ledger, 0.1))]
+    assert any(line.startswith("13 gets the cores of 11, preempted ") for line in lines) is told
+
+
+def needs(mode: str, **options: Any) -> list[str]:
+    server_status = a_server_status()
+    workq = {**server_status.queues["workq"], "resources_available.pbsteer_mode": mode}
+    server_status = changed(server_status, queues={**server_status.queues, "workq": workq})
+    cluster = see(server_status, Settings(), Ledger(), 0.1, **options).decided(lambda: 0.0)
+    return [plain(line) for line in attention(cluster)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"), [("drive", "preemptible"), ("advise", "preemptible"), ("observe", "would be preemptible")]
+)
+def test_jobs_over_quota_are_preemptible_only_where_passes_preempt(mode: str, words: str) -> None:
+    assert f"alice 12 of 4 in workq, 2 of 2 running jobs {words}" in needs(mode)
+
+
+@pytest.mark.parametrize(("ago_s", "late"), [(15, False), (30, False), (31, True), (300, True)])
+def test_a_pass_is_late_when_two_intervals_went_by_without_one(ago_s: float, late: bool) -> None:
+    entry = a_pass(ago_s)
+    lines = needs("drive", passes=Passes((Pass(entry["time_s"], entry),)))
+    assert any(line.startswith("no pass of the hooks for ") for line in lines) is late
+    assert not late or "one is due every 15 s: pbsteer hooks status says why" in lines[0]

@@ -1,0 +1,235 @@
+"""A job that is not submitted yet, as the server would show it: with the defaults of its queue and the server.
+
+It is read by the same translation as every other job. What would start sooner is the same job with half the walltime,
+with half as many chunks, or in another queue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from policy.model.job_request import RequestError, parse_request
+from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
+from tui.state.cluster_view import ClusterView
+from tui.text.times_and_durations import show_hms
+
+NEW_JOB = "9999999999.not-submitted"
+"""Its id: behind all jobs that were submitted in the same second."""
+
+_LEAST_WALLTIME_S = 60
+_MOST_QUEUES = 4
+_CHUNKS = re.compile(r"([0-9]{1,9})(?=:|\Z)")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_TOGETHER = ("ncpus", "mem", "ngpus", "mpiprocs", "vmem")
+"""Resources that may be given without a select, and then make one chunk."""
+
+
+class ProposedJobError(ValueError):
+    """A request that PBS would refuse, or that is not understood; the message says what is allowed."""
+
+
+@dataclass(frozen=True)
+class ProposedJob:
+    """What ``qsub`` would be given: resources by name (``select``, ``walltime``, ``place`` and others), the queue and
+    the user."""
+
+    resources: Mapping[str, str]
+    queue: str
+    user: str
+
+    @property
+    def walltime_s(self) -> float | None:
+        """The asked walltime in seconds; None without one."""
+        text = self.resources.get("walltime")
+        return None if text is None else float(parse_duration_s(text))
+
+
+def read_resources(given: Sequence[str]) -> dict[str, str]:
+    """The resources of several ``-l`` options, each ``name=value`` or several of them, separated by commas. Raises
+    :class:`ProposedJobError`."""
+    found: dict[str, str] = {}
+    for text in given:
+        for part in _split(text):
+            name, equals, value = part.partition("=")
+            if not equals or not value or not _NAME.fullmatch(name):
+                raise ProposedJobError(
+                    f"-l {text!r}: allowed is NAME=VALUE, such as select=2:ncpus=8 or walltime=4:00:00"
+                )
+            if name in found:
+                raise ProposedJobError(f"-l {name} is given twice")
+            found[name] = value
+    if "nodes" in found:
+        raise ProposedJobError("-l nodes= is PBS's old form: give -l select=CHUNKS:ncpus=CORES")
+    if "select" in found and any(name in found for name in _TOGETHER):
+        raise ProposedJobError(
+            "beside -l select= the cores and memory go into the select, as in select=2:ncpus=8:mem=16gb"
+        )
+    if "select" not in found:
+        chunk = [f"{name}={found.pop(name)}" for name in _TOGETHER if name in found]
+        found["select"] = ":".join(["1", *(chunk or ["ncpus=1"])])
+    try:
+        parse_request(found["select"], found.get("place", ""))
+        if "walltime" in found:
+            parse_duration_s(found["walltime"])
+    except (RequestError, UnitError) as error:
+        raise ProposedJobError(f"-l: {error}") from error
+    return found
+
+
+def _split(text: str) -> Iterator[str]:
+    """The parts between commas; a comma without a name behind it belongs to the value before, as in a list."""
+    parts: list[str] = []
+    for part in text.split(","):
+        if parts and "=" not in part:
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part)
+    yield from parts
+
+
+def complete(cluster: ClusterView, resources: Mapping[str, str], queue: str, user: str) -> ProposedJob:
+    """The proposed job with the defaults of its queue and the server. Raises :class:`ProposedJobError` for a queue that
+    is none."""
+    server = cluster.server_status.server
+    name = queue or server.get("default_queue", "")
+    there = [each for each, texts in cluster.server_status.queues.items() if _is_execution(texts)]
+    if name not in there:
+        what = "a routing queue" if name in cluster.server_status.queues else "no queue of this server"
+        raise ProposedJobError(
+            f"-q {name or 'QUEUE'}: {what if name else 'must be given'}; there are {', '.join(sorted(there))}"
+        )
+    return _with_defaults(cluster, ProposedJob(dict(resources), name, user))
+
+
+def _with_defaults(cluster: ClusterView, proposed: ProposedJob) -> ProposedJob:
+    defaults = dict(proposed.resources)
+    chunk: dict[str, str] = {}
+    for texts in (cluster.server_status.queues[proposed.queue], cluster.server_status.server):
+        for name, text in texts.items():
+            kind, _, resource = name.partition(".")
+            if kind == "resources_default" and resource not in ("ncpus", "mem", "select", "nodes"):
+                defaults.setdefault(resource, text)
+            elif kind == "default_chunk":
+                chunk.setdefault(resource, text)
+    chunk.setdefault("ncpus", "1")
+    defaults["select"] = "+".join(_chunk_with(part, chunk) for part in defaults["select"].split("+"))
+    return replace(proposed, resources=defaults)
+
+
+def _chunk_with(part: str, chunk: Mapping[str, str]) -> str:
+    known = {piece.partition("=")[0] for piece in part.split(":")}
+    return ":".join([part, *(f"{name}={text}" for name, text in sorted(chunk.items()) if name not in known)])
+
+
+def alternatives(
+    cluster: ClusterView, proposed: ProposedJob, asked: Mapping[str, str]
+) -> list[tuple[str, ProposedJob]]:
+    """What might start sooner, with its name; ``asked`` are the resources without defaults."""
+    found: list[tuple[str, ProposedJob]] = []
+    walltime_s = proposed.walltime_s
+    if walltime_s is not None and walltime_s >= 2 * _LEAST_WALLTIME_S:
+        half = show_hms(walltime_s // 2)
+        found.append(
+            (f"with half the walltime, {half}", replace(proposed, resources={**proposed.resources, "walltime": half}))
+        )
+    fewer = _half_as_many(proposed.resources["select"])
+    if fewer is not None:
+        found.append(
+            (f"with half as many chunks, {fewer}", replace(proposed, resources={**proposed.resources, "select": fewer}))
+        )
+    for name, texts in cluster.server_status.queues.items():
+        if name != proposed.queue and _takes_jobs(texts) and name in cluster.modes and len(found) < _MOST_QUEUES + 2:
+            other = _with_defaults(cluster, ProposedJob(asked, name, proposed.user))
+            if not find_refusals(cluster, other):
+                found.append((f"in queue {name}", other))
+    return found
+
+
+def _half_as_many(select: str) -> str | None:
+    """The select with half as many chunks of each kind; None if none has two."""
+    halved = []
+    for part in select.split("+"):
+        count = _CHUNKS.match(part)
+        number = int(count[1]) if count else 1
+        rest = part[count.end() :] if count else f":{part}"
+        halved.append(f"{max(1, number // 2)}{rest}")
+    fewer = "+".join(halved)
+    return None if parse_request(fewer).cores == parse_request(select).cores else fewer
+
+
+def find_refusals(cluster: ClusterView, proposed: ProposedJob) -> list[str]:
+    """Why PBS would not take the job into its queue, as far as can be told; the site's hooks may refuse it too."""
+    found = []
+    for whose, texts in (
+        (f"queue {proposed.queue}", cluster.server_status.queues[proposed.queue]),
+        ("the server", cluster.server_status.server),
+    ):
+        if texts.get("acl_user_enable") == "True" and not _is_named(proposed.user, texts.get("acl_users", "")):
+            found.append(f"{whose} does not take jobs of {proposed.user} (acl_users)")
+        most, least = texts.get("resources_max.walltime"), texts.get("resources_min.walltime")
+        if proposed.walltime_s is not None:
+            found += [f"{whose} takes walltimes up to {most}"] if most and proposed.walltime_s > _seconds(most) else []
+            found += (
+                [f"{whose} takes walltimes from {least} on"] if least and proposed.walltime_s < _seconds(least) else []
+            )
+        cores = parse_request(proposed.resources["select"]).cores
+        cap = parse_amount(texts.get("resources_max.ncpus", ""))
+        if cap is not None and cores > cap:
+            found.append(f"{whose} takes jobs of up to {cap:,} cores")
+    if cluster.server_status.queues[proposed.queue].get("enabled") == "False":
+        found.append(f"queue {proposed.queue} takes no jobs now (enabled = False)")
+    return found
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(parse_duration_s(text))
+    except UnitError:
+        return 0.0 if text is None else float("inf")
+
+
+def _is_named(user: str, acl: str) -> bool:
+    return any(entry.strip().partition("@")[0] in (user, f"+{user}", "*", "+*", "+") for entry in acl.split(","))
+
+
+def _is_execution(texts: Attributes) -> bool:
+    return texts.get("queue_type", "Execution")[:1] in "Ee"
+
+
+def _takes_jobs(texts: Attributes) -> bool:
+    return _is_execution(texts) and texts.get("enabled") == "True" and texts.get("started") == "True"
+
+
+def with_job(cluster: ClusterView, proposed: ProposedJob) -> ServerStatus:
+    """The server status with the job in it, queued now."""
+    status = cluster.server_status
+    group = next(
+        (
+            texts["egroup"]
+            for texts in status.jobs.values()
+            if texts.get("euser") == proposed.user and "egroup" in texts
+        ),
+        "",
+    )
+    now = str(int(cluster.now_s))
+    texts = {
+        "Job_Name": "not submitted",
+        "Job_Owner": f"{proposed.user}@{cluster.server_name or 'localhost'}",
+        "euser": proposed.user,
+        "egroup": group,
+        "job_state": "Q",
+        "queue": proposed.queue,
+        "ctime": now,
+        "qtime": now,
+        "etime": now,
+        "Priority": "0",
+        "Rerunable": "True",
+        "Hold_Types": "n",
+        "Checkpoint": "u",
+        "Resource_List.ncpus": str(parse_request(proposed.resources["select"]).cores),
+        **{f"Resource_List.{name}": text for name, text in proposed.resources.items()},
+    }
+    return replace(status, jobs={**status.jobs, NEW_JOB: {name: text for name, text in texts.items() if text}})

@@ -1,0 +1,143 @@
+"""Operations on jobs: hold, release, delete, requeue, move, set the job's own priority.
+
+A job array is one job; single subjobs get only the operations that a manager allows on them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
+from policy.model.pbs_units import show_job
+from tui.backends.commands_interface import Change, ChangeError, Commands
+from tui.model.typed_attributes import is_array
+from tui.operations.operation_changes import Operation, changes_to, told_of
+from tui.operations.status_edits_for_preview import edit_jobs, requeued, without_jobs
+from tui.state.cluster_view import ClusterView
+
+_PRIORITIES = range(-1024, 1024)
+
+
+def hold(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:
+    """Hold waiting jobs with an operator's hold, which their owners cannot release."""
+
+    def change(job: str) -> Change:
+        texts = _whole_job(cluster, job, "hold")
+        if texts.get("job_state") in ("R", "E"):
+            raise ChangeError(f"hold: {show_job(job)} is running; requeue it first, or hold it by PBS's own checkpoint")
+        if "o" in texts.get("Hold_Types", "n"):
+            raise ChangeError(f"hold: {show_job(job)} is held by an operator already")
+        return commands.hold(job, texts).titled(f"hold {show_job(job)}")
+
+    changes, left_out = changes_to("hold", "job", ids, change)
+    edit = partial(edit_jobs, ids=_names(changes), texts={"job_state": "H", "Hold_Types": "o"})
+    return Operation(f"hold {told_of(changes, 'job')}", changes, edit, left_out=left_out)
+
+
+def release(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:
+    """Release all holds of jobs."""
+
+    def change(job: str) -> Change:
+        texts = _whole_job(cluster, job, "release")
+        if texts.get("Hold_Types", "n") == "n":
+            raise ChangeError(f"release: {show_job(job)} is not held")
+        return commands.release(job, texts).titled(f"release {show_job(job)}")
+
+    changes, left_out = changes_to("release", "job", ids, change)
+    edit = partial(edit_jobs, ids=_names(changes), texts={"job_state": "Q", "Hold_Types": "n"})
+    return Operation(f"release {told_of(changes, 'job')}", changes, edit, left_out=left_out)
+
+
+def delete(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:
+    """Delete jobs; this cannot be undone."""
+
+    def change(job: str) -> Change:
+        return commands.delete(job, _job(cluster, job, "delete")).titled(f"delete {show_job(job)}")
+
+    changes, left_out = changes_to("delete", "job", ids, change)
+    edit = partial(without_jobs, ids=_names(changes))
+    return Operation(f"delete {told_of(changes, 'job')}", changes, edit, ends_work=True, left_out=left_out)
+
+
+def requeue(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:
+    """Requeue running jobs; work that they have not saved is run again. An array stands for its running subjobs."""
+    changes, left_out = changes_to("requeue", "job", _runs_of(cluster, ids), partial(requeue_change, cluster, commands))
+    edit = partial(requeued, ids=_names(changes))
+    return Operation(f"requeue {told_of(changes, 'job')}", changes, edit, ends_work=True, left_out=left_out)
+
+
+def requeue_change(cluster: ClusterView, commands: Commands, job: str) -> Change:
+    """The change that requeues one run. Raises :class:`ChangeError` if it does not run or is not rerunnable."""
+    texts = _job(cluster, job, "requeue")
+    if texts.get("job_state") != "R":
+        raise ChangeError(f"requeue: {show_job(job)} is not running")
+    if texts.get("Rerunable", "True") != "True":
+        raise ChangeError(f"requeue: {show_job(job)} is not rerunnable: its owner submitted it so (Rerunable = False)")
+    return commands.requeue(job, texts).titled(f"requeue {show_job(job)}")
+
+
+def move(cluster: ClusterView, commands: Commands, ids: Sequence[str], queue: str) -> Operation:
+    """Move waiting jobs to another queue, where they count as the last to arrive."""
+    if queue not in cluster.server_status.queues:
+        raise ChangeError(f"move: no queue {queue!r}; the server has {', '.join(sorted(cluster.server_status.queues))}")
+
+    def change(job: str) -> Change:
+        texts = _whole_job(cluster, job, "move")
+        if texts.get("job_state") in ("R", "E", "B"):
+            raise ChangeError(f"move: {show_job(job)} is running")
+        if texts.get("queue", "") == queue:
+            raise ChangeError(f"move: {show_job(job)} is in {queue} already")
+        return commands.move(job, texts, queue).titled(f"move {show_job(job)} to {queue}")
+
+    changes, left_out = changes_to("move", "job", ids, change)
+    texts = {"queue": queue, "qtime": str(int(cluster.now_s))}
+    edit = partial(edit_jobs, ids=_names(changes), texts=texts)
+    return Operation(f"move {told_of(changes, 'job')} to {queue}", changes, edit, left_out=left_out)
+
+
+def set_job_priority(cluster: ClusterView, commands: Commands, ids: Sequence[str], text: str) -> Operation:
+    """Set the jobs' own priority, from -1024 to 1023."""
+    number = int(text) if re.fullmatch(r"[+-]?[0-9]{1,4}", text) else None
+    if number is None or number not in _PRIORITIES:
+        raise ChangeError(f"priority {text!r}: allowed is a whole number from -1024 to 1023")
+
+    def change(job: str) -> Change:
+        found = commands.set_job_priority(job, _whole_job(cluster, job, "priority"), number)
+        if found.before == found.after:
+            raise ChangeError(f"priority: {show_job(job)} has {found.before} already")
+        return found.titled(f"priority of {show_job(job)} {found.before} → {number}")
+
+    changes, left_out = changes_to("priority", "job", ids, change)
+    edit = partial(edit_jobs, ids=_names(changes), texts={"Priority": str(number)})
+    return Operation(f"priority {number} for {told_of(changes, 'job')}", changes, edit, left_out=left_out)
+
+
+def _job(cluster: ClusterView, job: str, verb: str) -> Mapping[str, str]:
+    texts = cluster.server_status.jobs.get(job)
+    if texts is None:
+        raise ChangeError(f"{verb}: job {job!r} is not on the server")
+    return texts
+
+
+def _whole_job(cluster: ClusterView, job: str, verb: str) -> Mapping[str, str]:
+    texts = _job(cluster, job, verb)
+    if is_subjob(job):
+        raise ChangeError(f"{verb}: {show_job(job)} is one of an array; PBS does this to whole arrays only")
+    return texts
+
+
+def _runs_of(cluster: ClusterView, ids: Sequence[str]) -> list[str]:
+    """The ids, with each array replaced by its running subjobs."""
+    arrays = {job for job in ids if is_array(job)}
+    runs: dict[str, list[str]] = {}
+    if arrays:
+        for job, texts in cluster.server_status.jobs.items():
+            if is_subjob(job) and texts.get("job_state") == "R" and parent_of(job) in arrays:
+                runs.setdefault(parent_of(job), []).append(job)
+    return [each for job in ids for each in runs.get(job, [job])]
+
+
+def _names(changes: Sequence[Change]) -> list[str]:
+    return [change.target.name for change in changes]

@@ -1,0 +1,82 @@
+"""Operations on queues: start, stop, enable, disable, and set the mode, which is what pbsteer carries out in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from hooks.pbs.custom_resources import MODE_ATTRIBUTE
+from hooks.pbs.raw_server_status import ServerStatus
+from policy.settings.site_settings import MODES
+from tui.backends.commands_interface import Change, ChangeError, Commands, Target
+from tui.operations.by_target.mode_change_notes import find_unmet, mode_lines
+from tui.operations.by_target.stopped_queue_notes import stopped_lines
+from tui.operations.operation_changes import SAME_PLAN, Operation, changes_to, told_of
+from tui.operations.status_edits_for_preview import edit_queue
+from tui.state.cluster_view import ClusterView
+
+SWITCHES = {
+    "start": ("started", "True"),
+    "stop": ("started", "False"),
+    "enable": ("enabled", "True"),
+    "disable": ("enabled", "False"),
+}
+
+
+def switch_queues(cluster: ClusterView, commands: Commands, queues: Sequence[str], verb: str) -> Operation:
+    """Start or stop queues (whether their jobs start), enable or disable them (whether they accept new jobs)."""
+    attribute, value = SWITCHES[verb]
+    changes, left_out = _set(cluster, commands, queues, verb, attribute, value, "False")
+    title = f"{verb} {'queue ' if len(changes) == 1 else ''}{told_of(changes, 'queue')}"
+    edit = _edit(changes, attribute, value)
+    notes = tuple(stopped_lines(cluster, edit(cluster.server_status)))
+    return Operation(title, changes, edit, left_out=left_out, notes=notes)
+
+
+def set_mode(cluster: ClusterView, commands: Commands, queues: Sequence[str], mode: str) -> Operation:
+    """Set the mode of queues."""
+    if mode not in MODES:
+        raise ChangeError(f"mode {mode!r}: allowed is {', '.join(MODES)}")
+    changes, left_out = _set(cluster, commands, queues, "mode", MODE_ATTRIBUTE, mode, "")
+    edit = _edit(changes, MODE_ATTRIBUTE, mode)
+    names = [change.target.name for change in changes]
+    after = edit(cluster.server_status)
+    notes, unmet = mode_lines(cluster, after, names, mode), find_unmet(cluster, after, names, mode)
+    title = changes[0].title if len(changes) == 1 else f"mode {mode} for {told_of(changes, 'queue')}"
+    return Operation(
+        title, changes, edit, left_out=left_out, notes=tuple(notes), unmet=tuple(unmet), unaffected=SAME_PLAN
+    )
+
+
+def _set(
+    cluster: ClusterView,
+    commands: Commands,
+    queues: Sequence[str],
+    verb: str,
+    attribute: str,
+    value: str,
+    missing: str,
+) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    def change(queue: str) -> Change:
+        texts = cluster.server_status.queues.get(queue)
+        if texts is None:
+            raise ChangeError(
+                f"{verb}: no queue {queue!r}; the server has {', '.join(sorted(cluster.server_status.queues))}"
+            )
+        found = commands.set_attribute(Target("queue", queue), texts, attribute, value, missing)
+        if found.before == value:
+            raise ChangeError(f"{verb}: queue {queue} has {attribute} = {value} already")
+        changed = f"queue {queue}: {found.before or 'default'} → {value}"
+        return found.titled(f"{verb} queue {queue}" if verb in SWITCHES else changed)
+
+    return changes_to(verb, "queue", queues, change)
+
+
+def _edit(changes: Sequence[Change], attribute: str, value: str) -> partial[ServerStatus]:
+    return partial(_edited, queues=[change.target.name for change in changes], attribute=attribute, value=value)
+
+
+def _edited(server_status: ServerStatus, queues: Sequence[str], attribute: str, value: str) -> ServerStatus:
+    for queue in queues:
+        server_status = edit_queue(server_status, queue, {attribute: value})
+    return server_status

@@ -1,0 +1,1 @@
+"""The whole cluster: the overview, what needs attention, what changed, other clusters; ``pbsteer status`` in lines."""

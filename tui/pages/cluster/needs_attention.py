@@ -1,0 +1,288 @@
+"""What needs an administrator's attention: a pause, hooks that fail or do not run, queues that are stopped or not
+driven, vnodes that are not up, unreadable data, jobs that wait for their victims, jobs that run past their walltime or
+leave their cores idle, overcommitted quotas, users over quota."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
+from policy.model.limit_attributes import EntityKey
+from policy.model.pbs_units import show_count, show_job
+from tui.model.job_efficiency import shares_of
+from tui.model.overcommitted_quotas import overcommitted
+from tui.model.typed_attributes import amount, moment, spoken, user_of
+from tui.pages.link_of_line import PLAN, Link
+from tui.state.cluster_view import ClusterView, execution_queues
+from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
+from tui.state.wording_by_queue_mode import preemptions_in
+from tui.tables.columns_by_view.quota_columns import quota_rows, show_name
+from tui.tables.columns_by_view.vnode_columns import ids_on
+from tui.tables.filter_line import quoted
+from tui.text.name_ranges import folded_names
+from tui.text.screen_line import Line, safe
+from tui.text.times_and_durations import day_and_time, short_span
+
+_MOST_USERS = 3
+_MOST_VNODES = 6
+_MOST_NOTES = 4
+_LATE_PASSES = 2
+"""A last pass is reported as late if it began longer ago than so many intervals and the time that it took."""
+
+
+class Need(NamedTuple):
+    """Something to look at, and where to do so."""
+
+    line: Line
+    link: Link = PLAN
+
+    @property
+    def is_grave(self) -> bool:
+        """Whether something is broken, not only unusual."""
+        return any(role == "bad" for _, role in self.line)
+
+
+def attention(cluster: ClusterView) -> list[Line]:
+    """A line for each problem, the worst first; empty if there is none."""
+    return [need.line for need in needs(cluster, also=_over_quota)]
+
+
+def needs(cluster: ClusterView, also: Callable[[ClusterView], list[Need]] | None = None) -> list[Need]:
+    """The needs, the worst first; users over quota, which is mostly normal, only with ``also``."""
+    found = [
+        *_pause(cluster),
+        *[Need(((safe(fault), "bad"),)) for fault in cluster.hook_faults],
+        *_passes(cluster),
+        *_vnodes(cluster),
+        *_queues(cluster),
+        *_problems(cluster),
+        *_held(cluster),
+        *_past_walltime(cluster),
+        *_idle_jobs(cluster),
+        *_overcommitted(cluster),
+    ]
+    return [*found, *(also(cluster) if also is not None else [])]
+
+
+def _pause(cluster: ClusterView) -> list[Need]:
+    """A pause with a reason; shown even before a pass has seen it."""
+    reason = cluster.server_status.server.get(PAUSED_ATTRIBUTE, "")
+    return [Need((("paused", "bad"), (safe(f": {reason}; pbsteer resume ends it"), "")))] if reason else []
+
+
+def _passes(cluster: ClusterView) -> list[Need]:
+    """The failures and notes of the last pass, and whether that was long ago."""
+    last = cluster.passes.last
+    if last is None:
+        return []
+    lines: list[Line] = []
+    age_s = cluster.now_s - last.time_s
+    interval_s = cluster.settings.schedule.interval_s
+    if age_s > _LATE_PASSES * interval_s + sum(last.seconds().values()):
+        words = f" of the hooks for {short_span(age_s)}, one is due every {short_span(interval_s)}"
+        lines.append((("no pass", "bad"), (f"{words}: pbsteer hooks status says why", "")))
+    sentences = [*((text, "bad") for text in last.texts("failures")), *((text, "warn") for text in last.texts("notes"))]
+    lines += [((safe(text), role),) for text, role in sentences[:_MOST_NOTES]]
+    if len(sentences) > _MOST_NOTES:
+        lines.append(((f"and {len(sentences) - _MOST_NOTES:,} more: in the plan view, left", "dim"),))
+    return [Need(line) for line in lines]
+
+
+_OFFLINE = "offline by "
+"""The beginning of the comment that `offline` writes: the line says the state already."""
+
+
+def _vnodes(cluster: ClusterView) -> list[Need]:
+    """Vnodes that are not up; those that left in the same minute with the same state share a line."""
+    groups: dict[tuple[str, float], list[str]] = defaultdict(list)
+    for state, names in cluster.counts.vnodes.not_up.items():
+        for name in names:
+            since_s = moment(cluster.server_status.vnodes[name], "last_state_change_time") or 0.0
+            groups[state, since_s // 60 * 60].append(name)
+    found: list[Need] = []
+    for (state, since_s), names in sorted(groups.items(), key=lambda item: ("down" not in item[0][0], -len(item[1]))):
+        comment = cluster.server_status.vnodes[names[0]].get("comment", "") if len(names) == 1 else ""
+        line: Line = (
+            (f"{safe(folded_names(names))} ", ""),
+            (safe(spoken(state)), "bad" if "down" in state else "warn"),
+            (f" since {day_and_time(since_s, cluster.now_s)}" if since_s else "", ""),
+            (_jobs_there(cluster, names, "lost" if "down" in state else "left"), ""),
+            (f": {safe(comment.removeprefix(_OFFLINE))}" if comment else "", "dim"),
+        )
+        found.append(Need(line, _to_vnodes(names)))
+    more = len(found) - _MOST_VNODES
+    if more > 0:
+        rest: Line = ((f"and {more:,} more groups of vnodes", "dim"),)
+        return [*found[:_MOST_VNODES], Need(rest, Link("vnodes", filter="state:down|offline"))]
+    return found
+
+
+_MOST_NAMES = 100
+"""Most vnodes in one filter, which has to stay readable."""
+
+
+def _jobs_there(cluster: ClusterView, names: Sequence[str], which: str) -> str:
+    jobs = {job_id for name in names for job_id in ids_on(cluster, name)}
+    return f", {show_count(len(jobs), 'job')} {which}" if jobs else ""
+
+
+def _to_vnodes(names: Sequence[str]) -> Link:
+    some = tuple(names[:_MOST_NAMES])
+    return Link("vnodes", filter="vnode:=" + "|".join(map(quoted, some)), kind="vnode", names=some)
+
+
+def _held(cluster: ClusterView) -> list[Need]:
+    """The earmarks: which job gets the cores of which victims, and how many of these pbsteer holds. Jobs of queues in
+    observe mode are left out, since no victim is preempted for them."""
+    found: list[Need] = []
+    acted_for = [
+        (beneficiary, hold)
+        for beneficiary, hold in cluster.ledger.earmarks.items()
+        if cluster.modes.get(cluster.server_status.jobs.get(beneficiary, {}).get("queue", "")) != "observe"
+    ]
+    for beneficiary, hold in acted_for[:_MOST_NOTES]:
+        held = [
+            victim for victim in hold.victims if "s" in cluster.server_status.jobs.get(victim, {}).get("Hold_Types", "")
+        ]
+        victims = " ".join(safe(show_job(victim)) for victim in hold.victims)
+        line: Line = (
+            (f"{safe(show_job(beneficiary))} ", "bold"),
+            (f"gets the cores of {victims}, preempted {day_and_time(hold.since_s, cluster.now_s)}", ""),
+            (f"; {_are_held(len(held))} until it starts" if held else "", "warn"),
+        )
+        found.append(Need(line, Link("job", subject=beneficiary, kind="job", names=(beneficiary,))))
+    return found
+
+
+def _are_held(victims: int) -> str:
+    return f"{victims:,} of them {'is' if victims == 1 else 'are'} held by pbsteer"
+
+
+def _queues(cluster: ClusterView) -> list[Need]:
+    found: list[Need] = []
+    for name in execution_queues(cluster):
+        queue = cluster.server_status.queues[name]
+        waiting = cluster.counts.queue_states[name]["Q"] if name in cluster.counts.queue_states else 0
+        if queue.get("started", "True").lower() != "true" and waiting:
+            wait = f", {show_count(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} in it"
+            line: Line = ((f"queue {safe(name)} is ", ""), ("stopped", "warn"), (wait, ""))
+            found.append(Need(line, Link("queues", cursor=name, kind="queue", names=(name,))))
+    return found
+
+
+_LEAST_IDLE = 16
+"""Idle cores that one user's jobs hold before that is worth a line."""
+
+
+def _idle_jobs(cluster: ClusterView) -> list[Need]:
+    """Users whose jobs hold many cores and use little of them: ``erin holds 256 cores at 12%: 4``."""
+    found: dict[str, list[tuple[float, int, str]]] = defaultdict(list)
+    for job_id in cluster.idle_jobs:
+        attributes = cluster.server_status.jobs[job_id]
+        idle = shares_of(attributes, cluster.use_of(job_id)).idle_cores
+        found[user_of(attributes)].append((idle, amount(attributes, "Resource_List.ncpus"), job_id))
+    needed: list[tuple[float, Need]] = []
+    for user, jobs in found.items():
+        idle, cores = sum(each[0] for each in jobs), sum(each[1] for each in jobs)
+        if idle < _LEAST_IDLE:
+            continue
+        ids = [job_id for *_, job_id in sorted(jobs, reverse=True)]
+        first = safe(" ".join(map(show_job, ids[:_MOST_USERS])))
+        more = f" and {len(ids) - _MOST_USERS:,} more" if len(ids) > _MOST_USERS else ""
+        line: Line = (
+            (f"{safe(user)} ", ""),
+            (f"holds {show_count(cores, 'core')} at {100 * (1 - idle / cores):.0f}%", "warn"),
+            (f": {'job' if len(ids) == 1 else 'jobs'} {first}{more}", ""),
+        )
+        which = "job" if len(ids) == 1 else ""
+        text = "id:=" + "|".join(quoted(show_job(job_id)) for job_id in ids[:_MOST_NAMES])
+        link = Link("job", subject=ids[0], kind="job", names=(ids[0],)) if which else Link("jobs", filter=text)
+        needed.append((idle, Need(line, link)))
+    needed.sort(key=lambda item: -item[0])
+    return [need for _, need in needed[:_MOST_NOTES]]
+
+
+def _past_walltime(cluster: ClusterView) -> list[Need]:
+    """Jobs that run on although their walltime is over: the MoM has not ended them."""
+    over = cluster.overdue_jobs
+    if not over:
+        return []
+    first = safe(" ".join(map(show_job, over[:_MOST_USERS])))
+    more = f" and {len(over) - _MOST_USERS:,} more" if len(over) > _MOST_USERS else ""
+    line: Line = (
+        (f"{first}{more} ", "bold"),
+        (f"{'runs' if len(over) == 1 else 'run'} past the walltime", "bad"),
+        (": their host has not ended them", "dim"),
+    )
+    text = "id:=" + "|".join(quoted(show_job(job_id)) for job_id in over[:_MOST_NAMES])
+    return [Need(line, Link("jobs", filter=text, kind="job", names=tuple(over[:_MOST_NAMES])))]
+
+
+def _problems(cluster: ClusterView) -> list[Need]:
+    problems = cluster.decision.problems if cluster.decision else ()
+    if not problems:
+        return []
+    more = f" (and {len(problems) - 1:,} more)" if len(problems) > 1 else ""
+    return [Need((("cannot read: ", "warn"), (safe(problems[0]) + more, "")))]
+
+
+def _overcommitted(cluster: ClusterView) -> list[Need]:
+    found: list[Need] = []
+    for text in quota_scopes(cluster):
+        scope = scope_of(cluster, text)
+        lines = overcommitted(cluster.server_status, scope.queue, scope.resource)
+        found += [Need(line, Link("quotas", subject=text)) for line in lines]
+    return found
+
+
+def _over_quota(cluster: ClusterView) -> list[Need]:
+    found: list[Need] = []
+    preemptible = preemptible_jobs(cluster)
+    for queue in execution_queues(cluster):
+        over = [row for row in quota_rows(cluster, queue).values() if (row.over or 0) > 0]
+        for row in over[:_MOST_USERS]:
+            line: Line = (
+                (f"{show_name(row.entity)} ", "bold"),
+                (f"{row.use.cores:,} of {row.quota or 0:,} in {safe(queue)}", ""),
+                (_preemptible(cluster, queue, preemptible.get((queue, row.entity), 0), row.use.running), "dim"),
+            )
+            found.append(Need(line, Link("quotas", subject=queue, cursor=row.entity)))
+        if len(over) > _MOST_USERS:
+            rest: Line = ((f"and {len(over) - _MOST_USERS:,} more users over quota in {safe(queue)}", ""),)
+            found.append(Need(rest, Link("quotas", subject=queue)))
+    return found
+
+
+def _preemptible(cluster: ClusterView, queue: str, jobs: int, running: int) -> str:
+    if not jobs:
+        return f", {show_count(running, 'job')} {'runs' if running == 1 else 'run'}"
+    return f", {jobs:,} of {show_count(running, 'running job')} {preemptions_in(cluster, queue).may_be('preemptible')}"
+
+
+def preemptible_jobs(cluster: ClusterView) -> dict[tuple[str, EntityKey], int]:
+    """The number of running jobs that P1 could preempt (docs/policies.md), by queue and user over quota: rerunnable,
+    past the exempt time, below the cap, and small enough that the user stays at or above the quota. Empty if the
+    settings do not preempt by quota."""
+    settings = cluster.settings.quota
+    if cluster.decision is None or not settings.preempt:
+        return {}
+    over: dict[tuple[str, str], int] = {}
+    for queue in execution_queues(cluster):
+        for (kind, name), row in quota_rows(cluster, queue).items():
+            if kind == "u" and (row.over or 0) > 0:
+                over[queue, name] = row.over or 0
+    found: dict[tuple[str, EntityKey], int] = defaultdict(int)
+    if not over:
+        return found
+    for run in cluster.decision.snapshot.runs.values():
+        job = run.job
+        if (
+            job.request.amount(settings.shown) <= over.get((job.queue, job.user), 0)
+            and job.rerunable
+            and cluster.now_s - run.start_s >= settings.exempt_s
+            and cluster.ledger.preemptions.get(run.id, 0) < settings.cap
+        ):
+            found[job.queue, ("u", job.user)] += 1
+    return found

@@ -1,0 +1,180 @@
+"""The columns of the vnodes view: state in words, what is assigned beside what is really used, comment and jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hooks.pbs.custom_resources import READING
+from hooks.pbs.job_attributes.job_ids_and_states import parent_of
+from hooks.telemetry.host_reading_format import HostReading, parse_reading
+from policy.model.pbs_units import show_job
+from tui.model.typed_attributes import Attributes, amount, group_of, is_draining, moment, spoken, user_of, vnode_state
+from tui.state.cluster_view import ClusterView
+from tui.tables.columns import SPARE, Column
+from tui.tables.filter_line import Value
+from tui.text.screen_line import Line, safe
+from tui.text.text_bars import thin_bar
+from tui.text.times_and_durations import day_and_time
+
+_GIB = 1 << 20
+_BAR_CELLS = 10
+_IDLE = 4
+"""A vnode whose cores are assigned to so many times what is busy there is marked."""
+
+
+def vnode_columns(cluster: ClusterView) -> list[Column[str]]:
+    """The columns over the vnode names of this cluster view."""
+    vnodes = cluster.server_status.vnodes
+    counted = cluster.counted
+    some_down = bool(cluster.counts.vnodes.not_up)
+    some_comments = any("comment" in vnode for vnode in vnodes.values())
+
+    def used(name: str) -> int:
+        return amount(vnodes[name], f"resources_assigned.{counted}")
+
+    def total(name: str) -> int:
+        return amount(vnodes[name], f"resources_available.{counted}")
+
+    def free(name: str) -> int:
+        return total(name) - used(name) if vnode_state(vnodes[name]).up else 0
+
+    def state(name: str) -> str:
+        return vnode_state(vnodes[name]).words
+
+    def show_state(name: str) -> Line:
+        found = vnode_state(vnodes[name])
+        role = "bad" if not found.up else "warn" if found.letter else ""
+        here = len(ids_on(cluster, name))
+        words = safe(spoken(found.words))
+        if is_draining(vnodes[name]):
+            words = "draining"
+        if here and not found.up:
+            # How many jobs: the table says so too, since a job on a vnode that is down is lost.
+            words += f", {here:,} {'lost' if found.letter == 'd' else 'left'}"
+        return ((f"{found.letter or ' '} {words}", role),)
+
+    def memory(name: str) -> Line:
+        has = amount(vnodes[name], "resources_available.mem")
+        left = has - amount(vnodes[name], "resources_assigned.mem")
+        return ((f"{left / _GIB:,.0f} of {has / _GIB:,.0f} GB" if has else "-", ""),)
+
+    def memory_used(name: str) -> int | None:
+        """What its host really has in use, in per cent."""
+        reading = reading_of(vnodes[name])
+        memory = None if reading is None else reading.memory_mib
+        return None if memory is None or not memory.all else round(100 * (1 - memory.left / memory.all))
+
+    def busy(name: str) -> int | None:
+        """How busy the host's processors really are, in per cent."""
+        reading = reading_of(vnodes[name])
+        return None if reading is None or reading.idle is None else round(100 * (1 - reading.idle))
+
+    def show_percent(of: Callable[[str], int | None], *, against_cores: bool = False) -> Callable[[str], Line]:
+        def show(name: str) -> Line:
+            found = of(name)
+            if found is None:
+                return (("-", "dim"),)
+            wasted = against_cores and used(name) and 100 * used(name) > _IDLE * found * max(1, total(name))
+            return ((f"{found}%", "warn" if wasted else ""),)
+
+        return show
+
+    def gpus_free(name: str) -> int:
+        return amount(vnodes[name], "resources_available.ngpus") - amount(vnodes[name], "resources_assigned.ngpus")
+
+    def gpus(name: str) -> Line:
+        has = amount(vnodes[name], "resources_available.ngpus")
+        return ((f"{gpus_free(name)} of {has}" if has else "-", ""),)
+
+    def heat(name: str) -> float | None:
+        reading = reading_of(vnodes[name])
+        return None if reading is None or reading.heat is None else reading.heat.now
+
+    def show_heat(name: str) -> Line:
+        degrees = heat(name)
+        return ((f"{degrees:.0f}°" if degrees is not None else "-", "" if degrees is not None else "dim"),)
+
+    def since(name: str) -> float | None:
+        return None if vnode_state(vnodes[name]).up else moment(vnodes[name], "last_state_change_time")
+
+    def show_since(name: str) -> Line:
+        since_s = since(name)
+        return ((day_and_time(since_s, cluster.now_s) if since_s is not None else "", "warn"),)
+
+    def comment(name: str) -> str:
+        return vnodes[name].get("comment", "")
+
+    def show_comment(name: str) -> Line:
+        return ((safe(comment(name)), "dim"),)
+
+    def jobs(name: str) -> str:
+        return " ".join(jobs_on(cluster, name))
+
+    return [
+        Column("vnode", "vnode", 11, lambda name: name, lambda name: ((safe(name), ""),), most=48, names=True),
+        Column("state", "state", 17, state, show_state, most=28),
+        Column(
+            "fill",
+            counted,
+            _BAR_CELLS,
+            free,
+            lambda name: thin_bar(used(name), total(name), _BAR_CELLS),
+            rank=1,
+            drawn=True,
+        ),
+        Column("used", "used", 5, used, lambda name: ((f"{used(name):,}", ""),), ">"),
+        Column("cores", "of", 5, total, lambda name: ((f"{total(name):,}", ""),), ">"),
+        Column("busy", "busy", 4, busy, show_percent(busy, against_cores=True), ">", 2),
+        Column("free", "free", 5, free, lambda name: ((f"{free(name):,}", ""),), ">", 4),
+        Column(
+            "mem",
+            "memory free",
+            14,
+            lambda name: (
+                amount(vnodes[name], "resources_available.mem") - amount(vnodes[name], "resources_assigned.mem")
+            ),
+            memory,
+            ">",
+            2,
+        ),
+        Column("memused", "mem used", 8, memory_used, show_percent(memory_used), ">", SPARE + 2),
+        Column("gpus", "gpus free", 9, gpus_free, gpus, ">", 3),
+        Column("temp", "temp", 5, heat, show_heat, ">", 5),
+        Column("since", "not up since", 16, since, show_since, rank=4 if some_down else SPARE),
+        Column("comment", "comment", 20, comment, show_comment, rank=6 if some_comments else SPARE + 1, most=40),
+        Column("jobs", "jobs", 0, jobs, lambda name: ((safe(jobs(name)), "dim"),)),
+    ]
+
+
+def vnode_fields_also(cluster: ClusterView) -> dict[str, Callable[[str], Value]]:
+    """Filter fields for the jobs on a vnode: ids (for a subjob also its array's), users, groups, projects, queues."""
+
+    def of_jobs(text_of: Callable[[str], Sequence[str]]) -> Callable[[str], Value]:
+        return lambda name: tuple(dict.fromkeys(text for job_id in ids_on(cluster, name) for text in text_of(job_id)))
+
+    def attributes_of(job_id: str) -> Attributes:
+        return cluster.server_status.jobs.get(job_id, {})
+
+    return {
+        "job": of_jobs(lambda job_id: (show_job(job_id), show_job(parent_of(job_id)))),
+        "user": of_jobs(lambda job_id: (user_of(attributes_of(job_id)),)),
+        "group": of_jobs(lambda job_id: (group_of(attributes_of(job_id)),)),
+        "project": of_jobs(lambda job_id: (attributes_of(job_id).get("project", ""),)),
+        "queue": of_jobs(lambda job_id: (attributes_of(job_id).get("queue", ""),)),
+    }
+
+
+def reading_of(vnode: Attributes) -> HostReading | None:
+    """The last reading that the vnode's host reported; None if there is none."""
+    return parse_reading(vnode.get(f"resources_available.{READING}", ""))
+
+
+def jobs_on(cluster: ClusterView, vnode: str) -> list[str]:
+    """The short ids of the jobs on a vnode, each once, in the server's order."""
+    return list(dict.fromkeys(map(show_job, ids_on(cluster, vnode))))
+
+
+def ids_on(cluster: ClusterView, vnode: str) -> list[str]:
+    """The ids of the jobs on a vnode, each once, in the server's order."""
+    listed = cluster.server_status.vnodes.get(vnode, {}).get("jobs", "")
+    return list(dict.fromkeys(part.strip().partition("/")[0] for part in listed.split(",") if part.strip()))
