@@ -20,7 +20,8 @@ from tui.backends.backend_protocol import Reply
 from tui.backends.commands_interface import ChangeError
 from tui.model.typed_attributes import limit_entry
 from tui.operations.compare_and_set import make
-from tui.operations.quota_ops import parse_quota, set_quota
+from tui.operations.quota_ops import set_quota
+from tui.quota_files.typed_quota import parse_quota
 from tui.state.cluster_view import ClusterView, see
 
 CAROL = ("u", "carol")
