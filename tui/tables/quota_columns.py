@@ -30,7 +30,7 @@ _OTHER_CELLS = 54
 """The cells that the other columns, the gaps and the cursor take of a line beside names and bars."""
 _MORE_CELLS = 6
 """The cells that the GPUs take, and that the efficiency takes."""
-_PLANNED_CELLS, _MOST_PLANNED_CELLS = 24, 48
+_LEAST_PLANNED_CELLS = 22
 _NAME_CELLS, _MOST_NAME_CELLS = 14, 32
 
 
@@ -168,16 +168,16 @@ def name_cells(rows: Iterable[EntityKey]) -> int:
 
 
 def show_planned(planned: Sequence[ShownQuota]) -> str:
-    """The first of an entity's planned quotas: ``until Fri 05 Dec 18:00`` while it is set, else also what and from
-    when; and how many come after it."""
+    """The first of an entity's planned quotas: ``until Fri 05 Dec 18:00`` while it is set, else ``64 Mon 01 Dec 08:00 –
+    Fri 05 Dec 18:00``; and how many come after it."""
     if not planned:
         return ""
     first = planned[0]
     entry = first.entry
     what = f"prio {show_limit(entry.quota)}" if entry.limit.resource == PRIORITY else show_limit(entry.quota)
-    until = f"until {day_and_time(entry.until_s, 0)}"
-    span = until if first.is_set else f"{what} from {day_and_time(entry.from_s, 0)} {until}"
-    state = f" ({first.state})" if first.why else ""
+    end = day_and_time(entry.until_s, 0)
+    span = f"until {end}" if first.is_set else f"{what} {day_and_time(entry.from_s, 0)} – {end}"
+    state = f" ({safe(first.state)})" if first.why else ""
     more = f" +{len(planned) - 1}" if len(planned) > 1 else ""
     return f"{span}{state}{more}"
 
@@ -188,8 +188,9 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -
     names = max(names, name_cells(rows))
     has_gpus = any(row.use.gpus for row in rows.values())
     has_figures = any(row.efficiency is not None for row in rows.values())
-    has_planned = any(row.planned for row in rows.values())
-    more_cells = _MORE_CELLS * (has_gpus + has_figures) + _PLANNED_CELLS * has_planned
+    longest = max((width(show_planned(row.planned)) for row in rows.values()), default=0)
+    planned_cells = min(longest, max(_LEAST_PLANNED_CELLS, cells // 3))
+    more_cells = _MORE_CELLS * (has_gpus + has_figures) + (planned_cells + 2 if longest else 0)
     bar_cells = max(8, cells - _OTHER_CELLS - names - more_cells)
     most = max((max(row.use.cores, row.quota or 0) for row in rows.values()), default=0)
     scale = round_scale(most)
@@ -260,14 +261,13 @@ def quota_columns(rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0) -
                 Column(
                     "planned",
                     "planned",
-                    _PLANNED_CELLS - 2,
+                    planned_cells,
                     lambda entity: rows[entity].planned[0].entry.from_s if rows[entity].planned else None,
                     planned,
-                    most=_MOST_PLANNED_CELLS,
                     export_value=lambda entity: show_planned(rows[entity].planned),
                 )
             ]
-            if has_planned
+            if longest
             else []
         ),
         Column("over", "free or over", 12, lambda entity: rows[entity].over, note),

@@ -49,14 +49,14 @@ def test_a_column_has_what_is_planned_and_the_rows_whoever_has_nothing_else(tmp_
     rows = quota_rows(cluster, "workq")
     (column,) = [column for column in quota_columns(rows, 120) if column.name == "planned"]
     shown = {entity[1]: plain(column.show(entity)) for entity in rows if column.show(entity)}
-    assert shown == {"alice": f"until {AT[3]} +1", "zoe": f"prio 64 from {AT[6]} until {AT[7]}"}
+    assert shown == {"alice": f"until {AT[3]} +1", "zoe": f"prio 64 {AT[6]} – {AT[7]}"}
     assert ("u", "old") not in rows
     assert "planned" not in [column.name for column in quota_columns(quota_rows(cluster, "gpu"), 120)]
 
 
 def test_an_entry_that_waits_says_so(tmp_path: Path) -> None:
     waiting = planned(1, -1, 3, ALICE, "waits", "queue workq is in observe")
-    assert show_planned([waiting]) == f"64 from {AT[-1]} until {AT[3]} (waits)"
+    assert show_planned([waiting]) == f"64 {AT[-1]} – {AT[3]} (waits)"
 
 
 def test_a_resource_or_the_server_with_planned_quotas_alone_is_a_scope(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class QuotasView(TableView[EntityKey]):
             sums = f" · {used:,} of {quotas:,}"
         hidden = f" · {self._idle:,} without jobs, x" if self._idle and not self.shows_idle else ""
         planned = sum(len(row.planned) for row in self._rows.values())
-        coming = f" · {planned:,} planned" if planned else ""
+        coming = f" · {planned:,} planned" if planned and self.size.width >= _ROOM_FOR_SUMS else ""
         return f"quotas · {scope.place} · {scope.resource}{sums}{coming}{hidden}"
 
     def move(self, name: str) -> None:
