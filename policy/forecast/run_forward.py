@@ -106,7 +106,7 @@ class _Forward:
     """The state of one draw. ``_ends`` may hold outdated ends: one counts only if it is the run's present one."""
 
     def __init__(self, base: Forward, ends_s: Mapping[str, float], run_time: RunTime, arrivals: Iterable[Job]) -> None:
-        self._snapshot = base.snapshot
+        self._snapshot = base.snapshot.fork()
         self._ledger = base.ledger
         self._settings = base.settings
         self._grain = base.grain
