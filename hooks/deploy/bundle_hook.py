@@ -23,6 +23,9 @@ namespace when the event is over, so no module that stays loaded after the event
 _ENTRIES = "hooks.entries."
 _PRINTABLE = "policy.model.printable_text"
 """The bundle's own need, for messages on refusals and failures."""
+_COMPILED = "hooks.store.compiled_modules"
+_OF_ONE_EVENT = ("periodic",)
+"""The hooks with many modules and a process for each event: they load their modules compiled (:data:`_COMPILED`)."""
 VERSION = "0.2.0.dev0"
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +52,8 @@ def build(event: str) -> str:
         raise BundleError(f"no hook for event {event!r}; there is {', '.join(EVENTS)}")
     entry = f"{_ENTRIES}{event}"
     modules: dict[str, _Source] = {}
-    for module in (entry, _PRINTABLE):
+    stored = [_COMPILED] if event in _OF_ONE_EVENT else []
+    for module in (entry, _PRINTABLE, *stored):
         _collect(module, modules, ())
     digest = source_digest()
     embedded = "\n".join(
@@ -67,6 +71,8 @@ def build(event: str) -> str:
         entry=entry,
         load=LOAD,
         printable=_PRINTABLE,
+        compiled=_COMPILED,
+        begin=_FROM_DISK if stored else "",
     )
 
 
@@ -158,6 +164,10 @@ def _is_ours(module: str) -> bool:
     return module.partition(".")[0] in _PACKAGES
 
 
+_FROM_DISK = """\
+    _take_compiled()
+"""
+
 _FRAME = '''\
 # pbsteer: the {event} hook. Generated from pbsteer's sources: change those, then "pbsteer hooks apply".
 # version: {version}
@@ -168,6 +178,7 @@ _FRAME = '''\
 _PACKAGE = "{package}"
 _SOURCES = {{}}
 _NEEDS = {{}}
+_CODES = {{}}
 
 {sources}
 
@@ -183,16 +194,40 @@ def _load(module):
 
     for needed in _NEEDS[module]:
         _load(needed)
-    source = _SOURCES[module]
-    shown = "<pbsteer {digest}: " + module.replace(".", "/") + ".py>"
+    source, shown = _SOURCES[module], _shown(module)
     linecache.cache[shown] = (len(source), None, source.splitlines(True), shown)
     loaded = sys.modules[name] = types.ModuleType(name)
     try:
-        exec(compile(source, shown, "exec"), loaded.__dict__)
+        exec(_CODES.get(module) or _compile(module), loaded.__dict__)
     except BaseException:
         del sys.modules[name]
         raise
     return loaded
+
+
+def _shown(module):
+    """The file name that a traceback shows."""
+    return "<pbsteer {digest}: " + module.replace(".", "/") + ".py>"
+
+
+def _compile(module):
+    return compile(_SOURCES[module], _shown(module), "exec")
+
+
+def _take_compiled():
+    """Take all modules compiled by an earlier process; compile them for the next one if that cannot be done."""
+    try:
+        import pbs
+
+        stored = _load("{compiled}")
+        home = pbs.pbs_conf["PBS_HOME"]
+        _CODES.update(stored.read_compiled(home, "{digest}"))
+        if _CODES.keys() != _SOURCES.keys():
+            _CODES.update((module, _compile(module)) for module in _SOURCES)
+            stored.write_compiled(home, "{digest}", _CODES)
+    except OSError:
+        # No folder yet, or no space: the next process tries again.
+        return
 
 
 def _load_entry():
@@ -203,7 +238,7 @@ def _load_entry():
         for stale in [name for name in sys.modules if name.startswith("{prefix}")]:
             if not stale.startswith(_PACKAGE + "."):
                 del sys.modules[stale]
-    entry = _load("{entry}")
+{begin}    entry = _load("{entry}")
     entry.{load} = _load
     return entry
 

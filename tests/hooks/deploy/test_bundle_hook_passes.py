@@ -9,6 +9,7 @@ import pytest
 
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import build
+from hooks.store.compiled_modules import COMPILED
 from tests.hooks.run_bundled_hook import Hook, submit
 from tests.hooks.server_statuses import job, queue, running, server_status, vnode
 
@@ -301,3 +302,21 @@ def test_what_a_user_writes_reaches_the_log_and_the_comments_in_printable_form(h
     assert any(r"a\x1b]0;OWNED\x07" in text for text in written)
     assert any(r"\n11/22/2026" in text for text in answer["logged"])
     assert all(text.isprintable() for text in written)
+
+
+def test_the_next_pass_takes_its_modules_compiled_and_a_damaged_file_stops_none(hook: Hook) -> None:
+    stored = hook.state.path / COMPILED
+    assert not stored.exists()
+    run_pass(hook, "observe")
+    run_pass(hook, "observe")
+    whole = stored.read_bytes()
+    assert len(whole) > 100_000
+    assert not {COMPILED, f".{COMPILED}.new"} & {path.name for path in hook.state.path.parent.iterdir()}
+    for damaged in (whole[:5000], whole[:-1] + b"?", b""):
+        stored.write_bytes(damaged)
+        assert run_pass(hook, "observe")["logged"] == []
+        assert stored.read_bytes() == whole
+    before = stored.stat()
+    assert run_pass(hook, "observe")["logged"] == []
+    assert stored.stat().st_ino == before.st_ino
+    assert len(hook.state.read_journal(9)) == 6

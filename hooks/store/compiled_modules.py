@@ -1,0 +1,66 @@
+"""The compiled modules of the pass, on disk for the next one: PBS makes a process for each pass, and most of its
+processor time would go into compiling.
+
+The file is used only if it is root's alone, for the same sources and the same Python, and whole; otherwise the modules
+are compiled and the file is replaced. It is as trusted as the hook's own text, which PBS has in a folder of root's too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from importlib.util import MAGIC_NUMBER
+from types import CodeType
+
+from hooks.store.atomic_file import replace_file
+from hooks.store.state_folder import state_folder
+
+COMPILED = "compiled-pass"
+_MOST_BYTES = 64 << 20
+_CHECKSUM_BYTES = hashlib.sha256().digest_size
+
+
+def read_compiled(pbs_home: str, digest: str) -> dict[str, CodeType]:
+    """The code of each module by name; empty if the file cannot be used. ``digest`` is that of all sources."""
+    try:
+        descriptor = os.open(
+            state_folder(pbs_home) / COMPILED, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        )
+    except OSError:
+        return {}
+    try:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
+            return {}
+        data = os.read(descriptor, min(about.st_size, _MOST_BYTES))
+    except OSError:
+        return {}
+    finally:
+        os.close(descriptor)
+    head = _head(digest)
+    begin = len(head) + _CHECKSUM_BYTES
+    payload = memoryview(data)[begin:]
+    # Data that was changed can end the interpreter: its checksum comes before it is read.
+    if data[: len(head)] != head or hashlib.sha256(payload).digest() != data[len(head) : begin]:
+        return {}
+    try:
+        codes = marshal.loads(payload)  # noqa: S302 - root's own file, whose checksum is right
+    except (ValueError, EOFError, TypeError):
+        return {}
+    return codes if isinstance(codes, dict) else {}
+
+
+def write_compiled(pbs_home: str, digest: str, codes: Mapping[str, CodeType]) -> None:
+    """Replace the file. Raises OSError; the folder has to be there."""
+    payload = marshal.dumps(dict(codes))
+    data = _head(digest) + hashlib.sha256(payload).digest() + payload
+    replace_file(state_folder(pbs_home) / COMPILED, data, sync=False)
+
+
+def _head(digest: str) -> bytes:
+    """What the file begins with: the Python that compiled it, how, and from which sources."""
+    return b"pbsteer-compiled " + MAGIC_NUMBER + f" {sys.flags.optimize} {digest}\n".encode("ascii")
