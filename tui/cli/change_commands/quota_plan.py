@@ -16,7 +16,7 @@ from hooks.quota_plan.quota_plan_files import plan_locked, read_plan
 from hooks.store.state_files import State
 from policy.quota_plan.planned_quotas import Plan, PlanError, PlannedQuota
 from tui.audit.audit_file import Actor
-from tui.backends.commands_interface import ChangeError
+from tui.backends.commands_interface import ChangeError, demand_supported
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
 from tui.cli.change_commands.run_operation import open_audit
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
@@ -166,6 +166,7 @@ def _run(
     try:
         if backend.journal.problem:
             raise click.ClickException(safe(backend.journal.problem))
+        demand_supported(backend.commands, "quota")
         state = State(backend.journal.folder)
         cluster = poll_cluster_view(backend)
         before = read_plan(state)
@@ -180,6 +181,8 @@ def _run(
     except TableError as error:
         raise click.ClickException("nothing is planned\n" + "\n".join(map(safe, error.problems))) from error
     except (ChangeError, PlanError) as error:
+        if isinstance(error.__cause__, PermissionError):
+            raise click.ClickException(safe(f"{error}: only root on the server's host may change the plan")) from error
         raise click.ClickException(safe(str(error))) from error
     except BlockingIOError as error:
         raise click.ClickException("another command is changing the plan: nothing is changed, try again") from error

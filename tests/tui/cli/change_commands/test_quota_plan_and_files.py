@@ -196,6 +196,24 @@ def test_where_no_pass_was_made_nothing_is_planned(backend: ScriptedBackend, tmp
     assert (result.exit_code, "no pass has been made on this host yet" in result.output) == (1, True)
 
 
+def test_who_may_only_read_the_journal_sees_what_passes_published_and_changes_nothing(
+    backend: ScriptedBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = PlannedQuota(1, LimitKey("workq", "ncpus", ("u", "alice")), 4, NOON_S, NOON_S + HOUR_S, "olga")
+    state = State(backend.folder)
+    write_plan(state, [entry])
+    state.publish(QUOTA_PLAN_SHOWN, PublishedPlan((ShownQuota(entry, "in force", "", 64),)).to_data(), shared=True)
+
+    def denied(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("hooks.quota_plan.quota_plan_files._read", denied)
+    listed = run("quota", "planned")
+    assert (listed.exit_code, ": in force, before 64, by olga" in listed.output) == (0, True)
+    refused = run("quota", "withdraw", "1", "--yes")
+    assert "only root on the server's host may change the plan" in refused.output
+
+
 def test_observe_and_a_pause_are_said(backend: ScriptedBackend, tmp_path: Path) -> None:
     backend.set_queue("workq", **{MODE_ATTRIBUTE: "observe"})
     server = {**backend.server_status.server, "resources_available.pbsteer_paused": "works"}
