@@ -14,6 +14,7 @@ from hooks.deploy.hook_events import HOOK_EVENTS
 from hooks.deploy.installed_state import DeployError, Reply
 from hooks.reader.apply_status_differences import Assembly
 from hooks.reader.serve_console import __file__ as reader_file
+from hooks.store.compiled_modules import COMPILED
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
 from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
@@ -108,6 +109,22 @@ def test_observing_does_nothing_but_write_down_what_it_would_do(pbs: PbsCluster)
     entry = last_pass(pbs)
     assert (entry["acted"], [start["job"] for start in entry["starts"]]) == ([], [job_id])
     assert "its jobs are not started" in " ".join(entry["notes"])
+
+
+def test_passes_take_their_modules_compiled_from_the_first_one(pbs: PbsCluster) -> None:
+    deploy(pbs, quick_settings())
+    stored = state_of(pbs).path / COMPILED
+    pbs.wait_until(stored.exists, 30, "the first pass has left its compiled modules")
+    first = stored.stat()
+    assert (first.st_uid, first.st_mode & 0o777) == (0, 0o600)
+    for _ in range(2):
+        wait_for_pass(pbs)
+    assert stored.stat().st_ino == first.st_ino
+    # Damage costs one pass its compiling, and nothing else.
+    stored.write_bytes(stored.read_bytes()[:1000])
+    pbs.wait_until(lambda: stored.stat().st_size == first.st_size, 30, "the damaged file is replaced")
+    wait_for_pass(pbs)
+    assert last_pass(pbs)["failures"] == []
 
 
 def test_driving_starts_jobs_arrays_and_jobs_without_walltime_or_select(pbs: PbsCluster) -> None:
