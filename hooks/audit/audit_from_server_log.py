@@ -23,7 +23,8 @@ from hooks.store.state_files import CHANGES, State
 CURSOR = "changes-read.json"
 _MOST_BYTES = 4 << 20
 """The most that one pass reads of the log. While the log grows faster, the file lags behind."""
-_FULL_BYTES = 8 << 20
+FULL_BYTES = 8 << 20
+"""A file over this is renamed before the next line."""
 _TAIL_BYTES = 1 << 16
 _SETTLED_S = 2.0
 """The lines of one request are written one by one: the last request of the log is read once it is this old."""
@@ -77,7 +78,7 @@ def copy_changes(state: State, logs: Path, privileged: Collection[str], now_s: f
     cursor = Cursor.read(state)
     if cursor is None or not cursor.day:
         _remember(state, Cursor(today, _size(logs / today)))
-        state.append(CHANGES, b"", full_bytes=_FULL_BYTES)
+        state.append(CHANGES, b"", full_bytes=FULL_BYTES)
         return
     left = _MOST_BYTES
     for day in sorted({cursor.day, *_days_since(logs, cursor.day, today)}):
@@ -85,7 +86,7 @@ def copy_changes(state: State, logs: Path, privileged: Collection[str], now_s: f
         end, changes = _read_part(logs / day, begin, left, privileged, now_s)
         lines = [json.dumps(_entry(change, day, begin)) for change in changes]
         if lines:
-            state.append(CHANGES, "".join(f"{line}\n" for line in lines).encode("ascii"), full_bytes=_FULL_BYTES)
+            state.append(CHANGES, "".join(f"{line}\n" for line in lines).encode("ascii"), full_bytes=FULL_BYTES)
         cursor = Cursor(day, end)
         left -= end - begin
         if left <= 0 or end < _size(logs / day):

@@ -55,6 +55,7 @@ from hooks.deploy.settings_and_partition.partition import Part, with_part
 from hooks.deploy.settings_and_partition.settings_check import find_unfit
 from hooks.deploy.settings_and_partition.settings_choice import Chosen, choose
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE, RESOURCES
+from hooks.quota_plan.take_back_at_removal import lines_to_take_back
 from hooks.store.forecast_lock import no_forecast_written
 from hooks.store.hook_settings import show_config
 from hooks.store.original_priorities import read_priorities
@@ -269,6 +270,9 @@ class Deployment:
             steps.append(Step(sweep=hooks_folder(self._home) / "tmp", why=why))
         if record is not None and not keep_partition:
             steps += steps_to_remove(self._home, record.folders)
+        why = "planned quotas that are set go back to what was there before"
+        limits = [(limit.where, limit.entry) for limit in found.limits]
+        steps += [Step(line, why=why) for line in lines_to_take_back(State(self._folder), limits)]
         why = "our files go, the journal with them"
         # A step by itself, as the folder may have to stay: pbsteer switches no scheduler off from now on.
         steps += [Step(path=path, why=why) for path in (self._folder / SCHEDULERS, self._folder) if path.exists()]

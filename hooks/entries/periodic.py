@@ -47,6 +47,15 @@ from hooks.pbs.pause_in_server_attributes import name_pause
 from hooks.pbs.pbs_ifl_client import Connection, is_real_server
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.requests_within_time_budget import Budget, Requests
+from hooks.quota_plan.planned_quotas_in_pass import (
+    QuotaOutcome,
+    QuotaWork,
+    commit_quota_work,
+    find_quota_work,
+    publish_quota_plan,
+    set_limits,
+)
+from hooks.quota_plan.quota_plan_files import PlanFiles, read_plan_files
 from hooks.record.add_pass_to_day_of_activity import note_activity
 from hooks.record.dry_run_counts import Episodes
 from hooks.record.ended_runs import find_finished, learns, note_runs
@@ -105,26 +114,30 @@ def run_pass(
     budget = Budget(schedule.budget_s)
     begun_s, begun_cpu_s = time.monotonic(), time.process_time()
     with Connection(pbs_ifl) as connection:
-        found = _read(connection, settings, state)
+        found = _read(connection, settings, state, read_plan_files(state) if early is None else PlanFiles())
         read_s = time.monotonic() - begun_s
         decision = _decide(found, acting, breaker, budget)
-        warnings = _commit(decision, found, state)
+        decision, warnings = _commit(decision, found, state)
         decide_s = time.monotonic() - begun_s - read_s
         cpu_s = time.process_time() - begun_cpu_s
         if early is not None and budget.left_s() <= 0:
             return PassOutcome(warnings, PassResult(read_s + decide_s, cpu_s), may_be_followed=False)
         not_again = early.tried if early is not None else frozenset()
         least_s = time_to_act_s(schedule.budget_s) if early is None else 0.0
+        quotas = set_limits(decision.quota_work, found.raw, state, connection, budget)
         outcome = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if early is None else []
     notes = [*decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
     has_line = early is None or outcome.did_something
-    _record(decision, outcome, timing, notes, settings, state, has_line=has_line, early=early is not None)
+    outcome = outcome._replace(failures=[*quotas.failures, *outcome.failures])
+    _record(decision, outcome, quotas, timing, notes, settings, state, has_line=has_line, early=early is not None)
     is_unsettled = bool(decision.assignment.passing)
     may_be_followed = (is_unsettled or bool(decision.permissions.start)) and not decision.plan.preempts
     tried = [*outcome.started, *outcome.refused]
     passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled)
+    if early is None:
+        warnings += publish_quota_plan(decision.quota_work, state)
     if early is None and is_real_server(pbs_ifl):
         warnings += _forecast(decision, settings, state)
     return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
@@ -133,7 +146,8 @@ def run_pass(
 class ServerRead(NamedTuple):
     """What a pass has read. ``raw``: the server's status; ``server_status``: the same with the priorities that users
     gave; ``files``: the schedulers' files; ``priorities``, ``switched``, ``runs``, ``charged`` and ``ledger_of``: the
-    records of earlier passes. Which of the ledgers is read depends on what the pass may do."""
+    records of earlier passes; ``quota_plan``: the planned quotas. Which of the ledgers is read depends on what the pass
+    may do."""
 
     raw: ServerStatus
     server_status: ServerStatus
@@ -143,13 +157,15 @@ class ServerRead(NamedTuple):
     runs: Mapping[str, Any]
     charged: Record
     ledger_of: Callable[[str], tuple[Ledger, str]]
+    quota_plan: PlanFiles = PlanFiles()
 
 
 class Decision(NamedTuple):
     """What a pass is going to do, what it was decided from, and what has to be on disk before.
 
     ``ledger``: what was decided from; ``ledger_name``: its file, to be replaced; ``unusable``: why that could not be
-    read; ``runs``: what runs now, None if nothing is learned from runs; ``charges``: fair share usage to charge.
+    read; ``runs``: what runs now, None if nothing is learned from runs; ``charges``: fair share usage to charge;
+    ``quota_work``: planned quotas to set.
     """
 
     translation: Translation
@@ -166,9 +182,10 @@ class Decision(NamedTuple):
     unusable: str
     runs: Mapping[str, Any] | None
     charges: Charges
+    quota_work: QuotaWork
 
 
-def _read(connection: Connection, settings: Settings, state: State) -> ServerRead:
+def _read(connection: Connection, settings: Settings, state: State, quota_plan: PlanFiles) -> ServerRead:
     """Read the server, the schedulers' files and the records of earlier passes."""
     files: SchedFiles = {}
 
@@ -183,7 +200,7 @@ def _read(connection: Connection, settings: Settings, state: State) -> ServerRea
     runs = state.read_published(RUNS) if learns(settings) else {}
     switched = Switched.read(state)
     charged = record_from_data(state.read_published(FAIR_SHARE))
-    return ServerRead(raw, server_status, files, priorities, switched, runs, charged, state.read_ledger)
+    return ServerRead(raw, server_status, files, priorities, switched, runs, charged, state.read_ledger, quota_plan)
 
 
 def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budget: Budget) -> Decision:
@@ -223,16 +240,19 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     express = find_express_queues(server_status, translation.modes, found.files)
     notes += [f"queue {queue}: {what}" for queue, what in sorted(express.items())]
     notes += assignment.notes
+    quota_work = find_quota_work(found.quota_plan, found.raw, translation.modes, permissions.pause)
+    notes += quota_work.notes()
     return Decision(
         translation, plan, assignment, permissions, advice, hints, notes, slowest, summary, ledger, ledger_name,
-        unusable, runs, charges,
+        unusable, runs, charges, quota_work,
     )  # fmt: skip
 
 
-def _commit(decision: Decision, found: ServerRead, state: State) -> list[str]:
+def _commit(decision: Decision, found: ServerRead, state: State) -> tuple[Decision, list[str]]:
     """Write to disk what must not be lost: the runs, the ledger, the summary with the planned starts, the priorities,
-    the usage of fair share. Returns sentences on a ledger that could not be used, and on usage that could not be
-    written. Raises OSError if the disk does not take the others: then nothing is done."""
+    the usage of fair share, and which planned quotas are about to be set. Returns what may be done of the decision, and
+    sentences on a ledger that could not be used, and on what could not be written. Raises OSError if the disk does not
+    take the first of these: then nothing is done."""
     if decision.runs is not None:
         state.publish(RUNS, decision.runs, shared=False)
     unusable, name = decision.unusable, decision.ledger_name
@@ -245,7 +265,8 @@ def _commit(decision: Decision, found: ServerRead, state: State) -> list[str]:
         # A kill between the two loses the charge of one interval, and never charges twice.
         state.publish(FAIR_SHARE, record_to_data(decision.charges.record), shared=False)
         warnings += write_usage(found.server_status, decision.charges.files)
-    return warnings
+    quota_work, problems = commit_quota_work(decision.quota_work, state)
+    return decision._replace(quota_work=quota_work), [*warnings, *problems]
 
 
 def _act(
@@ -300,6 +321,7 @@ def _forecast(decision: Decision, settings: Settings, state: State) -> list[str]
 def _record(
     decision: Decision,
     outcome: Outcome,
+    quotas: QuotaOutcome,
     timing: Timing,
     notes: list[str],
     settings: Settings,
@@ -316,6 +338,7 @@ def _record(
     assignment = decision.assignment
     about = (notes, assignment.passing, decision.slowest, assignment.paused)
     entry = describe_pass(plan, decision.translation, settings, permissions, outcome, episodes, timing, *about, early)
+    entry["quotas_set"] = list(quotas.done)
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
     if has_line:
         state.write_journal(entry, day, settings.server.journal_days)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Callable
 
+from hooks.pbs.custom_resources import SOFT_LIMIT
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, may_have_runs
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE
 from hooks.pbs.raw_server_status import (
@@ -362,6 +363,22 @@ class Connection:
             what, how, name = ifl.MGR_OBJ_SERVER, ifl.MGR_CMD_UNSET, ""
         status = ifl.pbs_manager(self._handle, how, what, name, change, None)
         self._demand(status, f"set scheduling = {scheduling} of scheduler {scheduler}")
+
+    def change_soft_limits(self, queue: str, resource: str, entries: str, *, remove: bool = False) -> None:
+        """Add entries (``[u:alice=128],[g:chem=64]``) to the soft limit on a resource of a queue, or of the server if
+        ``queue`` is empty; the other entries stay as they are. With ``remove`` take out those with these values."""
+        ifl = self._ifl
+        change = ifl.attropl()
+        change.name, change.resource, change.value, change.op = (
+            SOFT_LIMIT,
+            resource,
+            entries,
+            ifl.DECR if remove else ifl.INCR,
+        )
+        kind = ifl.MGR_OBJ_QUEUE if queue else ifl.MGR_OBJ_SERVER
+        status = ifl.pbs_manager(self._handle, ifl.MGR_CMD_SET, kind, queue, change, None)
+        place = f"queue {queue}" if queue else "the server"
+        self._demand(status, f"{'remove' if remove else 'set'} {entries} of {SOFT_LIMIT}.{resource} of {place}")
 
     def set_walltime(self, job_id: str, walltime: str) -> None:
         """Set the walltime of a waiting job."""

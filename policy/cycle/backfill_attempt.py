@@ -144,7 +144,7 @@ def wait_behind(
             if (
                 exact
                 and cores > spare
-                and job.left_s > window_s
+                and (job.left_s if job.saved_s else job.estimate_s) > window_s
                 and not (shrinks and _tested(context, job, region, reservation).estimate_s <= window_s)
             ):
                 if passing is None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from policy.forecast.forecast_hits_and_correction import GRACE_S, ForecastRecord, Noted
 from policy.forecast.random_numbers_from_seed import DrawnNumbers
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.simulate_until_all_started import Draw, DrawnStart, Forward
+from policy.forecast.simulate_until_all_started import Draw, DrawnStart, Forward, LimitsFrom
 from policy.forecast.usual_arrivals import UsualArrivals
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Queue
@@ -102,7 +102,8 @@ class Forecast(NamedTuple):
 class Forecaster:
     """A forecast in the making: each :meth:`step` is one draw, after which :meth:`result` is a little better.
 
-    With ``wanted`` only these jobs are forecast, and a draw ends once they have started.
+    With ``wanted`` only these jobs are forecast, and a draw ends once they have started. ``planned`` are limits that
+    change later, in order of time.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ class Forecaster:
         bounds: Bounds = USUAL,
         arrivals: UsualArrivals | None = None,
         wanted: Collection[str] | None = None,
+        planned: Sequence[LimitsFrom] = (),
     ) -> None:
         self._bounds = bounds
         self._arrivals = arrivals
@@ -129,7 +131,7 @@ class Forecaster:
         self._unknown = {job_id: why for job_id, why in why_never.items() if why}
         self._run_ids = frozenset(cluster.runs).union(job.id for job in waiting)
         grain = max(bounds.grain, min(_COARSEST, len(waiting) / _JOBS_PER_GRAIN))
-        self._forward = Forward(snapshot, ledger, settings, self._jobs, grain)
+        self._forward = Forward(snapshot, ledger, settings, self._jobs, grain, planned)
         self._promises = ledger.promises
         self._factors = record.factors(now_s) if record is not None else (1.0, 1.0)
         self._full_ends_s: dict[str, float] = {}

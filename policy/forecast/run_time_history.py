@@ -33,16 +33,22 @@ _Kind = tuple[object, ...]
 class _Distribution:
     """Values in ascending order, and the sums of their weights up to each."""
 
-    __slots__ = ("sums", "values")
+    __slots__ = ("_above", "sums", "values")
 
     def __init__(self, weighted: Sequence[tuple[float, float]]) -> None:
         ordered = sorted(weighted)
         self.values = [value for value, _ in ordered]
         self.sums = list(accumulate(weight for _, weight in ordered))
+        self._above: dict[int, Sequence[float]] = {}
 
     def above(self, value: float) -> Sequence[float]:
         """The values above this one, told by evenly likely ones; all from zero on where it is 0."""
         first = bisect_right(self.values, value) if value > 0 else 0
+        if first not in self._above:
+            self._above[first] = self._evenly(first)
+        return self._above[first]
+
+    def _evenly(self, first: int) -> Sequence[float]:
         if first == len(self.values):
             return ()
         below = self.sums[first - 1] if first else 0.0

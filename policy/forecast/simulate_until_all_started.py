@@ -8,13 +8,15 @@ together are one event: what is drawn for tomorrow is not known to the second.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from typing import Callable, NamedTuple
 
 from policy.cycle.engine import decide
 from policy.model.allocation import Allocation
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Queue, Run, Server
 from policy.model.ledger_between_passes import Ledger
+from policy.model.limit_attributes import Limits
 from policy.plan.plan_types import Preempt, Start
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot
@@ -33,6 +35,15 @@ class DrawnStart(NamedTuple):
     at_s: float
     allocation: Allocation
     after: str
+
+
+class LimitsFrom(NamedTuple):
+    """Soft quotas and priorities that hold from a moment on: of queues, each as it then is, and, where they change, of
+    the server, by resource."""
+
+    at_s: float
+    queues: Sequence[Queue] = ()
+    server: Mapping[str, Limits] | None = None
 
 
 class Draw(NamedTuple):
@@ -57,10 +68,18 @@ class Forward:
     """The cluster at a moment, and what every draw from there has in common."""
 
     def __init__(
-        self, snapshot: Snapshot, ledger: Ledger, settings: Settings, wanted: Collection[str], grain: float = 0.0
+        self,
+        snapshot: Snapshot,
+        ledger: Ledger,
+        settings: Settings,
+        wanted: Collection[str],
+        grain: float = 0.0,
+        planned: Sequence[LimitsFrom] = (),
     ) -> None:
         """``wanted``: the jobs whose starts are looked for. ``grain``: ends of runs that differ by less than this part
-        of the time until the first of them are taken to be at one moment, their mean."""
+        of the time until the first of them are taken to be at one moment, their mean. ``planned``: limits that change
+        later, in order of time."""
+        self.planned = planned
         self.grain = grain
         self.snapshot = snapshot
         self.ledger = ledger
@@ -87,12 +106,13 @@ class _Forward:
     """The state of one draw. ``_ends`` may hold outdated ends: one counts only if it is the run's present one."""
 
     def __init__(self, base: Forward, ends_s: Mapping[str, float], run_time: RunTime, arrivals: Iterable[Job]) -> None:
-        self._snapshot = base.snapshot
+        self._snapshot = base.snapshot.fork()
         self._ledger = base.ledger
         self._settings = base.settings
         self._grain = base.grain
         self._run_time = run_time
         self._arrivals = iter(arrivals)
+        self._planned = base.planned
         self._whole_s: dict[str, float] = {}
         self._started_s: dict[str, float] = {}
         self._end_s = dict(ends_s)
@@ -108,6 +128,8 @@ class _Forward:
 
     def until(self, horizon_s: float, passes: int) -> Draw:
         ends, arriving = self._ends, next(self._arrivals, None)
+        planned = iter(self._planned)
+        coming = next(planned, None)
         from_s = now_s = wake_s = self._snapshot.time_s
         while self._pending and self._passes < passes:
             while ends and self._end_s.get(ends[0][1]) != ends[0][0]:
@@ -115,11 +137,14 @@ class _Forward:
             next_s = min(ends[0][0] if ends else UNLIMITED_S, wake_s)
             if arriving is not None:
                 next_s = min(next_s, arriving.submit_s)
+            if coming is not None:
+                next_s = min(next_s, coming.at_s)
             if next_s > horizon_s or next_s == UNLIMITED_S:
                 now_s = min(horizon_s, next_s)
                 break
             now_s = max(now_s, next_s)
-            gone, mean_s = self._ended(now_s, min(horizon_s, now_s + self._grain * (now_s - from_s)))
+            latest_s = min(horizon_s, now_s + self._grain * (now_s - from_s))
+            gone, mean_s = self._ended(now_s, latest_s if coming is None else max(now_s, min(latest_s, coming.at_s)))
             now_s = max(now_s, mean_s)
             for run_id in gone:
                 self._give_back(run_id, now_s)
@@ -127,13 +152,36 @@ class _Forward:
             while arriving is not None and arriving.submit_s <= now_s:
                 queued.append(arriving)
                 arriving = next(self._arrivals, None)
-            wake_s = self._pass(Changes(now_s, queued, (), gone), passes)
+            limits: list[LimitsFrom] = []
+            while coming is not None and coming.at_s <= now_s:
+                limits.append(coming)
+                coming = next(planned, None)
+            queues, server = self._limits(limits)
+            wake_s = self._pass(Changes(now_s, queued, (), gone, queues=queues, server=server), passes)
         for run_id in list(self._holds):
             self._give_back(run_id, min(horizon_s, self._end_s.get(run_id, horizon_s)))
         return Draw(
             self._starts, now_s, self._passes, not self._pending or self._passes < passes, self._preemptions,
             self._repeated_core_s, self._used_core_s,
         )  # fmt: skip
+
+    def _limits(self, changes: Sequence[LimitsFrom]) -> tuple[Sequence[Queue], Server | None]:
+        """The queues, and the server if its limits change, with the limits after these changes."""
+        if not changes:
+            return (), None
+        cluster = self._snapshot.cluster()
+        queues: dict[str, Queue] = {}
+        server = cluster.server
+        for change in changes:
+            for new in change.queues:
+                now = queues.get(new.name, cluster.queues.get(new.name))
+                if now is not None:
+                    queues[new.name] = replace(
+                        now, quotas=new.quotas, other_quotas=new.other_quotas, priorities=new.priorities
+                    )
+            if change.server is not None:
+                server = replace(server, quotas=change.server)
+        return list(queues.values()), None if server is cluster.server else server
 
     def _give_back(self, run_id: str, at_s: float) -> None:
         """A run's cores are free from then on."""

@@ -104,6 +104,21 @@ class ClusterIndex:
         self.usage = Usage()
         self._vnodes_of_queue: dict[str, int] = {}
 
+    def copy(self) -> ClusterIndex:
+        """An independent copy, without the memo. It is cheap: tables are copied as a whole, values are shared."""
+        twin = ClusterIndex.__new__(ClusterIndex)
+        for name in self.__slots__:
+            setattr(twin, name, getattr(self, name))
+        for name in ("readings", "vnodes", "queues", "jobs", "runs", "_queued", "_vnodes_of_queue", "arrangements"):
+            setattr(twin, name, dict(getattr(self, name)))
+        twin.order, twin.ends = list(self.order), list(self.ends)
+        twin.memo, twin.arrivals = None, []
+        twin._regions = None if self._regions is None else dict(self._regions)
+        twin._capacity = None if self._capacity is None else self._capacity.copy()
+        twin._idle_capacity = None if self._idle_capacity is None else self._idle_capacity.copy()
+        twin.usage = Usage()
+        return twin
+
     def perform(self, ops: Sequence[Op]) -> list[Op]:
         """Make the changes in order. Returns the changes that undo them."""
         self._drop_memo()

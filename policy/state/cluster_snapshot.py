@@ -80,6 +80,11 @@ class Snapshot:
                 older._next, older._delta = None, []
         return self._cluster
 
+    def fork(self) -> Snapshot:
+        """An equal snapshot with a cluster index of its own. Where many versions are made and all given up, that is
+        cheaper than to come back to this one."""
+        return Snapshot(self.time_s, self.cluster().copy(), self.finished)
+
     def after(self, undo: list[Op], time_s: float | None = None, finished: Sequence[Finished] = ()) -> Snapshot:
         """The version for the cluster index as it is now, changed in place since :meth:`cluster`; ``undo`` leads back
         to this version."""

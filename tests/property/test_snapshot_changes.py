@@ -52,6 +52,29 @@ def test_versions_do_not_disturb_each_other(drawn: tuple[Parts, Turn, Turn], set
         assert plan_invariants.told(decide(snapshot, Ledger(), settings)) == expected
 
 
+@given(PARTS.flatmap(lambda parts: st.tuples(st.just(parts), turns(parts), turns(parts))), SETTINGS)
+def test_a_fork_and_what_it_was_made_of_do_not_disturb_each_other(
+    drawn: tuple[Parts, Turn, Turn], settings: Settings
+) -> None:
+    """Each goes its own way, decisions in between, and both stay what they are; the fork of a later version too."""
+    parts, one, other = drawn
+    first = parts.snapshot()
+    decide(first, Ledger(), settings)
+    fork = first.fork()
+    assert fork == first
+    ways: list[tuple[Snapshot, Parts]] = [
+        (first.apply(one.changes), one.after),
+        (fork.apply(other.changes), other.after),
+        (first.apply(other.changes).fork(), other.after),
+        (fork, parts),
+        (first, parts),
+    ]
+    for snapshot, truth in ways + ways[::-1]:
+        expected = plan_invariants.told(decide(truth.snapshot(), Ledger(), settings))
+        assert plan_invariants.told(decide(snapshot, Ledger(), settings)) == expected
+        assert snapshot == truth.snapshot()
+
+
 @given(PARTS, SETTINGS)
 def test_the_cluster_after_the_starts_is_one_built_anew(parts: Parts, settings: Settings) -> None:
     _decides_as_built_anew_after_the_starts(parts, settings)

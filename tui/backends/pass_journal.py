@@ -16,6 +16,8 @@ from typing import Any, Callable, Literal, NamedTuple
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.publish_forecast import read_history
 from hooks.forecast.published_forecast import PublishedForecast
+from hooks.quota_plan.published_quota_plan import NO_PLAN, PublishedPlan
+from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN
 from hooks.record.day_of_activity import Day
 from hooks.store.state_files import CHANGES, DAY, FORECAST, FORECAST_HISTORY, LAST_PASS, REASONS, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
@@ -117,7 +119,7 @@ NO_REASONS = PassReasons()
 class Passes(NamedTuple):
     """The last passes, oldest first; ``problem`` says why there are none. ``idle`` has by clock hour, over a day, the
     seconds covered and their mean of idle cores. ``reasons`` are those of the last pass, ``day`` is the last day's
-    activity, ``forecast`` the last one that was published."""
+    activity, ``forecast`` the last one that was published, ``quota_plan`` are the planned quotas."""
 
     entries: tuple[Pass, ...] = ()
     problem: str = ""
@@ -125,6 +127,7 @@ class Passes(NamedTuple):
     reasons: PassReasons = NO_REASONS
     day: Day = Day()
     forecast: PublishedForecast | None = None
+    quota_plan: PublishedPlan = NO_PLAN
 
     @property
     def last(self) -> Pass | None:
@@ -141,7 +144,8 @@ class JournalReader:
     the folder must not be read, or an empty text."""
 
     def __init__(self, folder: Path, why_not: Callable[[], str] = str) -> None:
-        self._folder = folder
+        self.folder = self._folder = folder
+        """pbsteer's folder in PBS_HOME."""
         self._why_not = why_not
         self.changes = folder / CHANGES
         """The audit file shared by all administrators of the server (:mod:`hooks.audit.audit_from_server_log`)."""
@@ -152,6 +156,7 @@ class JournalReader:
         self._day, self._day_version = Day(), (0, 0)
         self._forecast: PublishedForecast | None = None
         self._forecast_version = (0, 0)
+        self._quota_plan, self._quota_plan_version = NO_PLAN, (0, 0)
         self._state = State(folder)
         self._at: tuple[Path, int] | None = None
         self._entries: list[Pass] = []
@@ -171,8 +176,26 @@ class JournalReader:
         problem = "" if self._entries else f"no pass is in {self._folder} yet"
         means = {hour: (seconds, idle / seconds) for hour, (seconds, idle) in self._idle.items()}
         return Passes(
-            tuple(self._entries), problem, means, self._read_reasons(), self._read_day(), self._read_forecast()
+            tuple(self._entries),
+            problem,
+            means,
+            self._read_reasons(),
+            self._read_day(),
+            self._read_forecast(),
+            self._read_quota_plan(),
         )
+
+    def _read_quota_plan(self) -> PublishedPlan:
+        """The planned quotas; the same object as long as their file is the same."""
+        try:
+            status = (self._folder / QUOTA_PLAN_SHOWN).stat()
+        except OSError:
+            return NO_PLAN
+        version = status.st_mtime_ns, status.st_ino
+        if version != self._quota_plan_version:
+            data = self._state.read_published(QUOTA_PLAN_SHOWN)
+            self._quota_plan, self._quota_plan_version = PublishedPlan.from_data(data), version
+        return self._quota_plan
 
     def _read_forecast(self) -> PublishedForecast | None:
         """The last published forecast; the same object as long as its file is the same."""

@@ -23,10 +23,11 @@ from tui.forecast.what_if import (
     suppose_settings,
     supposed_mode_notes,
 )
-from tui.operations.by_target.quota_ops import parse_entity, parse_quota, set_quota
+from tui.operations.by_target.quota_ops import set_quota
 from tui.operations.operation_changes import Operation
 from tui.operations.operation_registry import VERBS, Order, Verb, full_names
 from tui.pages.plan.what_if_page import what_if_data, what_if_lines
+from tui.quota_files.typed_quota import parse_entity, parse_quota
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import plain, safe
 from tui.text.times_and_durations import parse_span_s

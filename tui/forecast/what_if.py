@@ -15,14 +15,16 @@ from hooks.forecast.forecast_within_time import Within, find_horizon_s, find_lef
 from hooks.pbs.raw_server_status import ServerStatus
 from hooks.translate.snapshot import modes_of, translate
 from policy.forecast.forecast import Bounds, Forecaster
-from policy.forecast.simulate_until_all_started import Draw
+from policy.forecast.simulate_until_all_started import Draw, LimitsFrom
 from policy.forecast.what_if import Comparison, State, compare_ahead
 from policy.model.jobs_runs_vnodes_queues import Vnode, Window
 from policy.model.limit_attributes import Limits
+from policy.quota_plan.planned_quotas import PlannedQuota
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot
 from tui.backends.commands_interface import ChangeError
 from tui.forecast.learned_runs import Learned
+from tui.forecast.planned_limits import in_effect, limits_ahead
 from tui.state.cluster_view import ClusterView
 
 SPAN_S = 86400.0
@@ -36,13 +38,15 @@ OBSERVED = (
 
 class Supposed(NamedTuple):
     """A change: what the server would show, the settings, and the vnodes as they would be, by name (for what the
-    server's attributes do not say). ``title`` is for people, ``notes`` are sentences on how it is understood."""
+    server's attributes do not say). ``title`` is for people, ``notes`` are sentences on how it is understood.
+    ``quota_plan`` are the planned quotas, None for those that there are."""
 
     title: str
     status: ServerStatus
     settings: Settings
     vnodes: Callable[[Snapshot], Sequence[Vnode]] = lambda _: ()
     notes: tuple[str, ...] = ()
+    quota_plan: Sequence[PlannedQuota] | None = None
 
 
 def look_ahead(
@@ -69,8 +73,16 @@ def look_ahead(
         for snapshot, settings in sides
     ]
     bounds = Bounds(draws=within.draws, horizon_s=max(_LEAST_SPAN_S, min(longest)), seed=within.seed)
+    end_s = now_s + bounds.horizon_s
+    planned = [
+        _planned_limits(cluster, side, given, end_s)
+        for side, given in zip(
+            ((cluster.server_status, modes[0]), (supposed.status, modes[1])), (None, supposed.quota_plan)
+        )
+    ]
     makers = [
-        Forecaster(snapshot, cluster.ledger, settings, learned.history, bounds=bounds) for snapshot, settings in sides
+        Forecaster(snapshot, cluster.ledger, settings, learned.history, bounds=bounds, planned=limits)
+        for (snapshot, settings), limits in zip(sides, planned)
     ]
     states = [_state(snapshot) for snapshot, _ in sides]
     pairs: list[tuple[Draw, Draw]] = []
@@ -79,9 +91,23 @@ def look_ahead(
         pairs.append((makers[0].draw(len(pairs)), makers[1].draw(len(pairs))))
         if len(pairs) == shown:
             shown *= 2
-            yield compare_ahead(states[0], states[1], pairs, now_s, now_s + bounds.horizon_s)
+            yield compare_ahead(states[0], states[1], pairs, now_s, end_s)
     if 2 * len(pairs) != shown:
-        yield compare_ahead(states[0], states[1], pairs, now_s, now_s + bounds.horizon_s)
+        yield compare_ahead(states[0], states[1], pairs, now_s, end_s)
+
+
+def _planned_limits(
+    cluster: ClusterView,
+    side: tuple[ServerStatus, Mapping[str, str]],
+    given: Sequence[PlannedQuota] | None,
+    end_s: float,
+) -> list[LimitsFrom]:
+    """The limits that planned quotas bring on one side: those given, else those of the plan that there is."""
+    status, modes = side
+    shown = cluster.passes.quota_plan.quotas
+    plan = [each.entry for each in shown if each.is_live] if given is None else given
+    before = {each.entry.limit: each.before for each in shown if each.is_set}
+    return limits_ahead(status, in_effect(plan, modes), before, cluster.now_s, end_s)
 
 
 def supposed_mode_notes(cluster: ClusterView, status: ServerStatus) -> tuple[str, ...]:

@@ -38,12 +38,18 @@ def scope_of(cluster: ClusterView, text: str) -> QuotaScope:
 
 
 def quota_scopes(cluster: ClusterView) -> list[str]:
-    """Each execution queue, and with each further resource that has quotas there; then the server's, if it has any."""
+    """Each execution queue, and with each further resource that has quotas there or planned ones; then the server's, if
+    it has any."""
     scopes: list[str] = []
+    planned: dict[str, set[str]] = {}
+    for each in cluster.passes.quota_plan.quotas:
+        if each.is_live and each.entry.limit.resource != PRIORITY:
+            planned.setdefault(each.entry.limit.queue, set()).add(each.entry.limit.resource)
     for queue in execution_queues(cluster):
-        others = sorted(set(_resources(cluster.server_status.queues[queue])) - {cluster.counted})
-        scopes += [queue, *(f"{queue}:{resource}" for resource in others)]
-    for resource in sorted(_resources(cluster.server_status.server), key=lambda name: (name != cluster.counted, name)):
+        resources = {*_resources(cluster.server_status.queues[queue]), *planned.get(queue, ())}
+        scopes += [queue, *(f"{queue}:{resource}" for resource in sorted(resources - {cluster.counted}))]
+    on_server = {*_resources(cluster.server_status.server), *planned.get("", ())}
+    for resource in sorted(on_server, key=lambda name: (name != cluster.counted, name)):
         scopes.append(SERVER if resource == cluster.counted else f"{SERVER}:{resource}")
     return scopes
 

@@ -123,7 +123,7 @@ def test_a_line_that_was_cut_off_swallows_none(state: State, logs: Path) -> None
 
 
 def test_a_full_file_gets_its_time_into_its_name(state: State, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_from_server_log, "_FULL_BYTES", 10)
+    monkeypatch.setattr(audit_from_server_log, "FULL_BYTES", 10)
     for name in ("a", "b"):
         add(logs, starts(name))
         copy_changes(state, logs, (), NOON_S)

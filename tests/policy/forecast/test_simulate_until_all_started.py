@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from policy import Ledger, Settings
-from policy.forecast.simulate_until_all_started import Draw, Forward
-from policy.model.jobs_runs_vnodes_queues import Job, Window
+from policy.forecast.simulate_until_all_started import Draw, Forward, LimitsFrom
+from policy.model.jobs_runs_vnodes_queues import Job, Server, Window
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from policy.state.cluster_snapshot import Snapshot
-from tests.policy.clusters import cluster, job, queue, quota_settings, run, show_cores, vnode
+from tests.policy.clusters import cluster, job, queue, quota_settings, quotas, run, show_cores, vnode
 
 FAR_S = 1e9
 
@@ -50,6 +50,37 @@ def test_the_base_snapshot_is_unaffected() -> None:
     snapshot = cluster([vnode("v1")], [job("2", select="4")], [run("1", "bob", "v1=4")])
     draw(snapshot, {"1": 30, "2": 5})
     assert (set(snapshot.jobs), set(snapshot.runs), snapshot.time_s) == ({"2"}, {"1"}, 10)
+
+
+def planned_draw(*planned: LimitsFrom, server: str = "", end_s: float = 1000) -> Draw:
+    """Alice runs on all four cores with a quota of 4, and bob with none waits for two of them."""
+    queues = [queue("[u:alice=4],[u:bob=0]")]
+    runs = [run("1", "alice", "v1=2"), run("2", "alice", "v1=2")]
+    on_server = Server(quotas={"ncpus": quotas(server)}) if server else Server()
+    snapshot = cluster([vnode("v1")], [job("3", "bob", select="2")], runs, queues=queues, server=on_server)
+    forward = Forward(snapshot, Ledger(), quota_settings(), snapshot.jobs, planned=planned)
+    return forward.draw({"1": end_s, "2": end_s}, lambda _: 5.0, 2000.0, 1000)
+
+
+def test_limits_that_change_later_hold_from_then_on() -> None:
+    later = LimitsFrom(300, [queue("[u:alice=2],[u:bob=2]")])
+    drawn = planned_draw(later)
+    assert {job_id: start.at_s for job_id, start in drawn.starts.items()} == {"3": 300}
+    assert drawn.preemptions == 1
+    assert {job_id: start.at_s for job_id, start in planned_draw().starts.items()} == {"3": 1000}
+    back = LimitsFrom(300, [queue("[u:alice=4],[u:bob=0]")])
+    assert planned_draw(LimitsFrom(200, later.queues), back).starts["3"].at_s == 200
+    assert planned_draw(LimitsFrom(1500, later.queues)).starts["3"].at_s == 1000
+
+
+def test_limits_of_the_server_change_with_its_queues_or_alone() -> None:
+    bobs = LimitsFrom(200, [queue("[u:alice=2],[u:bob=2]")])
+    none_for_bob = "[u:bob=0]"
+    assert planned_draw(bobs, server=none_for_bob).starts["3"].at_s == 1000
+    assert (
+        planned_draw(bobs, LimitsFrom(400, server={"ncpus": quotas("[u:bob=2]")}), server=none_for_bob).starts["3"].at_s
+        == 400
+    )
 
 
 def test_the_end_of_a_window_starts_a_job() -> None:

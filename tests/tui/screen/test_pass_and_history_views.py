@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from hooks.pbs.custom_resources import READING
+from hooks.quota_plan.published_quota_plan import PublishedPlan, ShownQuota
+from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN
+from hooks.store.state_files import State
 from hooks.telemetry.host_reading_format import Amount, Heat, HostReading
+from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota
 from tests.tui.console_under_test import open_console
 from tests.tui.scripted_server import (
     HOSTILE_NAMES,
@@ -22,6 +26,7 @@ from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start, w
 from tui.pages.cluster.needs_attention import attention
 from tui.tables.columns_by_view.planned_job_outcome import outcome_of
 from tui.text.screen_line import plain, safe
+from tui.text.times_and_durations import day_and_time
 
 
 @pytest.fixture
@@ -242,6 +247,25 @@ async def test_groups_and_projects_stand_beside_their_quotas_too(backend: Script
         lines = {line.split()[0].lstrip("▸"): line for line in steered.table[1:] if line.strip()}
         assert "over 2" in lines["g:users"]
         assert "free 2" in lines["p:bridge"]
+
+
+@pytest.mark.parametrize("cells", [80, 120])
+async def test_planned_quotas_stand_beside_the_present_ones(backend: ScriptedBackend, audit: Path, cells: int) -> None:
+    limit = LimitKey("workq", "ncpus", ("u", "zoe"))
+    planned = (
+        ShownQuota(PlannedQuota(1, limit, 64, NOON_S + 3600, NOON_S + 7200), "planned"),
+        ShownQuota(PlannedQuota(2, limit._replace(entity=("u", "alice")), 9, NOON_S - 60, NOON_S + 7200), "in force"),
+    )
+    backend.folder.mkdir()
+    State(backend.folder).publish(QUOTA_PLAN_SHOWN, PublishedPlan(planned).to_data(), shared=True)
+    begin, end = (day_and_time(NOON_S + later_s, 0) for later_s in (3600, 7200))
+    async with open_console(backend, audit, (cells, 30)) as steered:
+        await steered.press("6")
+        lines = {line.split()[0].lstrip("▸"): line for line in steered.table[1:] if line.strip()}
+        assert f"until {end}" in lines["alice"]
+        assert f"64 {begin}" in lines["zoe"]
+        assert (f"64 {begin} – {end}" in lines["zoe"]) == (cells == 120)
+        assert ("2 planned" in steered.text) == (cells == 120)
 
 
 @pytest.mark.slow

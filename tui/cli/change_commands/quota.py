@@ -1,8 +1,12 @@
-"""``pbsteer quota show``, ``quota set`` and ``priority``: the quotas view and its dialog, without a screen."""
+"""``pbsteer quota show``, ``quota set`` and ``priority``: the quotas view and its dialog, without a screen.
+
+The other commands of ``quota`` are in ``quota_plan`` and ``quota_files`` beside this.
+"""
 
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +15,20 @@ import click
 from hooks.pbs.custom_resources import PRIORITY
 from policy.model.limit_attributes import EntityKey
 from tui.backends.commands_interface import ChangeError, Commands
+from tui.cli.change_commands.quota_files import export_quotas, import_
+from tui.cli.change_commands.quota_plan import plan, planned, withdraw
 from tui.cli.change_commands.run_operation import operation_options, run_operation
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
-from tui.operations.by_target.quota_ops import check_scope, parse_entity, parse_quota, set_quota
+from tui.operations.by_target.quota_ops import check_scope, set_quota
 from tui.operations.operation_changes import Operation
+from tui.operations.quota_plan_ops import entry_line
 from tui.pages.cluster.cluster_status import quota_data
+from tui.quota_files.typed_quota import parse_entity, parse_quota
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
-from tui.tables.columns_by_view.quota_columns import quota_columns, quota_rows
+from tui.tables.columns_by_view.quota_columns import planned_in, quota_columns, quota_rows
 from tui.text.screen_line import plain, safe
 
 _CELLS = 100
@@ -28,7 +36,7 @@ _CELLS = 100
 
 @click.group()
 def quota() -> None:
-    """Show soft quotas beside use, or set one.
+    """Show soft quotas beside use, set them, or plan them for a span of time.
 
     Quotas live in PBS, on the queue or the server, as max_run_res_soft, where PBS's own commands show
     them. For QUEUE, @server names the whole cluster, and QUEUE:RESOURCE another resource, such as gpu:ngpus.
@@ -63,7 +71,12 @@ def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | No
         click.echo("  " + plain(header(placed, Sort())).rstrip())
         for entity in rows:
             click.echo("  " + plain(row(placed, entity)).rstrip())
+        for each in chain.from_iterable(planned_in(cluster, scope_of(cluster, name)).values()):
+            click.echo(safe(f"  planned: {entry_line(each.entry)}: {each.state}"))
 
+
+for _each in (plan, planned, withdraw, export_quotas, import_):
+    quota.add_command(_each)
 
 _NEGATIVE_IS_A_VALUE = {"ignore_unknown_options": True}
 """``-5`` is then refused as a value and not as an unknown option."""

@@ -88,6 +88,7 @@ def quota_data(cluster: ClusterView, queue: str) -> list[dict[str, Any]]:
             "running_jobs": row.use.running,
             "waiting_jobs": row.use.waiting,
             "priority": row.priority,
+            **({"planned": [each.to_data() for each in row.planned]} if row.planned else {}),
         }
         for row in quota_rows(cluster, queue).values()
     ]

@@ -23,6 +23,7 @@ def pass_lines(entry: Pass, now_s: float) -> list[Line]:
     for title, part in (
         ("failed", [((safe(text), "bad"),) for text in entry.texts("failures")]),
         ("notes", [((safe(text), "warn"),) for text in entry.texts("notes")]),
+        ("sets quotas", [((safe(text), ""),) for text in entry.texts("quotas_set")]),
         ("starts", [_start(part, entry, started) for part in entry.parts("starts")]),
         ("preempts", [_preempt(part, entry) for part in entry.parts("preempts")]),
         ("reserves", [_estimate(part, entry) for part in entry.parts("estimates")]),

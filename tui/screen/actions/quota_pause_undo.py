@@ -9,8 +9,9 @@ from tui.backends.commands_interface import Commands, demand_supported
 from tui.backends.readback import show_limit
 from tui.model.typed_attributes import limit_entry
 from tui.operations.by_target.pause_ops import REASON, pause, resume
-from tui.operations.by_target.quota_ops import check_scope, parse_entity, parse_quota, set_quota
+from tui.operations.by_target.quota_ops import check_scope, set_quota
 from tui.operations.operation_changes import Operation
+from tui.quota_files.typed_quota import parse_entity, parse_quota
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.operation_dialog import Question, open_dialog
 from tui.screen.views.quotas import QuotasView

@@ -38,7 +38,7 @@ class QuotasView(TableView[EntityKey]):
         if self.queue not in queues:
             self.queue = queues[0] if queues else ""
         self._rows = quota_rows(cluster, self.queue)
-        idle = {entity for entity, row in self._rows.items() if not (row.use.running or row.use.waiting)}
+        idle = {entity for entity, row in self._rows.items() if not (row.use.running or row.use.waiting or row.planned)}
         idle -= {entity for entity in idle if entity[1] == GENERIC}
         self._idle = len(idle)
         return [entity for entity in self._rows if self.shows_idle or entity not in idle]
@@ -74,7 +74,9 @@ class QuotasView(TableView[EntityKey]):
         if self.size.width < _ROOM_FOR_SUMS:
             sums = f" · {used:,} of {quotas:,}"
         hidden = f" · {self._idle:,} without jobs, x" if self._idle and not self.shows_idle else ""
-        return f"quotas · {scope.place} · {scope.resource}{sums}{hidden}"
+        planned = sum(len(row.planned) for row in self._rows.values())
+        coming = f" · {planned:,} planned" if planned and self.size.width >= _ROOM_FOR_SUMS else ""
+        return f"quotas · {scope.place} · {scope.resource}{sums}{coming}{hidden}"
 
     def move(self, name: str) -> None:
         """Left and right choose the queue."""

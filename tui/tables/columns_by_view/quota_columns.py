@@ -7,13 +7,15 @@ that applies: the own entry, else the generic one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import PRIORITY
+from hooks.quota_plan.published_quota_plan import ShownQuota
 from hooks.record.hourly_use import Trend
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, show_entity
+from tui.backends.readback import show_limit
 from tui.model.job_efficiency import LOW
 from tui.model.status_counts import Use, UserKey, count
 from tui.model.typed_attributes import soft_limits
@@ -23,12 +25,14 @@ from tui.tables.column_layout import GAP
 from tui.tables.columns import SPARE, Column
 from tui.text.screen_line import Line, safe, width
 from tui.text.text_bars import day_line, quota_bar, round_scale, ruler
+from tui.text.times_and_durations import day_and_time
 
 _NOTHING = Use()
 _OTHER_CELLS = 54
 """The cells that the other columns, the gaps and the cursor take of a line beside names and bars."""
 _MORE_CELLS = 6
 """The cells that the GPUs take, and that the efficiency takes."""
+_LEAST_PLANNED_CELLS = 22
 _NAME_CELLS, _MOST_NAME_CELLS = 14, 32
 _DAY_CELLS = ((140, 24), (108, 12))
 """From so many cells of a line on, so many cells for the hours of the last day."""
@@ -41,7 +45,8 @@ _Uses = dict[str, Use]
 
 class QuotaRow(NamedTuple):
     """One entity's quota and use in one scope; ``own`` is False if the quota is not the entity's own entry.
-    ``efficiency`` is the share of its cores that a user keeps busy, where that is known."""
+    ``efficiency`` is the share of its cores that a user keeps busy, where that is known. ``planned`` are the planned
+    quotas and priorities that are set or still to come, the first one first."""
 
     entity: EntityKey
     quota: int | None
@@ -49,6 +54,7 @@ class QuotaRow(NamedTuple):
     use: Use
     priority: int | None
     efficiency: float | None = None
+    planned: tuple[ShownQuota, ...] = ()
 
     @property
     def over(self) -> int | None:
@@ -67,7 +73,8 @@ def quota_rows(cluster: ClusterView, queue: str) -> dict[EntityKey, QuotaRow]:
     for kind, uses in (("g", groups), ("p", projects)):
         if (kind, GENERIC) in quotas:
             entities.update(dict.fromkeys([(kind, name) for name in uses if name], True))
-    entities.update(dict.fromkeys([*quotas, *priorities], True))
+    planned = planned_in(cluster, scope)
+    entities.update(dict.fromkeys([*quotas, *priorities, *planned], True))
     by_kind = {"u": users, "g": groups, "p": projects}
     rows = {}
     for entity in entities:
@@ -85,8 +92,20 @@ def quota_rows(cluster: ClusterView, queue: str) -> dict[EntityKey, QuotaRow]:
             use,
             priority,
             cluster.efficiency.get((scope.queue, name)) if kind == "u" else None,
+            tuple(planned.get(entity, ())),
         )
     return dict(sorted(rows.items(), key=lambda item: _most_over(item[1])))
+
+
+def planned_in(cluster: ClusterView, scope: QuotaScope) -> dict[EntityKey, list[ShownQuota]]:
+    """The planned quotas of a scope that are set or still to come, and the planned priorities of its queue, by entity,
+    in order of time."""
+    found: dict[EntityKey, list[ShownQuota]] = {}
+    for each in sorted(cluster.passes.quota_plan.quotas, key=lambda each: each.entry.from_s):
+        limit = each.entry.limit
+        if each.is_live and limit.queue == scope.queue and limit.resource in (scope.resource, PRIORITY):
+            found.setdefault(limit.entity, []).append(each)
+    return found
 
 
 def _uses_in(cluster: ClusterView, scope: QuotaScope) -> tuple[_Uses, _Uses, _Uses]:
@@ -158,6 +177,21 @@ TrendOf = Callable[[EntityKey], Trend]
 """The hours of the last day of an entity of the scope."""
 
 
+def show_planned(planned: Sequence[ShownQuota]) -> str:
+    """The first of an entity's planned quotas: ``until Fri 05 Dec 18:00`` while it is set, else ``64 Mon 01 Dec 08:00 –
+    Fri 05 Dec 18:00``; and how many come after it."""
+    if not planned:
+        return ""
+    first = planned[0]
+    entry = first.entry
+    what = f"prio {show_limit(entry.quota)}" if entry.limit.resource == PRIORITY else show_limit(entry.quota)
+    end = day_and_time(entry.until_s, 0)
+    span = f"until {end}" if first.is_set else f"{what} {day_and_time(entry.from_s, 0)} – {end}"
+    state = f" ({safe(first.state)})" if first.why else ""
+    more = f" +{len(planned) - 1}" if len(planned) > 1 else ""
+    return f"{span}{state}{more}"
+
+
 def quota_columns(
     rows: dict[EntityKey, QuotaRow], cells: int, names: int = 0, trend_of: TrendOf | None = None
 ) -> list[Column[EntityKey]]:
@@ -167,7 +201,10 @@ def quota_columns(
     has_gpus = any(row.use.gpus for row in rows.values())
     has_figures = any(row.efficiency is not None for row in rows.values())
     day_cells = next((hours for least, hours in _DAY_CELLS if cells >= least), 0)
+    longest = max((width(show_planned(row.planned)) for row in rows.values()), default=0)
+    planned_cells = min(longest, max(_LEAST_PLANNED_CELLS, cells // 3))
     taken = _OTHER_CELLS + names + _MORE_CELLS * (has_gpus + has_figures)
+    taken += planned_cells + len(GAP) if longest else 0
     taken += day_cells + len(GAP) if day_cells and trend_of is not None else 0
     bar_cells = max(8, cells - taken)
     most = max((max(row.use.cores, row.quota or 0) for row in rows.values()), default=0)
@@ -221,6 +258,10 @@ def quota_columns(
         show_day,
         rank=3 if day_cells else SPARE,
     )
+
+    def planned(entity: EntityKey) -> Line:
+        return ((show_planned(rows[entity].planned), ""),) if rows[entity].planned else ()
+
     return [
         Column(
             "user",
@@ -249,6 +290,20 @@ def quota_columns(
             drawn=True,
         ),
         *([of_day] if trend_of is not None else []),
+        *(
+            [
+                Column(
+                    "planned",
+                    "planned",
+                    planned_cells,
+                    lambda entity: rows[entity].planned[0].entry.from_s if rows[entity].planned else None,
+                    planned,
+                    export_value=lambda entity: show_planned(rows[entity].planned),
+                )
+            ]
+            if longest
+            else []
+        ),
         Column("over", "free or over", 12, lambda entity: rows[entity].over, note),
         Column("waits", "waiting", 10, lambda entity: rows[entity].use.waiting, waits, rank=2),
     ]

@@ -40,13 +40,13 @@ async def test_each_user_has_the_last_day_from_the_file_that_passes_keep(backend
     write_day(backend)
     async with open_console(backend, audit, (150, 40)) as steered:
         await steered.press("6")
-        assert "last 24 h" in steered.text
+        await steered.until_shown("last 24 h", "█" * 20)
         alice = line_of(steered.screen_lines, "alice")
         assert "█" * 20 in alice and "   " in alice.partition("█" * 20)[2][:4], "above her quota, then nothing"
         await steered.pilot.resize_terminal(80, 24)
-        assert "24 h" not in steered.text
+        await steered.until(lambda: "24 h" not in steered.text)
         await steered.command("columns +day")
-        assert "█████" in line_of(steered.screen_lines, "alice")
+        await steered.until(lambda: "█████" in line_of(steered.screen_lines, "alice"))
 
 
 async def test_where_no_pass_runs_the_console_keeps_it_and_says_what_it_does_not_know(
@@ -72,7 +72,7 @@ async def test_a_pass_in_the_row_is_shown_by_a_click_and_the_next_one_too(
         await steered.pilot.click(PassRow, offset=(row.index("next"), 0))
         assert "plan · the next pass" in steered.text
         await steered.pilot.resize_terminal(40, 10)
-        assert "·▄·" not in steered.text, "a low screen has lines for the plan alone"
+        await steered.until(lambda: "·▄·" not in steered.text, "a low screen, which has lines for the plan alone")
 
 
 async def test_the_title_says_how_many_jobs_are_in_how_many_lines(backend: ScriptedBackend, audit: Path) -> None:
