@@ -24,7 +24,9 @@ _LOST_VNODES = {"10": "is degraded", "12": "is in conflict"}
 
 _NONE_LEFT = ("", "-")
 _SOON_S = 300.0
-"""An unconfirmed reservation that starts sooner than this is urgent."""
+"""An unconfirmed reservation that starts sooner than this is urgent, and so are the jobs of one that ends sooner."""
+_BEGUN_S = 60.0
+"""For so long after its start the jobs of a reservation are urgent: they waited for it, and its vnodes are idle."""
 
 
 class PendingWork(NamedTuple):
@@ -114,7 +116,13 @@ def _find_of_reservations(server_status: ServerStatus) -> Iterator[PendingWork]:
                 yield PendingWork(f"{name}: at {retry_s:.0f}", what, partition, ready=retry_s <= server_status.time_s)
         elif state == _RUNNING and jobs:
             key = f"{name}: {len(jobs)} from {min(jobs)} to {max(jobs)}, {running[queue]} run"
-            yield PendingWork(key, f"jobs of reservation {name} wait to be started ({len(jobs)})", partition)
+            what = f"jobs of reservation {name} wait to be started ({len(jobs)})"
+            yield PendingWork(key, what, partition, is_urgent=_has_begun_or_ends_soon(texts, server_status.time_s))
+
+
+def _has_begun_or_ends_soon(reservation: Attributes, now_s: float) -> bool:
+    start_s, end_s = (read_time_s(reservation.get(name, "")) for name in ("reserve_start", "reserve_end"))
+    return (start_s is not None and now_s < start_s + _BEGUN_S) or (end_s is not None and end_s < now_s + _SOON_S)
 
 
 def _count_jobs(server_status: ServerStatus, queues: Collection[str]) -> tuple[dict[str, list[str]], dict[str, int]]:

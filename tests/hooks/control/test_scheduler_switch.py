@@ -314,6 +314,30 @@ def test_a_reservation_that_waits_for_the_scheduler_gives_it_a_turn(
     assert bool(assignment_of(replace(seen, time_s=NOW_S + later_s), before).on) is given
 
 
+@pytest.mark.parametrize(
+    ("started_s", "lasts_s", "later_s", "given"),
+    [
+        (-5, 3600, 11, True),
+        (-5, 3600, 9, False),
+        (-50, 3600, 11, False),
+        (-50, 3600, 61, True),
+        (-3000, 3310, 11, True),
+        (-3000, 3310, 9, False),
+        (-3000, 3312, 11, False),
+        (-3000, 3312, 61, True),
+    ],
+)
+def test_jobs_of_a_reservation_that_has_just_begun_or_ends_soon_do_not_wait_a_minute(
+    started_s: int, lasts_s: int, later_s: float, given: bool
+) -> None:
+    """A short reservation whose confirmation had the last cycle would be over before its jobs start."""
+    seen = see_reservation("5", "4.s", at_s=NOW_S + later_s)
+    times = {"reserve_start": f"{NOW_S + started_s:.0f}", "reserve_end": f"{NOW_S + started_s + lasts_s:.0f}"}
+    seen = replace(seen, reservations={"R7.s": {**seen.reservations["R7.s"], **times}})
+    before = Switched(frozenset({"default"}), cycles={"default": LastCycle(NOW_S)})
+    assert bool(assignment_of(seen, before).on) is given
+
+
 def test_a_degraded_reservation_gives_another_turn_each_time_that_pbs_tries_again() -> None:
     """The scheduler found no other vnodes and has set a later time."""
     ours = Switched(frozenset({"default"}))

@@ -48,6 +48,16 @@ def test_a_reservation_that_starts_in_ten_seconds_is_confirmed_before(pbs: PbsCl
     raise AssertionError("no reservation was confirmed before it was to start")
 
 
+def test_a_job_of_a_short_reservation_starts_in_it(pbs: PbsCluster) -> None:
+    """Its confirmation had a cycle a moment ago, and it is over before the next minute."""
+    driven(pbs)
+    wait_for_driving(pbs)
+    name = reserve(pbs, 15, 35)
+    pbs.wait_until(lambda: reservation(pbs, name)["reserve_state"] == "RESV_CONFIRMED", 20.0, "it is confirmed")
+    job = pbs.qsub("alice", queue=name.partition(".")[0], walltime=None)
+    pbs.wait_for_state(job, "R", 50.0)
+
+
 def test_a_reservation_that_is_altered_is_confirmed_anew(pbs: PbsCluster) -> None:
     driven(pbs)
     name = reserve(pbs, 3600, 600)
