@@ -221,10 +221,10 @@ def _take_compiled():
 
         stored = _load("{compiled}")
         home = pbs.pbs_conf["PBS_HOME"]
-        _CODES.update(stored.read_compiled(home, "{digest}"))
+        _CODES.update(stored.read_compiled(home, _SOURCES))
         if _CODES.keys() != _SOURCES.keys():
             _CODES.update((module, _compile(module)) for module in _SOURCES)
-            stored.write_compiled(home, "{digest}", _CODES)
+            stored.write_compiled(home, _SOURCES, _CODES)
     except OSError:
         # No folder yet, or no space: the next process tries again.
         return

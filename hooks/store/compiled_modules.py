@@ -24,8 +24,8 @@ _MOST_BYTES = 64 << 20
 _CHECKSUM_BYTES = hashlib.sha256().digest_size
 
 
-def read_compiled(pbs_home: str, digest: str) -> dict[str, CodeType]:
-    """The code of each module by name; empty if the file cannot be used. ``digest`` is that of all sources."""
+def read_compiled(pbs_home: str, sources: Mapping[str, str]) -> dict[str, CodeType]:
+    """The code of each module by name; empty if the file cannot be used. ``sources`` are the modules' texts by name."""
     try:
         descriptor = os.open(
             state_folder(pbs_home) / COMPILED, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -41,7 +41,7 @@ def read_compiled(pbs_home: str, digest: str) -> dict[str, CodeType]:
         return {}
     finally:
         os.close(descriptor)
-    head = _head(digest)
+    head = _head(sources)
     begin = len(head) + _CHECKSUM_BYTES
     payload = memoryview(data)[begin:]
     # Data that was changed can end the interpreter: its checksum comes before it is read.
@@ -54,13 +54,15 @@ def read_compiled(pbs_home: str, digest: str) -> dict[str, CodeType]:
     return codes if isinstance(codes, dict) else {}
 
 
-def write_compiled(pbs_home: str, digest: str, codes: Mapping[str, CodeType]) -> None:
+def write_compiled(pbs_home: str, sources: Mapping[str, str], codes: Mapping[str, CodeType]) -> None:
     """Replace the file. Raises OSError; the folder has to be there."""
     payload = marshal.dumps(dict(codes))
-    data = _head(digest) + hashlib.sha256(payload).digest() + payload
+    data = _head(sources) + hashlib.sha256(payload).digest() + payload
     replace_file(state_folder(pbs_home) / COMPILED, data, sync=False)
 
 
-def _head(digest: str) -> bytes:
-    """What the file begins with: the Python that compiled it, how, and from which sources."""
-    return b"pbsteer-compiled " + MAGIC_NUMBER + f" {sys.flags.optimize} {digest}\n".encode("ascii")
+def _head(sources: Mapping[str, str]) -> bytes:
+    """What the file begins with: the Python that compiled it, how, and from which texts: a hook that was edited in
+    place is run as it is."""
+    texts = hashlib.sha256("\0".join(part for source in sources.items() for part in source).encode("utf-8"))
+    return b"pbsteer-compiled " + MAGIC_NUMBER + f" {sys.flags.optimize} {texts.hexdigest()}\n".encode("ascii")

@@ -14,31 +14,31 @@ from hooks.store.compiled_modules import COMPILED, read_compiled, write_compiled
 from hooks.store.state_folder import state_folder
 
 CODES: dict[str, CodeType] = {"a.b": compile("x = 1", "<a.b>", "exec"), "c": compile("y = 2", "<c>", "exec")}
-DIGEST = "0123456789ab"
+SOURCES = {"a.b": "x = 1", "c": "y = 2"}
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> str:
     state_folder(str(tmp_path)).mkdir()
-    write_compiled(str(tmp_path), DIGEST, CODES)
+    write_compiled(str(tmp_path), SOURCES, CODES)
     return str(tmp_path)
 
 
 def test_what_was_written_is_read(home: str) -> None:
-    assert read_compiled(home, DIGEST) == CODES
+    assert read_compiled(home, SOURCES) == CODES
     assert (state_folder(home) / COMPILED).stat().st_mode & 0o777 == 0o600
 
 
 def test_other_sources_and_another_python_have_nothing(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_compiled(home, "ba9876543210") == {}
+    assert read_compiled(home, {**SOURCES, "c": "y = 3"}) == {}
     monkeypatch.setattr(compiled_modules, "MAGIC_NUMBER", b"\x00\x0c\r\n")
-    assert read_compiled(home, DIGEST) == {}
+    assert read_compiled(home, SOURCES) == {}
 
 
 def test_without_a_folder_nothing_is_read_and_nothing_made(tmp_path: Path) -> None:
-    assert read_compiled(str(tmp_path), DIGEST) == {}
+    assert read_compiled(str(tmp_path), SOURCES) == {}
     with pytest.raises(FileNotFoundError):
-        write_compiled(str(tmp_path), DIGEST, CODES)
+        write_compiled(str(tmp_path), SOURCES, CODES)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -93,10 +93,10 @@ def _empty(path: Path) -> None:
 )
 def test_a_file_that_cannot_be_trusted_is_not_used(home: str, spoil: Callable[[Path], None]) -> None:
     spoil(state_folder(home) / COMPILED)
-    assert read_compiled(home, DIGEST) == {}
+    assert read_compiled(home, SOURCES) == {}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_a_file_of_someone_else_is_not_used(home: str) -> None:
     os.chown(state_folder(home) / COMPILED, 1, -1)
-    assert read_compiled(home, DIGEST) == {}
+    assert read_compiled(home, SOURCES) == {}

@@ -141,7 +141,7 @@ async def test_a_server_without_history_says_so_and_shows_the_rest(backend: Scri
     backend.history_problem = "PBS is not configured to maintain job history"
     async with open_console(backend, audit, (120, 40)) as steered:
         await steered.press("5", "F")
-        await steered.until_shown("jobs, ended: PBS is not configured to maintain job history · 6")
+        await steered.until_shown("jobs, ended: PBS is not configured to maintain job history · 15 in 6 lines")
 
 
 async def test_an_array_unfolds_into_its_running_subjobs_and_folds_again(backend: ScriptedBackend, audit: Path) -> None:

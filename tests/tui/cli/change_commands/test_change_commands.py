@@ -32,7 +32,7 @@ def test_quota_set_shows_its_line_and_asks_first(backend: ScriptedBackend) -> No
 def test_quota_set_with_preview_changes_nothing(backend: ScriptedBackend) -> None:
     result = run("quota", "set", "workq", "carol", "16", "--preview")
     assert result.exit_code == 0, result.output
-    assert "in the next pass" in result.output
+    assert "no start, preemption or reservation of the next pass changes" in result.output
     assert backend.lines == []
 
 

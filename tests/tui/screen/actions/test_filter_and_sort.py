@@ -160,7 +160,7 @@ async def test_the_next_console_has_the_same_columns_sort_theme_and_filters(
     async with open_console(backend, audit, (120, 30), files=files) as steered:
         assert steered.console.theme == "pbsteer-light"
         await steered.press("5")
-        assert header(steered).split() == ["job", "user", "ncpu↓"]
+        assert header(steered).split() == ["job", "user", "ncpus↓"]
         await steered.command("filter mine")
         assert "filter user:carol" in steered.text
         await steered.press("escape", "f")
