@@ -225,8 +225,8 @@ def _take_compiled():
         if _CODES.keys() != _SOURCES.keys():
             _CODES.update((module, _compile(module)) for module in _SOURCES)
             stored.write_compiled(home, _SOURCES, _CODES)
-    except OSError:
-        # No folder yet, or no space: the next process tries again.
+    except Exception:
+        # No folder yet, or no space: the next process tries again. Whatever else it is, no pass fails for it.
         return
 
 

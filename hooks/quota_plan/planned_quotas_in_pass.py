@@ -20,7 +20,7 @@ from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN, PlanFiles, publi
 from hooks.store.state_files import State
 from policy.model.limit_attributes import LimitError, Limits, parse_limits, show_entity
 from policy.model.pbs_units import show_count
-from policy.quota_plan.limits_due import Due, PlanRecord, SetLimit, find_due
+from policy.quota_plan.limits_due import Due, PlanRecord, SetLimit, find_due, show_value
 from policy.quota_plan.planned_quotas import LimitKey, in_force
 
 _MOST_ENTRIES = 50
@@ -173,8 +173,8 @@ def _send(
         server_status.server.get(NAME, ""),
         f"quota plan{' by ' if planners else ''}{', '.join(planners)}",
         f"qmgr -c 'set {place} {SOFT_LIMIT}.{resource} {'-=' if remove else '+='} {entries}'",
-        ", ".join(_show(step.found) for step in group),
-        ", ".join(_show(step.value) for step in group),
+        ", ".join(show_value(step.found) for step in group),
+        ", ".join(show_value(step.value) for step in group),
     )
     now_s = server_status.time_s
     try:
@@ -205,8 +205,4 @@ def publish_quota_plan(work: QuotaWork, state: State) -> list[str]:
 
 def _tell(step: SetLimit) -> str:
     why = f"by entry {step.number} of the quota plan" if step.number else "back to what it was before the quota plan"
-    return f"{step.limit.show()}: {_show(step.found)} → {_show(step.value)}, {why}"
-
-
-def _show(value: int | None) -> str:
-    return "none" if value is None else f"{value:,}"
+    return f"{step.limit.show()}: {show_value(step.found)} → {show_value(step.value)}, {why}"

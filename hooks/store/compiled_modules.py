@@ -51,7 +51,9 @@ def read_compiled(pbs_home: str, sources: Mapping[str, str]) -> dict[str, CodeTy
         codes = marshal.loads(payload)  # noqa: S302 - root's own file, whose checksum is right
     except (ValueError, EOFError, TypeError):
         return {}
-    return codes if isinstance(codes, dict) else {}
+    if not isinstance(codes, dict) or not all(isinstance(code, CodeType) for code in codes.values()):
+        return {}
+    return codes
 
 
 def write_compiled(pbs_home: str, sources: Mapping[str, str], codes: Mapping[str, CodeType]) -> None:

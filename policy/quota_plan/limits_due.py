@@ -213,7 +213,7 @@ def _look(old: Override, now: int | None) -> Override | None:
 
 def _tell_change(limit: LimitKey, old: Override, now: int | None) -> str:
     what = f"entry {old.number} had set it to" if old.number else "it was to go back to"
-    return f"{limit.show()} is {_show(now)}, {what} {_show(old.value)}: changed by hand, and left as it is"
+    return f"{limit.show()} is {show_value(now)}, {what} {show_value(old.value)}: changed by hand, and left as it is"
 
 
 def state_of(entry: PlannedQuota, due: Due, now_s: float) -> tuple[str, str]:
@@ -230,7 +230,8 @@ def state_of(entry: PlannedQuota, due: Due, now_s: float) -> tuple[str, str]:
     return "waits", reason
 
 
-def _show(value: int | None) -> str:
+def show_value(value: int | None) -> str:
+    """A limit's value as text; None is no entry."""
     return "none" if value is None else f"{value:,}"
 
 

@@ -1,4 +1,4 @@
-"""All kinds of fault: whoever imports this has them in the register."""
+"""All kinds of fault: importing this module registers them."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import pytest
 
@@ -99,4 +100,10 @@ def test_a_file_that_cannot_be_trusted_is_not_used(home: str, spoil: Callable[[P
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_a_file_of_someone_else_is_not_used(home: str) -> None:
     os.chown(state_folder(home) / COMPILED, 1, -1)
+    assert read_compiled(home, SOURCES) == {}
+
+
+def test_a_file_that_holds_something_else_than_code_is_not_used(home: str) -> None:
+    other: Any = {"a.b": "x = 1", "c": 2}
+    write_compiled(home, SOURCES, other)
     assert read_compiled(home, SOURCES) == {}

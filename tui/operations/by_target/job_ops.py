@@ -6,13 +6,14 @@ A job array is one job; single subjobs get only the operations that a manager al
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from policy.model.pbs_units import show_job
 from tui.backends.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import is_array
+from tui.operations.by_target.jobs_on_server import job_on_server, whole_job
 from tui.operations.operation_changes import Operation, changes_to, told_of
 from tui.operations.status_edits_for_preview import edit_jobs, requeued, without_jobs
 from tui.state.cluster_view import ClusterView
@@ -24,7 +25,7 @@ def hold(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operat
     """Hold waiting jobs with an operator's hold, which their owners cannot release."""
 
     def change(job: str) -> Change:
-        texts = _whole_job(cluster, job, "hold")
+        texts = whole_job(cluster, job, "hold")
         if texts.get("job_state") in ("R", "E"):
             raise ChangeError(f"hold: {show_job(job)} is running; requeue it first, or hold it by PBS's own checkpoint")
         if "o" in texts.get("Hold_Types", "n"):
@@ -40,7 +41,7 @@ def release(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Ope
     """Release all holds of jobs."""
 
     def change(job: str) -> Change:
-        texts = _whole_job(cluster, job, "release")
+        texts = whole_job(cluster, job, "release")
         if texts.get("Hold_Types", "n") == "n":
             raise ChangeError(f"release: {show_job(job)} is not held")
         return commands.release(job, texts).titled(f"release {show_job(job)}")
@@ -54,7 +55,7 @@ def delete(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Oper
     """Delete jobs; this cannot be undone."""
 
     def change(job: str) -> Change:
-        return commands.delete(job, _job(cluster, job, "delete")).titled(f"delete {show_job(job)}")
+        return commands.delete(job, job_on_server(cluster, job, "delete")).titled(f"delete {show_job(job)}")
 
     changes, left_out = changes_to("delete", "job", ids, change)
     edit = partial(without_jobs, ids=_names(changes))
@@ -70,7 +71,7 @@ def requeue(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Ope
 
 def requeue_change(cluster: ClusterView, commands: Commands, job: str) -> Change:
     """The change that requeues one run. Raises :class:`ChangeError` if it does not run or is not rerunnable."""
-    texts = _job(cluster, job, "requeue")
+    texts = job_on_server(cluster, job, "requeue")
     if texts.get("job_state") != "R":
         raise ChangeError(f"requeue: {show_job(job)} is not running")
     if texts.get("Rerunable", "True") != "True":
@@ -84,7 +85,7 @@ def move(cluster: ClusterView, commands: Commands, ids: Sequence[str], queue: st
         raise ChangeError(f"move: no queue {queue!r}; the server has {', '.join(sorted(cluster.server_status.queues))}")
 
     def change(job: str) -> Change:
-        texts = _whole_job(cluster, job, "move")
+        texts = whole_job(cluster, job, "move")
         if texts.get("job_state") in ("R", "E", "B"):
             raise ChangeError(f"move: {show_job(job)} is running")
         if texts.get("queue", "") == queue:
@@ -104,7 +105,7 @@ def set_job_priority(cluster: ClusterView, commands: Commands, ids: Sequence[str
         raise ChangeError(f"priority {text!r}: allowed is a whole number from -1024 to 1023")
 
     def change(job: str) -> Change:
-        found = commands.set_job_priority(job, _whole_job(cluster, job, "priority"), number)
+        found = commands.set_job_priority(job, whole_job(cluster, job, "priority"), number)
         if found.before == found.after:
             raise ChangeError(f"priority: {show_job(job)} has {found.before} already")
         return found.titled(f"priority of {show_job(job)} {found.before} → {number}")
@@ -112,20 +113,6 @@ def set_job_priority(cluster: ClusterView, commands: Commands, ids: Sequence[str
     changes, left_out = changes_to("priority", "job", ids, change)
     edit = partial(edit_jobs, ids=_names(changes), texts={"Priority": str(number)})
     return Operation(f"priority {number} for {told_of(changes, 'job')}", changes, edit, left_out=left_out)
-
-
-def _job(cluster: ClusterView, job: str, verb: str) -> Mapping[str, str]:
-    texts = cluster.server_status.jobs.get(job)
-    if texts is None:
-        raise ChangeError(f"{verb}: job {job!r} is not on the server")
-    return texts
-
-
-def _whole_job(cluster: ClusterView, job: str, verb: str) -> Mapping[str, str]:
-    texts = _job(cluster, job, verb)
-    if is_subjob(job):
-        raise ChangeError(f"{verb}: {show_job(job)} is one of an array; PBS does this to whole arrays only")
-    return texts
 
 
 def _runs_of(cluster: ClusterView, ids: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from policy import Ledger, decide
 from policy.model.pbs_units import show_job
 from tui.backends.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import RUNNING_STATES, SUSPENDED_STATES, is_array, seconds
+from tui.operations.by_target.jobs_on_server import job_on_server, whole_job
 from tui.operations.operation_changes import Operation, changes_to, told_of
 from tui.operations.status_edits_for_preview import edit_jobs, suspended
 from tui.state.cluster_view import ClusterView
@@ -33,9 +34,7 @@ def set_walltime(cluster: ClusterView, commands: Commands, ids: Sequence[str], t
     sign, span_s = _read_span(text)
 
     def change(job: str) -> Change:
-        texts = _job(cluster, job, "walltime")
-        if is_subjob(job):
-            raise ChangeError(f"walltime: {show_job(job)} is one of an array; PBS does this to whole arrays only")
+        texts = whole_job(cluster, job, "walltime")
         before_s = seconds(texts, _WALLTIME)
         if before_s is None and sign:
             raise ChangeError(f"walltime: {show_job(job)} has no walltime; {text!r} adds to one")
@@ -79,7 +78,7 @@ def run_now(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Ope
 
     def change(job: str) -> Change:
         nonlocal where
-        texts = _job(cluster, job, "run")
+        texts = job_on_server(cluster, job, "run")
         if is_array(job) or is_subjob(job):
             raise ChangeError(f"run: {show_job(job)} is an array or one of its subjobs; only single jobs are started")
         if texts.get("job_state") != "Q":
@@ -164,16 +163,9 @@ def set_comment(cluster: ClusterView, commands: Commands, ids: Sequence[str], te
     return Operation(f"comment on {told_of(changes, 'job')}", changes, edit, left_out=left_out)
 
 
-def _job(cluster: ClusterView, job: str, verb: str) -> Mapping[str, str]:
-    texts = cluster.server_status.jobs.get(job)
-    if texts is None:
-        raise ChangeError(f"{verb}: job {job!r} is not on the server")
-    return texts
-
-
 def _run(cluster: ClusterView, job: str, verb: str) -> Mapping[str, str]:
     """A job that is no array; a single subjob counts as a job."""
-    texts = _job(cluster, job, verb)
+    texts = job_on_server(cluster, job, verb)
     if is_array(job):
         raise ChangeError(f"{verb}: {show_job(job)} is an array; name its subjobs (x shows them)")
     return texts
