@@ -62,7 +62,7 @@ oldest-python: dev ## policy/ and hooks/ run under Python 3.9
 
 test-fast: dev   ## tests that need no PBS
 	@$(PART) $(NICE) $(PYTEST) --benchmark-skip -n $(WORKERS) --dist worksteal \
-		--ignore tests/pbs --ignore tests/property --ignore tests/faults/test_short_form.py
+		--ignore tests/pbs --ignore tests/property --ignore tests/faults/test_few_faults_of_every_kind.py
 
 test-laws: dev   ## tests/property: what holds of every cluster
 	@$(PART) $(NICE) $(PYTEST) -n $(WORKERS) --dist worksteal tests/property
@@ -72,7 +72,7 @@ test-real: dev   ## tests of a real PBS server (root, PBS installed); those that
 		$(PART) $(PYTEST) -n $(TESTBEDS) --dist worksteal tests/pbs
 
 test-faults: dev ## the short form of `make faults`, some of each kind (root, PBS installed)
-	@$(PART) $(PYTEST) tests/faults/test_short_form.py
+	@$(PART) $(PYTEST) tests/faults/test_few_faults_of_every_kind.py
 
 centre-faults: dev ## faults on a real centre of several clusters, for half an hour (root, PBS installed)
 	$(BIN)/python -m pytest -m centre_faults -v tests/pbs/centre

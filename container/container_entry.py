@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Callable
 
-from container import accounts, pbs_config
+from container import pbs_config
 from container import pbs_daemons as cluster
-from container.requirements import SERVER_PROGRAM
+from container.add_users_to_account_files import AccountFiles, add_users, make_homes
+from container.machine_and_host_requirements import SERVER_PROGRAM
 from container.run_program import SYSTEM_PATH, Finished, run
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 
@@ -137,10 +138,10 @@ def _install(pbs_exec: Path) -> None:
 
 def _add_users(spec: TestbedSpec) -> None:
     paths = [Path("/etc") / name for name in ("passwd", "group", "shadow")]
-    files = accounts.add_users(accounts.AccountFiles(*(path.read_text() for path in paths)), spec.users, str(HOMES))
+    files = add_users(AccountFiles(*(path.read_text() for path in paths)), spec.users, str(HOMES))
     for path, text in zip(paths, (files.passwd, files.group, files.shadow)):
         path.write_text(text)
-    accounts.make_homes(files.passwd, spec.users, HOMES)
+    make_homes(files.passwd, spec.users, HOMES)
 
 
 def _run_here(host: Host, argv: Sequence[str], *, timeout_s: float, stdin: str = "") -> Finished:

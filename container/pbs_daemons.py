@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Callable, Protocol
 
+from container.machine_and_host_requirements import DATA_SERVICE_USER
 from container.pbs_config import (
     CRAY_HOOK,
     ENVIRONMENT,
@@ -21,7 +22,6 @@ from container.pbs_config import (
     write_server_settings,
     write_vnode_definitions,
 )
-from container.requirements import DATA_SERVICE_USER
 from container.run_program import Finished
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 

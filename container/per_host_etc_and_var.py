@@ -9,7 +9,8 @@ import shutil
 import stat
 from pathlib import Path
 
-from container import accounts, pbs_config, pbs_daemons
+from container import pbs_config, pbs_daemons
+from container.add_users_to_account_files import AccountFiles, add_users
 from container.find_and_enter_running_host import enter_argv, path_on_host
 from container.run_program import run
 from container.slurm import daemons as slurm_daemons
@@ -42,7 +43,7 @@ def make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> di
     replace_file(etc / "hostname", f"{host.name}\n")
     names = ("passwd", "group", "shadow")
     texts = [read_text(etc / name) for name in names]
-    files = accounts.add_users(accounts.AccountFiles(*texts), spec.users, str(folder / HOMES))
+    files = add_users(AccountFiles(*texts), spec.users, str(folder / HOMES))
     for name, text in zip(names, (files.passwd, files.group, files.shadow)):
         replace_file(etc / name, text)
     if spec.scheduler == "pbs":

@@ -18,13 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
-from container import accounts, pbs_daemons
+from container import pbs_daemons
+from container.add_users_to_account_files import Account, find_account, make_homes
 from container.daemons_interface import Daemons
 from container.engines.engine_interface import ENGINES
 from container.find_and_enter_running_host import enter_argv, find_host_process, path_on_host
 from container.folder_permissions_and_space import check_parents, check_room, make_parents
+from container.machine_and_host_requirements import SERVER_PROGRAM, check_root
 from container.per_host_etc_and_var import HOMES, make_host_files, make_setuid_copies, pbs_home, read_text
-from container.requirements import SERVER_PROGRAM, check_root
 from container.run_program import SYSTEM_PATH, Finished, run
 from container.slurm import daemons as slurm_daemons
 from container.testbed_spec import Host, TestbedError, TestbedSpec, User, check_name, check_path
@@ -276,7 +277,7 @@ def _bring_up(spec: TestbedSpec, folder: Path, say: Callable[[str], None]) -> No
         engine.furnish_host(pids[host.name], host, {**covers, **setuid_copies})
     homes = folder / HOMES
     homes.mkdir(mode=0o755)
-    accounts.make_homes(read_text(folder / spec.server.name / "etc" / "passwd"), spec.users, homes)
+    make_homes(read_text(folder / spec.server.name / "etc" / "passwd"), spec.users, homes)
     run_on_host = partial(_run_as_root, spec, folder)
     _DAEMONS[spec.scheduler].start_cluster(spec, folder, run_on_host, say)
     (folder / _READY_FILE).touch()
@@ -343,12 +344,12 @@ def _list_vnodes(vnodes: Mapping[str, Any]) -> tuple[VnodeStatus, ...]:
     )
 
 
-def _find_account(folder: Path, host: Host, user: str) -> accounts.Account:
+def _find_account(folder: Path, host: Host, user: str) -> Account:
     try:
         passwd = read_text(folder / host.name / "etc" / "passwd")
     except OSError as error:
         raise TestbedError(f"host {host.name} is not whole: {error.strerror} ({error.filename})") from error
-    account = accounts.find_account(passwd, user)
+    account = find_account(passwd, user)
     if account is None:
         raise TestbedError(f"host {host.name} has no user {user!r}")
     return account

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Callable
 
 from container import testbed as testbeds
-from container.centre import member_sshd_and_cluster_toml, simulated_network
+from container.centre import cuttable_links_between_clusters, member_sshd_and_cluster_toml
 from container.centre.centre_spec import LETTERS, SERVICE, CentreSpec, Member, Programs
-from container.centre.path_access_check import find_closed_to_program
+from container.centre.find_closed_folder_above_program import find_closed_to_program
 from container.find_and_enter_running_host import find_host_process
 from container.per_host_etc_and_var import replace_file
 from container.testbed import DEFAULT_STATE, Testbed, run_on
@@ -65,7 +65,9 @@ def up(
             clusters[member.letter], _ = testbeds.up(member.testbed, state, say)
         centre = Centre(spec, clusters)
         say("joining the clusters")
-        simulated_network.connect([(member, _server_process(testbed)) for member, testbed in centre.members()])
+        cuttable_links_between_clusters.connect(
+            [(member, _server_process(testbed)) for member, testbed in centre.members()]
+        )
         _furnish(centre, programs)
         if every_s:
             _start_passes(centre, programs, every_s)
@@ -110,19 +112,19 @@ def open_centre(name: str, state: Path = DEFAULT_STATE) -> Centre:
 def cut_link(centre: Centre, one: str, other: str) -> None:
     """Cut the link between two clusters: neither has an error, and open connections hang."""
     for pid, there in _ends(centre, one, other):
-        simulated_network.cut(pid, there)
+        cuttable_links_between_clusters.cut(pid, there)
 
 
 def restore_link(centre: Centre, one: str, other: str) -> None:
     """Make the link between two clusters work again."""
     for pid, there in _ends(centre, one, other):
-        simulated_network.restore(pid, there)
+        cuttable_links_between_clusters.restore(pid, there)
 
 
 def limit_link(centre: Centre, one: str, other: str, kbit: int) -> None:
     """Let each of two clusters send at most ``kbit`` kbit/s to the other; 0 for no limit."""
     for pid, there in _ends(centre, one, other):
-        simulated_network.limit_rate(pid, there, kbit)
+        cuttable_links_between_clusters.limit_rate(pid, there, kbit)
 
 
 def _ends(centre: Centre, one: str, other: str) -> Iterator[tuple[int, Member]]:

@@ -28,7 +28,7 @@ from container.find_and_enter_running_host import (
     step,
     write_marks,
 )
-from container.requirements import check_host
+from container.machine_and_host_requirements import check_host
 from container.run_program import SYSTEM_PATH, run
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 

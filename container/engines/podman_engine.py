@@ -21,7 +21,7 @@ from container.find_and_enter_running_host import (
     read_if_there,
     write_marks,
 )
-from container.requirements import check_host, check_podman, has_podman
+from container.machine_and_host_requirements import check_host, check_podman, has_podman
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 
 _LABEL = "pbsteer.testbed"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Callable
 
 from container.engines.call_podman import call_podman, limit_options, try_podman
-from container.requirements import read_pbs_exec
+from container.machine_and_host_requirements import read_pbs_exec
 from container.run_program import SYSTEM_PATH, run
 from container.testbed_spec import TestbedError, check_image
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Callable, NamedTuple
 
-from hooks.act.job_comments import find_comments
+from hooks.act.job_comments_to_write import find_comments
 from hooks.act.start_jobs import Starter
 from hooks.checkpoint.held_victims_to_release import find_hold_comments, find_to_release
 from hooks.checkpoint.plan_victim_requests import VictimRequest, find_silent, forget_hold, plan_asking
@@ -19,8 +19,8 @@ from hooks.checkpoint.victim_requests_in_parallel import VictimRequests
 from hooks.checkpoint.withdraw_save_requests import find_withdrawn
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.pbs_ifl_client import Connection, IflError
-from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.requests_within_time_budget import Budget, Requests
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.ledger_between_passes import Earmark
 from policy.plan.plan_types import Plan, Preempt
 from policy.settings.site_settings import Settings

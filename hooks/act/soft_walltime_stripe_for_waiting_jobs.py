@@ -19,8 +19,8 @@ from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without
 
 if TYPE_CHECKING:
     from hooks.pbs.pbs_ifl_client import Connection
-    from hooks.pbs.raw_server_status import Attributes, ServerStatus
     from hooks.pbs.requests_within_time_budget import Requests
+    from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
     from hooks.store.event_hook_summary import Summary
     from hooks.translate.snapshot import Translation
     from policy.model.jobs_runs_vnodes_queues import Job

@@ -15,7 +15,7 @@ from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_plan
 from hooks.pbs.job_attributes.select_before_striping import own_place
 from hooks.pbs.pbs_ifl_client import Connection
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.queues import read_sizes
 from policy.model.allocation import Allocation
 from policy.model.pbs_units import SIZES

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from hooks.pbs.raw_server_status import Objects
+from hooks.pbs.server_status_type_and_attributes import Objects
 from hooks.translate.closures.reservation_windows_by_vnode import Reservations
 from hooks.translate.host_readings_to_vnodes import read_readings
 from hooks.translate.job.job_preferences import read_preferences

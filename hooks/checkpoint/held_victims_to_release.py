@@ -13,7 +13,7 @@ from hooks.pbs.job_attributes.job_comment_format import OWN_COMMENT, make_commen
 from hooks.pbs.job_attributes.job_ids_and_states import has_index, index_of, is_running, parent_of, read_start_s
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks
 from hooks.pbs.pbs_ifl_client import HOLD
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.ledger_between_passes import Earmark
 from policy.model.pbs_units import show_job
 

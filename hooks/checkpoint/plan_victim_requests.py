@@ -25,7 +25,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
 )
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.pbs.pbs_ifl_client import HOLD
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.plan.plan_types import Preempt
 from policy.settings.site_settings import CheckpointSettings, Settings
 

@@ -8,7 +8,7 @@ from typing import Callable
 from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.custom_resources import SAVE, SAVE_ATTRIBUTE
 from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT, is_subjob
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.job_preferences import SAVE_METHODS
 from policy.settings.site_settings import Settings
 

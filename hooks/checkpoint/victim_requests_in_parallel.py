@@ -19,7 +19,7 @@ from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.job_attributes.job_ids_and_states import read_start_s, was_deleted
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, read_marks
 from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
-from hooks.pbs.raw_server_status import Attributes
+from hooks.pbs.server_status_type_and_attributes import Attributes
 
 _MOST_CHILDREN = 16
 _LATEST_S = 30.0

@@ -12,7 +12,7 @@ from hooks.checkpoint.held_victims_to_release import find_waiting, is_gone
 from hooks.checkpoint.save_methods import SIGNAL
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, read_start_s
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 
 GONE, RUNS, CANNOT_START = "beneficiary-gone", "beneficiary-runs", "beneficiary-cannot-start"
 GIVEN_UP = "preemption-given-up"

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE
 from hooks.pbs.files_and_output.sched_config import SchedFiles, describe_unread_edit, is_on, read_sched_config
-from hooks.pbs.raw_server_status import ServerStatus
-from hooks.pbs.schedulers import find_scheduler, is_down
+from hooks.pbs.scheduler_object_of_queue import find_scheduler, is_down
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.closures.dedicated_time import read_dedicated_time
 from policy.settings.site_settings import MODES
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hooks.pbs.files_and_output.sched_config import SchedFiles, is_on, read_sched_config
-from hooks.pbs.raw_server_status import ServerStatus
-from hooks.pbs.schedulers import find_scheduler
+from hooks.pbs.scheduler_object_of_queue import find_scheduler
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 
 _PRIORITY_OF_PBS = 150
 """``preempt_queue_prio`` where it is not set (pbs_internal.h)."""

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from hooks.pbs.files_and_output.fair_share_files import format_usage
 from hooks.pbs.files_and_output.sched_config import USAGE
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.store.atomic_file import replace_file
 from hooks.translate.site_order import read_number
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.order.job_sort_formula import JobSortFormula
-from policy.order.site_order import SiteOrder
+from policy.order.site_order_settings import SiteOrder
 from policy.state.cluster_snapshot import Snapshot
 
 _PRERUNNING = "41"

@@ -16,13 +16,20 @@ from hooks.control.work_only_pbs_scheduler_can_do import PendingWork, find_pendi
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.pause_in_server_attributes import describe_pause, is_stopped
 from hooks.pbs.pbs_ifl_client import Connection, IflError
-from hooks.pbs.raw_server_status import DEFAULT_SCHEDULER
 from hooks.pbs.requests_within_time_budget import attempt
+from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER
 from hooks.store.state_files import SCHEDULERS, State
 
 if TYPE_CHECKING:
-    from hooks.pbs.raw_server_status import ServerStatus
-from hooks.pbs.schedulers import _CYCLING, _find_of_partition, _state, find_scheduler, is_down, is_scheduling
+    from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from hooks.pbs.scheduler_object_of_queue import (
+    _CYCLING,
+    _find_of_partition,
+    _state,
+    find_scheduler,
+    is_down,
+    is_scheduling,
+)
 
 _UNKNOWN_SCHEDULER = 15213
 _BETWEEN_TURNS_S, _BETWEEN_URGENT_S = 60.0, 10.0

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from hooks.admission.overcommit_guard import VnodeUse, refuse_overcommit, refuse_unavailable
+from hooks.admission.refuse_overcommitting_start import VnodeUse, refuse_overcommit, refuse_unavailable
 from hooks.pbs.custom_resources import DEFAULT_PARTITION
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, waits_to_resume
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.closures.reservations import read_time_s
-from hooks.translate.job.suspended_jobs import read_released
+from hooks.translate.job.resources_for_jobs_to_resume import read_released
 from hooks.translate.vnodes import takes_jobs
 
 _UNCONFIRMED, _RUNNING, _BEING_ALTERED = "1", "5", "11"

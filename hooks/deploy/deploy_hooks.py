@@ -33,8 +33,8 @@ from hooks.deploy.cleanup.undo_job_changes import (
 from hooks.deploy.deployment_record import RECORD, Record, demand_ours, find_limited, take_back
 from hooks.deploy.deployment_steps import Step, show_steps, steps_between, steps_to_keep_limits
 from hooks.deploy.disk_space_and_busy_vnodes import demand_room, describe_jobs_saving, find_busy_vnodes
-from hooks.deploy.hook_events import attributes_of
-from hooks.deploy.installed_state import (
+from hooks.deploy.hook_events_alarms_and_order import attributes_of
+from hooks.deploy.read_installed_server_state import (
     DeployError,
     Hook,
     Installed,
@@ -46,13 +46,13 @@ from hooks.deploy.installed_state import (
     read_applied,
     read_installed,
 )
+from hooks.deploy.settings_and_partition.check_settings_against_server import find_unfit
 from hooks.deploy.settings_and_partition.make_partition_scheduler_folders import (
     make_folder,
     steps_to_make,
     steps_to_remove,
 )
-from hooks.deploy.settings_and_partition.partition import Part, with_part
-from hooks.deploy.settings_and_partition.settings_check import find_unfit
+from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part, with_part
 from hooks.deploy.settings_and_partition.settings_choice import Chosen, choose
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE, RESOURCES
 from hooks.quota_plan.take_back_at_removal import lines_to_take_back

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hooks.deploy.bundle_hook import digest_of
-from hooks.deploy.installed_state import DeployError, Installed
+from hooks.deploy.read_installed_server_state import DeployError, Installed
 from hooks.pbs.custom_resources import RESOURCES
 
 RECORD = "installed.json"

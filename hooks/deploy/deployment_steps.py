@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hooks.deploy.cleanup.undo_job_changes import priority_argv, release_argv
-from hooks.deploy.hook_events import CREATED, HOOK_EVENTS
-from hooks.deploy.installed_state import Hook, Installed
+from hooks.deploy.hook_events_alarms_and_order import CREATED, HOOK_EVENTS
+from hooks.deploy.read_installed_server_state import Hook, Installed
 from policy.model.pbs_units import show_count
 
 _SETTING = re.compile(r"set ((?:queue \S+|server) \S+)")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hooks.deploy.cleanup.undo_job_changes import Programs, run_clear_job_marks
 from hooks.deploy.deployment_steps import Step
-from hooks.deploy.installed_state import DeployError, Qmgr, ask, hooks_folder
+from hooks.deploy.read_installed_server_state import DeployError, Qmgr, ask, hooks_folder
 from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
 
 _TIMES = 4

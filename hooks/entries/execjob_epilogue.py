@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from hooks.checkpoint.saved_task_notes import has_failed_restart
+from hooks.checkpoint.read_saved_task_notes import has_failed_restart
 from hooks.checkpoint.skip_server_query_at_job_end import (
     could_be_asked,
     may_be_run_again,
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 ANSWER_S = 5
 SERVER_BACK_S = 90
 """How long the end of a job that saved is delayed while its host cannot reach the server. No job can use that host
-meanwhile; but the hook has to be over before its alarm (:mod:`hooks.deploy.hook_events`), which would delete the
-job."""
+meanwhile; but the hook has to be over before its alarm (:mod:`hooks.deploy.hook_events_alarms_and_order`), which would
+delete the job."""
 
 
 def handle(pbs: Any) -> str | None:

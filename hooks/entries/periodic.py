@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any, Callable, NamedTuple
 
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
-from hooks.act.job_priorities import Advice, find_advice, give_advice
+from hooks.act.job_priorities_for_pbs_sched import Advice, find_advice, give_advice
 from hooks.act.soft_walltime_stripe_for_waiting_jobs import Hints, find_hints, give_hints
 from hooks.audit.audit_from_server_log import copy_server_changes
 from hooks.control.circuit_breaker import CircuitBreaker
-from hooks.control.decision_deadline import (
+from hooks.control.decision_time_limit import (
     ClockDeadline,
     Slow,
     describe_left_out,
@@ -39,14 +39,14 @@ from hooks.control.fair_share_charges import (
 from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
-from hooks.control.server_answer_time import Watched
+from hooks.control.server_wait_not_counted_as_failure import Watched
 from hooks.forecast.forecast_due import is_forecast_due
 from hooks.pbs.files_and_output.sched_config import SchedFiles, read_sched_files
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.pbs.pause_in_server_attributes import name_pause
 from hooks.pbs.pbs_ifl_client import Connection, is_real_server
-from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.requests_within_time_budget import Budget, Requests
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.planned_quotas_in_pass import (
     QuotaOutcome,
     QuotaWork,
@@ -58,9 +58,9 @@ from hooks.quota_plan.planned_quotas_in_pass import (
 from hooks.quota_plan.quota_plan_files import PlanFiles, read_plan_files
 from hooks.record.add_pass_to_day_of_activity import note_activity
 from hooks.record.dry_run_counts import Episodes
-from hooks.record.ended_runs import find_finished, learns, note_runs
 from hooks.record.job_reasons import describe_reasons
 from hooks.record.journal_entry import Timing, describe_pass
+from hooks.record.runs_gone_since_last_pass import find_finished, learns, note_runs
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hooks.admission.overcommit_guard import VnodeUse, refuse_kept, refuse_overcommit, refuse_unavailable
+from hooks.admission.refuse_overcommitting_start import VnodeUse, refuse_kept, refuse_overcommit, refuse_unavailable
 from hooks.admission.refuse_striped_starts_too_close import is_stripe, note_start, read_starts, refuse_too_soon
 from hooks.admission.vnode_readings_check_at_start import has_requirements, refuse_unmet
 from hooks.checkpoint.save_method_written_at_start import find_method_to_write

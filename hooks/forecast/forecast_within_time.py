@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Callable, NamedTuple
 
-from policy.eligibility.order_by_site import queue_line
+from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.forecast.forecast import USUAL, Bounds, Forecast, Forecaster
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory

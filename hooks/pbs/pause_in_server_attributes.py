@@ -9,7 +9,7 @@ drives. So pbsteer switches off by *unsetting* the server's: then the scheduler 
 from __future__ import annotations
 
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 
 _LENGTH = 200
 

@@ -14,7 +14,7 @@ from typing import Any, Callable
 from hooks.pbs.custom_resources import SOFT_LIMIT
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, may_have_runs
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE
-from hooks.pbs.raw_server_status import (
+from hooks.pbs.server_status_type_and_attributes import (
     DEFAULT_SCHEDULER,
     ENDED_ATTRIBUTES,
     JOB_ATTRIBUTES,

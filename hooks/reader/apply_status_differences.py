@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from sys import intern
 from typing import Any, NamedTuple
 
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 
 _KINDS = ("jobs", "vnodes")
 _OWN = frozenset({"ctime", "qtime", "stime", "exec_vnode", "jobs", "estimated.start_time"})

@@ -25,7 +25,7 @@ from typing import Any
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, may_have_runs, parent_of
 from hooks.pbs.pbs_ifl_client import HOLDING_STATES, Connection, Texts
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 
 Part = dict[str, Any]
 

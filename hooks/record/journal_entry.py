@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hooks.act.apply_plan import Outcome, Permissions
-from hooks.control.decision_deadline import Slow
+from hooks.control.decision_time_limit import Slow
 from hooks.record.dry_run_counts import Episodes
 from hooks.translate.snapshot import Translation
 from policy.explain.longest_backfill_walltime import Longest

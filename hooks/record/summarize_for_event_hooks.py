@@ -9,7 +9,7 @@ from hooks.act.start_jobs import digest_starts
 from hooks.pbs.custom_resources import PLENTY, SAVE_ATTRIBUTE, SOFT_LIMIT
 from hooks.pbs.files_and_output.sched_config import read_sched_files
 from hooks.store.event_hook_summary import QueueSummary, Summary
-from hooks.translate.job.suspended_jobs import find_resume_needs
+from hooks.translate.job.resources_for_jobs_to_resume import find_resume_needs
 from hooks.translate.queues import read_consumables
 from hooks.translate.uncounted_resources import find_unlisted
 from policy.model.ledger_between_passes import Ledger
@@ -19,7 +19,7 @@ from policy.striping.fewest_empty_nodes import sort_sizes
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from hooks.pbs.raw_server_status import ServerStatus
+    from hooks.pbs.server_status_type_and_attributes import ServerStatus
     from policy.plan.plan_types import Plan, Start
     from policy.state.cluster_index import ClusterIndex
     from policy.state.cluster_snapshot import Snapshot

@@ -24,7 +24,7 @@ from pathlib import Path
 from hooks.scripts.criu import dump, restore
 from hooks.scripts.harden_root_script import bound_memory, close_inherited, complain, refuse_to_run
 from hooks.scripts.save_by_signal import restart, save
-from hooks.scripts.task_notes import RESTARTED, find_mom_priv, note_of
+from hooks.scripts.write_saved_task_notes import RESTARTED, find_mom_priv, note_of
 
 _USAGE = "usage: pbs_python -I checkpoint.py save|restart|dump|restore JOB SID TASK PATH [CRIU]\n"
 _YOUNG_S = 11.0

@@ -28,7 +28,7 @@ from hooks.scripts.session_processes import (
     read_users,
     send,
 )
-from hooks.scripts.task_notes import begin_note, hidden_beside, note_of, note_saved, write_whole
+from hooks.scripts.write_saved_task_notes import begin_note, hidden_beside, note_of, note_saved, write_whole
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _IMAGES, _BOUNDS = "images", "bounds"

@@ -17,7 +17,7 @@ from typing import Any
 from hooks.scripts.harden_root_script import complain
 from hooks.scripts.restore_task_limits import join_groups, read_bounds, set_limits, set_memory_limits
 from hooks.scripts.session_processes import POLL_S, TRIES, has_ended, is_login_shell, open_session, read_strings, send
-from hooks.scripts.task_notes import begin_note, hidden_beside, note_saved, write_whole
+from hooks.scripts.write_saved_task_notes import begin_note, hidden_beside, note_saved, write_whole
 
 SIGNAL = signal.SIGUSR2
 WAIT_S = 25.0

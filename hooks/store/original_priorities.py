@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.pbs.raw_server_status import read_whole
+from hooks.pbs.server_status_type_and_attributes import read_whole
 from hooks.store.state_files import PRIORITIES, State
 
 if TYPE_CHECKING:
-    from hooks.pbs.raw_server_status import ServerStatus
+    from hooks.pbs.server_status_type_and_attributes import ServerStatus
 
 
 class Changed(NamedTuple):

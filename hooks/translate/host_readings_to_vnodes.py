@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import READING
-from hooks.pbs.raw_server_status import Objects
+from hooks.pbs.server_status_type_and_attributes import Objects
 from hooks.telemetry.host_reading_format import Amount, HostReading, parse_reading
 from policy.model.jobs_runs_vnodes_queues import Reading, Vnode
 from policy.ranking.vnode_headroom import speed_of

@@ -17,7 +17,7 @@ from hooks.pbs.custom_resources import (
     SOFT_LIMIT,
     is_reservation_queue,
 )
-from hooks.pbs.raw_server_status import Attributes, Objects, ServerStatus, read_whole
+from hooks.pbs.server_status_type_and_attributes import Attributes, Objects, ServerStatus, read_whole
 from policy.model.job_request import DEFAULT_CONSUMABLES
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits

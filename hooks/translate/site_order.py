@@ -12,8 +12,8 @@ from typing import Callable, NamedTuple
 
 from hooks.pbs.files_and_output.fair_share_files import read_groups, read_usage
 from hooks.pbs.files_and_output.sched_config import RESOURCE_GROUP, USAGE, Options, SchedFiles, is_true, read_options
-from hooks.pbs.raw_server_status import Attributes, ServerStatus, read_whole
-from hooks.pbs.schedulers import find_scheduler
+from hooks.pbs.scheduler_object_of_queue import find_scheduler
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus, read_whole
 from hooks.translate.queues import read_consumables
 from policy.model.pbs_units import UnitError, parse_duration_s, parse_size_kib
 from policy.order.fair_share_tree import FairShareTree
@@ -29,7 +29,7 @@ from policy.order.job_sort_formula import (
     as_float32,
     read_formula,
 )
-from policy.order.site_order import (
+from policy.order.site_order_settings import (
     BY_QUEUE,
     NO_THRESHOLD,
     RANK,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection
 
 from hooks.pbs.files_and_output.sched_config import SchedFiles, read_sched_config
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 
 _SEPARATORS = re.compile(r"[,\s]+")
 

@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 
 from hooks.pbs.custom_resources import READING
-from hooks.pbs.raw_server_status import Attributes
+from hooks.pbs.server_status_type_and_attributes import Attributes
 from hooks.translate.closures.reservation_windows_by_vnode import Reservations
 from hooks.translate.queues import Report, read_partition
 from policy.model.jobs_runs_vnodes_queues import Vnode, Window

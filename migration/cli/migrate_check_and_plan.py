@@ -7,7 +7,7 @@ import json
 import click
 
 from migration.as_user.call_root_helper import run_as
-from migration.cli.for_service.open_source_cluster import errors_in_one_line, open_source
+from migration.cli.for_service.open_this_cluster_as_source import errors_in_one_line, open_source
 from migration.passes.check_setup_with_other_clusters import check_pairs
 from migration.passes.source.source_pass import plan
 from migration.spool.queue_file import Queue

@@ -19,7 +19,7 @@ from migration.config.mg_home_folder import FILE
 from migration.config.parse_toml import parse_toml
 from policy.migration.job_record_and_copy_updates import ANY, CLUSTER_NAME, LOCAL
 from policy.migration.place_on_first_free_cluster import PlacingSettings
-from policy.migration.returns_and_retries import WaitSettings
+from policy.migration.wait_and_retry_bounds import WaitSettings
 
 SCHEDULERS = ("pbs", "slurm")
 BUILD_ON = ("here", "job")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from migration.config.cluster_file import Cluster, Here
-from migration.passes.clean_up import find_unremoved
+from migration.passes.remove_files_of_finished_jobs import find_unremoved
 from migration.passes.source.source_context import Source
 from migration.passes.target.landing_folder_check import LANDING_OF, WRITABLE, try_landing
 from migration.protocol.ask_cluster_over_ssh import NoReply
@@ -19,7 +19,7 @@ from migration.protocol.installed_version import own_version
 from migration.protocol.messages import AVAIL
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import SchedulerSilent
-from migration.transfer.connection import RunAs
+from migration.transfer.ssh_and_rsync_to_source import RunAs
 from policy.migration.available_to_other_clusters import Answer, Shortfall
 
 _MOST_UNREMOVED = 10

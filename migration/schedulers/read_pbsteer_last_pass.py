@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import hooks.reader.serve_console
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+import hooks.reader.answer_console_by_json_lines
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.reader.apply_status_differences import Assembly
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
@@ -69,7 +69,7 @@ def read_status(run: Run, pbs_exec: str, timeout_s: float) -> ServerStatus | Non
 
     Raises :class:`SchedulerSilent`.
     """
-    reader = str(Path(hooks.reader.serve_console.__file__).resolve())
+    reader = str(Path(hooks.reader.answer_console_by_json_lines.__file__).resolve())
     for python in _pythons(pbs_exec):
         done = run([python, "-I", reader, pbs_exec], stdin=b'{"want": "picture", "whole": true}\n', timeout_s=timeout_s)
         if done.status == TIMED_OUT:

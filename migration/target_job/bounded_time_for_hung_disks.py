@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 from hooks.store.atomic_file import replace_file
 from migration.programs.run_program import TIMED_OUT, Finished
-from migration.transfer.connection import RunAs
+from migration.transfer.ssh_and_rsync_to_source import RunAs
 
 FILE = "hung.json"
 HUNG_FOR_S = 600

@@ -5,10 +5,10 @@ from __future__ import annotations
 from migration.as_user.folder_tree_listing import Entry
 from migration.target_job.job_at_target import GAVE_UP, Job
 from migration.transfer.bring_results_back import bring_back
-from migration.transfer.connection import StoppedError, TransferError
+from migration.transfer.ssh_and_rsync_to_source import StoppedError, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, find_results, read_manifest
 from policy.migration.job_states_and_transitions import DOWNLOADED, END
-from policy.migration.returns_and_retries import DOWNLOAD_FOR_S, pause_s
+from policy.migration.wait_and_retry_bounds import DOWNLOAD_FOR_S, pause_s
 
 _TIMEOUT_S = 86_400
 _MOST_SHOWN = 3

@@ -15,7 +15,7 @@ from migration.target_job.job_at_target import GoneError, Job
 from migration.target_job.local_job_script import exit_path
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.job_states_and_transitions import END
-from policy.migration.returns_and_retries import VANISHED_AFTER_S, goes_back
+from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S, goes_back
 
 
 def watch(jobs: Iterable[Job]) -> str:

@@ -16,7 +16,7 @@ from migration.protocol.messages import MOST_TEXT
 from migration.spool.queue_file import Queue
 from migration.target_job.bounded_time_for_hung_disks import HungError
 from migration.target_job.service_context import Site
-from migration.transfer.connection import Connection, TransferError
+from migration.transfer.ssh_and_rsync_to_source import Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
 from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, REQUESTED

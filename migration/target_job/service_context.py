@@ -16,7 +16,7 @@ from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import LocalScheduler
 from migration.spool.spool import Spool
 from migration.target_job.bounded_time_for_hung_disks import HungUsers
-from migration.transfer.connection import RunAs
+from migration.transfer.ssh_and_rsync_to_source import RunAs
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from migration.schedulers.scheduler_interface import SchedulerSilent, SubmitRefused
 from migration.target_job.job_at_target import Job
 from migration.target_job.local_job_script import make_local_job, script_path, write_script
-from policy.migration.returns_and_retries import BUSY_FOR_S
+from policy.migration.wait_and_retry_bounds import BUSY_FOR_S
 
 _AGAIN_S = 60
 

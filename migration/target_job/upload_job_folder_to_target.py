@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from migration.as_user.landing_folder import TAKEN
 from migration.target_job.job_at_target import Job
-from migration.transfer.connection import JOB, Connection, NoSpaceError, StoppedError, TransferError
 from migration.transfer.shared_input_cache import SharedFile, bring_shared, lock_of, locked_path
+from migration.transfer.ssh_and_rsync_to_source import JOB, Connection, NoSpaceError, StoppedError, TransferError
 from migration.transfer.upload_manifest_and_changed_files import read_manifest
-from policy.migration.returns_and_retries import pause_s
+from policy.migration.wait_and_retry_bounds import pause_s
 
 _SPARE_BYTES = 1 << 20
 _MOST_SHOWN = 3

@@ -15,7 +15,7 @@ from typing import Any, Callable, NamedTuple
 
 from migration.as_user.fit_file_name import fit_path
 from migration.spool.file_lock import LockHeldError, path_lock
-from migration.transfer.connection import Connection, StoppedError, TransferError, shared_word
+from migration.transfer.ssh_and_rsync_to_source import Connection, StoppedError, TransferError, shared_word
 
 _PART = ".mg-part"
 _LOOK_EVERY_S = 0.2

@@ -20,7 +20,7 @@ from policy.model.vnode_bitsets import count_vnodes
 from policy.preemption.victim_search import Search, Slot
 from policy.state.closure_windows import NOTHING_CLOSED, Closed, Windows
 from policy.state.cluster_index import ClusterIndex
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 
 class Promise(NamedTuple):

@@ -16,7 +16,7 @@ from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 _NO_RUNS: frozenset[str] = frozenset()
 

@@ -13,7 +13,7 @@ from policy.model.allocation import Allocation, Share
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.state.cluster_index import ClusterIndex
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 
 class Pending(NamedTuple):

@@ -18,7 +18,7 @@ from policy.fit.best_fit import fits
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.state.closure_windows import Closed, Windows
 from policy.state.cluster_index import ClusterIndex
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 
 def reserve(

@@ -14,8 +14,8 @@ from typing import Callable
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.cycle.job_attempt import JobAttempts
 from policy.model.jobs_runs_vnodes_queues import Job
-from policy.plan.deadline import Deadline, TimeIsUp
 from policy.plan.pass_context import Context
+from policy.plan.pass_time_limit import Deadline, TimeIsUp
 from policy.plan.plan_builder import PlanBuilder
 from policy.reasons.reason import Reason
 

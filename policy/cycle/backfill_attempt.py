@@ -12,7 +12,7 @@ from typing import Callable, NamedTuple
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.backfill.runtime_estimates import Tested
-from policy.cycle.start_places import StartPlaces
+from policy.cycle.where_job_can_start_now import StartPlaces
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Backfilled

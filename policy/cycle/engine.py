@@ -17,11 +17,11 @@ from policy.cycle.backfill_attempt import wait_behind
 from policy.cycle.incremental_pass import settle, still_settled
 from policy.cycle.job_attempt import JobAttempts
 from policy.cycle.preempt_long_run_for_short_job import rescue
-from policy.eligibility.fair_share_line import FairShareLine
+from policy.eligibility.job_order_by_fair_share import FairShareLine
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
-from policy.plan.deadline import NEVER, Deadline
 from policy.plan.pass_context import Context
+from policy.plan.pass_time_limit import NEVER, Deadline
 from policy.plan.plan_builder import PlanBuilder
 from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason

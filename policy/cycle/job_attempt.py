@@ -10,8 +10,8 @@ from policy.backfill.queues_sharing_vnodes import Region
 from policy.cycle.backfill_attempt import Backfilling, Placed
 from policy.cycle.earmarked_for_preemptor import Earmarks
 from policy.cycle.preempt_backfilled import PromisedCuts
-from policy.cycle.queue_heads import Heads
-from policy.cycle.start_places import StartPlaces
+from policy.cycle.reserve_for_heads_or_yield import Heads
+from policy.cycle.where_job_can_start_now import StartPlaces
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.fit.fits_idle_cluster import fits_idle_cluster
 from policy.fit.split_chunk_within_host import ever_holds

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from policy.backfill.cut_backfilled_for_promise import NO_PROMISE, Promise, cut_for, cut_order
-from policy.cycle.start_places import StartPlaces
+from policy.cycle.where_job_can_start_now import StartPlaces
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import Backfilled
 from policy.plan.pass_context import Context

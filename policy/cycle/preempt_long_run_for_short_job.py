@@ -27,7 +27,7 @@ from policy.preemption.victim_selection import Victim
 from policy.settings.site_settings import RescueSettings
 from policy.state.closure_windows import NOTHING_CLOSED, Closed
 from policy.state.cluster_index import ClusterIndex
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 _APART_S = 1.0
 """Seconds from a preemption to the next pass that may rescue."""

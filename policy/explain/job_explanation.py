@@ -1,7 +1,7 @@
 """The explanation of one job: where it stands, what it waits for, what was tried, and what would change that.
 
 All of it is taken from the plan of a pass and its input; nothing is inferred afterwards. The lines beside the reason
-come from :mod:`policy.explain.job_facts`.
+come from :mod:`policy.explain.explanation_lines_beside_reason`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from policy.explain.job_facts import Facts, Line
+from policy.explain.explanation_lines_beside_reason import Facts, Line
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.pbs_units import show_duration, show_job

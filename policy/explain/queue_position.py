@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from policy.backfill.queues_sharing_vnodes import parts_with_one_head
 from policy.eligibility.classes_by_priority_quota import BASE
-from policy.eligibility.order_by_site import queue_line
+from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.plan.plan_types import Plan
 from policy.reasons.reason_names import MoreNumbers, Number, NumberName
 from policy.settings.site_settings import Settings

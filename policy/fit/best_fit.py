@@ -13,7 +13,7 @@ from policy.fit.split_chunk_within_host import count_pieces, may_span, span
 from policy.model.allocation import Allocation, Share
 from policy.model.job_request import Chunk, Request
 from policy.model.vnode_bitsets import count_vnodes, each_bit, lowest
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 
 def fit(capacity: Capacity, request: Request, vnodes: int, ever: int | None = None) -> Allocation | None:

@@ -14,8 +14,8 @@ from typing import Callable, NamedTuple
 from policy.model.allocation import Share
 from policy.model.job_request import Amounts, Chunk
 from policy.model.vnode_bitsets import indices_of
-from policy.state.free_cores import Capacity
 from policy.state.vnode_totals_hosts_and_matching import most_on_vnode
+from policy.state.vnodes_by_idle_cores import Capacity
 
 _ANY_NUMBER = 1 << 30
 _UNPARTED: tuple[Amounts, ...] = ((), (("ncpus", 1),))

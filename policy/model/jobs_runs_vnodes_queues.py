@@ -16,7 +16,7 @@ from policy.model.job_request import Amounts, Request
 from policy.model.limit_attributes import Limits
 
 if TYPE_CHECKING:
-    from policy.order.site_order import SiteOrder
+    from policy.order.site_order_settings import SiteOrder
 
 UNLIMITED_S = float("inf")
 ONE_OF = "one of "
@@ -147,7 +147,7 @@ class Job(NamedTuple):
     A job with ``pinned`` vnodes goes back to exactly these, as its request says: PBS's own checkpoint keeps it there.
     ``priority`` orders it among all users' jobs, ``own_priority`` among its owner's in the queue. ``entity`` is its
     fair share entity, and ``order_values`` are the numbers that its queue's order needs
-    (:attr:`policy.order.site_order.SiteOrder.needs`).
+    (:attr:`policy.order.site_order_settings.SiteOrder.needs`).
     """
 
     id: str

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Callable, NamedTuple, TypeVar
 
 from policy.model.allocation import Allocation, Cores, parse_exec_vnode
-from policy.model.promised_request import Asked
+from policy.model.request_when_promised import Asked
 
 VERSION = 3
 

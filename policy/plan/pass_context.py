@@ -10,7 +10,7 @@ from functools import cached_property
 
 from policy.backfill.runtime_estimates import Estimates
 from policy.eligibility.classes_by_priority_quota import Classes
-from policy.eligibility.order_by_site import Line, queue_line
+from policy.eligibility.order_as_pbs_scheduler_would import Line, queue_line
 from policy.eligibility.quotas import Quotas
 from policy.eligibility.start_gates import Gates
 from policy.eligibility.unpreemptible_only_within_quota import Confined

@@ -20,7 +20,7 @@ from policy.plan.promises_for_next_pass import array_of, asked_by, moved_so_far
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, Numbers, ReasonCode
 from policy.state.cluster_index import Op
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 
 class PlanBuilder:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Earmark, Ledger, Moved
-from policy.model.promised_request import Asked
+from policy.model.request_when_promised import Asked
 from policy.plan.plan_types import MovedPromise
 
 

@@ -18,7 +18,7 @@ from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.limit_attributes import EntityKey, show_entity
 from policy.preemption.preemptible_runs_cache import OfferCache
-from policy.preemption.preemptible_sums import PreemptionRights
+from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
 from policy.preemption.victim_candidates import Basis, Candidates, Pool
 from policy.preemption.victim_search import Guard, Search
@@ -26,7 +26,7 @@ from policy.preemption.victim_selection import Found, VictimSelection
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.state.closure_windows import NOTHING_CLOSED, Closed
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 _DELAYS_HEAD = Reason("preempt-delays-head")
 

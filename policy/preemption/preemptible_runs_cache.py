@@ -11,7 +11,7 @@ from typing import Callable
 
 from policy.eligibility.quotas import Quotas
 from policy.model.jobs_runs_vnodes_queues import Run
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 
 class Line:

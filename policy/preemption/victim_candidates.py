@@ -16,12 +16,12 @@ from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes, indices_of
-from policy.preemption.preemptible_sums import Offers, PreemptionRights
+from policy.preemption.preemptible_sums_by_owner_and_class import Offers, PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
 from policy.preemption.victim_search import Size, add_idle, cores_in, countable, size_of
 from policy.settings.site_settings import Settings
 from policy.state.cluster_index import ClusterIndex
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 
 class Pool:

@@ -18,7 +18,7 @@ from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.vnode_bitsets import count_vnodes, each_bit
 from policy.state.closure_windows import NOTHING_CLOSED, Closed
 from policy.state.cluster_index import ClusterIndex
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 
 class Guard(Protocol):

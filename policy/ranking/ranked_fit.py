@@ -16,7 +16,7 @@ from policy.fit.split_chunk_within_host import count_pieces, may_span, span
 from policy.model.allocation import Allocation, Directory, Share, Spot
 from policy.model.job_request import Amounts, Chunk, Request
 from policy.model.vnode_bitsets import each_bit
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 Order = Callable[[int], Iterable[int]]
 """Yields a set of vnodes one by one, as sets of one, best first: ``functools.partial(ranking.ordered, preference)``."""

@@ -18,7 +18,7 @@ from policy.model.vnode_bitsets import each_bit, indices_of, mask_of
 from policy.settings.site_settings import RankingSettings
 from policy.settings.vnode_score_formulas import QUANTITIES, UNKNOWN, Left
 from policy.state.cluster_index import ClusterIndex
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 
 class _Use(NamedTuple):

@@ -20,7 +20,7 @@ from policy.model.vnode_bitsets import count_vnodes
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.state.cluster_index import ClusterIndex
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 
 _EVERYWHERE = -1
 _ALL_WINDOWS = 1 << 30

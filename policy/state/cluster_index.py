@@ -14,8 +14,8 @@ from typing import Any, Callable
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Queue, Reading, Run, Server, Vnode, Window
 from policy.model.limit_attributes import EntityKey
-from policy.state.free_cores import Capacity
 from policy.state.usage_by_user import Scope, Usage
+from policy.state.vnodes_by_idle_cores import Capacity
 
 Op = tuple[str, str, Any]
 """A change: put a value in a table under a key. The value None removes the entry."""

@@ -18,7 +18,7 @@ from policy.model.vnode_bitsets import count_vnodes, each_bit
 
 if TYPE_CHECKING:
     from policy.ranking.ranked_fit import Order
-    from policy.state.free_cores import Capacity
+    from policy.state.vnodes_by_idle_cores import Capacity
 
 Load = tuple[int, ...]
 """The number of pieces of each chunk of the request that go to one place."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from hooks.deploy.bundle_hook import EVENTS, build
-from hooks.pbs.raw_server_status import (
+from hooks.pbs.server_status_type_and_attributes import (
     JOB_ATTRIBUTES,
     NAME,
     QUEUE_ATTRIBUTES,

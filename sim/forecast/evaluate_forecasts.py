@@ -17,8 +17,8 @@ from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.usual_arrivals import UsualArrivals
 from policy.settings.site_settings import Settings
-from sim.forecast.wait_bound import WaitHistory, kind_of
-from sim.forecast.walltime_plan import planned_starts
+from sim.forecast.starts_planned_by_walltimes import planned_starts
+from sim.forecast.wait_bound_from_past_waits import WaitHistory, kind_of
 from sim.replay.named_policies import Policy
 from sim.replay.replay import replay
 from sim.workload.workload import Cluster, Workload

@@ -18,7 +18,7 @@ from policy.migration import place_on_first_free_cluster
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer, reserved_for_head
 from policy.migration.job_demand import Demand
 from policy.migration.place_on_first_free_cluster import PassState, PlacingSettings, place
-from policy.migration.returns_and_retries import MOST_ATTEMPTS, WaitSettings
+from policy.migration.wait_and_retry_bounds import MOST_ATTEMPTS, WaitSettings
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy
 from sim.replay.replay import vnodes_of

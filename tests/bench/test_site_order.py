@@ -16,7 +16,7 @@ from policy.model.allocation import parse_exec_vnode
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.order.fair_share_tree import FairShareTree
 from policy.order.job_sort_formula import KEYWORDS, read_formula
-from policy.order.site_order import FairShare, SiteOrder, SortKey
+from policy.order.site_order_settings import FairShare, SiteOrder, SortKey
 
 USERS, GROUPS, QUEUED, PASSES = 5_000, 50, 100_000, 3
 NEEDS = ("queue_rank", "eligible_time", "ncpus", "job_priority", "walltime")

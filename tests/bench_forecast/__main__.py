@@ -18,7 +18,7 @@ from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.allocation import Allocation, Spot
 from policy.model.jobs_runs_vnodes_queues import Queue
 from sim.forecast.evaluate_forecasts import evaluate
-from sim.forecast.forecast_report import to_json
+from sim.forecast.forecast_accuracy_report import to_json
 from sim.replay.named_policies import find
 from sim.traces.read_trace import read_trace
 from sim.workload.workload import Cluster

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from container.centre import centre as centres
 from container.centre.centre_spec import CentreSpec
-from container.requirements import find_pbs_exec
+from container.machine_and_host_requirements import find_pbs_exec
 from container.testbed import run_on
 from tests.bench_pbs.benchmark_result import Figure
+from tests.pbs.centre.act_as_user_and_service import HOME, SiteUser
 from tests.pbs.centre.install_programs_for_all_accounts import usable_programs
-from tests.pbs.centre.site_user import HOME, SiteUser
 
 _NAME = "bench-mg"
 _PORT = "2222"

@@ -8,7 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from migration.passes.source.source_pass import source_pass
-from tests.bench_migration.recorded_site import REQUESTS, RecordedClusters, make_answers, open_recorded, put_site
+from tests.bench_migration.source_with_recorded_answers import (
+    REQUESTS,
+    RecordedClusters,
+    make_answers,
+    open_recorded,
+    put_site,
+)
 from tests.bench_pbs.benchmark_result import Figure
 
 _MOST_S = 2.0

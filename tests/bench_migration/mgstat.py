@@ -12,7 +12,13 @@ from pathlib import Path
 
 from migration.passes.source.source_pass import source_pass
 from migration.programs.program_search_path import own_program
-from tests.bench_migration.recorded_site import REQUESTS, RecordedClusters, make_answers, open_recorded, put_site
+from tests.bench_migration.source_with_recorded_answers import (
+    REQUESTS,
+    RecordedClusters,
+    make_answers,
+    open_recorded,
+    put_site,
+)
 from tests.bench_pbs.benchmark_result import Figure
 
 _MOST_S = 1.0

@@ -15,26 +15,26 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from container.requirements import find_shortcomings
+from container.machine_and_host_requirements import find_shortcomings
 from tests.bench_pbs import (
     console_vs_other_tui,
-    ending,
+    cost_of_epilogue_hook,
+    cost_of_queuejob_hook,
     pass_over_many_jobs,
     requests_with_many_quotas,
     shortjobs,
     soft_limit_comparison,
-    starting,
-    submitting,
+    start_latency_and_rate,
 )
 from tests.bench_pbs.benchmark_result import HEADING, Figure, machine
 
 FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
-    "submit": submitting.measure,
-    "latency": starting.measure_latency,
+    "submit": cost_of_queuejob_hook.measure,
+    "latency": start_latency_and_rate.measure_latency,
     "pass": pass_over_many_jobs.measure,
-    "rate": starting.measure_rate,
+    "rate": start_latency_and_rate.measure_rate,
     "shortjobs": shortjobs.measure,
-    "ends": ending.measure,
+    "ends": cost_of_epilogue_hook.measure,
     "softlimits": soft_limit_comparison.measure,
     "entries": requests_with_many_quotas.measure,
     "beside": console_vs_other_tui.measure,

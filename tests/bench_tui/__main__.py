@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tests.bench_pbs.benchmark_result import Figure, machine
-from tests.bench_tui.measuring import measure_far, measure_recorded, measure_simulated
-from tests.bench_tui.start_console_process import Size
+from tests.bench_tui.console_on_recorded_or_simulated_server import Size
+from tests.bench_tui.measure_console_speed_and_memory import measure_far, measure_recorded, measure_simulated
 
 FIGURES: Mapping[str, Callable[[Size], Iterator[Figure]]] = {
     "recorded": measure_recorded,

@@ -14,8 +14,8 @@ import pytest
 
 from container import folder_permissions_and_space as places
 from container import testbed as testbeds
+from container.machine_and_host_requirements import SERVER_PROGRAM
 from container.pbs_daemons import SETUID_PROGRAMS
-from container.requirements import SERVER_PROGRAM
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 
 _Disk = namedtuple("_Disk", "total used free")

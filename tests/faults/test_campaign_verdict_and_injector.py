@@ -11,7 +11,7 @@ from hooks.deploy.bundle_hook import EVENTS, build
 from tests.faults.build_injector_into_hook import Hit, Orders, PassMark, build_in
 from tests.faults.campaign_on_testbed import LEAST_OF_A_KIND, Outcome, Trial, draw_schedule, is_over, show_table
 from tests.faults.kinds.all_kinds import KINDS
-from tests.faults.kinds.daemons import count_killed
+from tests.faults.kinds.killed_or_cut_off_daemons import count_killed
 
 SURVIVED = Trial(1, "clock set", "survived", "by -3600 s", 2.0)
 MISSED = SURVIVED._replace(number=2, outcome="missed")

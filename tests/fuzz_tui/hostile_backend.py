@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hooks.pbs.raw_server_status import NAME, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from hooks.reader.apply_status_differences import Assembly
 from policy import Ledger, Settings
 from tests.tui.scripted_server import HOSTILE_NAMES, NOON_S, a_job, a_vnode, running

@@ -26,7 +26,7 @@ from policy.model.limit_attributes import Limits
 from policy.model.pbs_units import parse_amount
 from policy.order.fair_share_tree import FairShareTree, Group
 from policy.order.job_sort_formula import KEYWORDS, read_formula
-from policy.order.site_order import NO_THRESHOLD, FairShare, SiteOrder, SortKey
+from policy.order.site_order_settings import NO_THRESHOLD, FairShare, SiteOrder, SortKey
 from sim.workload.read_toml_file import read_toml
 from tests.golden.plan_as_lines import Lines, tell, tell_forecast
 from tests.policy.clusters import QUEUE, job, place_of, quotas

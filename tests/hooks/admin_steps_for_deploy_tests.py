@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from hooks.control.scheduler_switch import Switched
-from hooks.deploy.settings_and_partition.partition import Part
+from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part
 from hooks.store.state_files import State
 from hooks.store.state_folder import state_folder
 from policy.settings.site_settings import ScheduleSettings, Settings

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hooks.deploy.deploy_hooks import Deployment
-from hooks.deploy.installed_state import Reply
+from hooks.deploy.read_installed_server_state import Reply
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy.settings.site_settings import ScheduleSettings, ServerSettings, Settings, SubmissionSettings

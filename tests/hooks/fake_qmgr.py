@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from hooks.deploy.installed_state import Reply
+from hooks.deploy.read_installed_server_state import Reply
 
 _HOOK_DEFAULTS = {
     "type": "site", "enabled": "true", "user": "pbsadmin", "alarm": "30", "order": "1", "debug": "false",

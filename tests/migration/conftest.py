@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.migration.ordinary_account import find_account
+from tests.migration.fake_user_account import find_account
 
 
 @pytest.fixture(autouse=True)

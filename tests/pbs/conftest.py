@@ -21,7 +21,7 @@ from xdist.scheduler import LoadScopeScheduling
 from container import testbed as testbeds
 from container.cli import list_own_folders
 from container.engines.engine_interface import ENGINES
-from container.requirements import find_pbs_exec, find_shortcomings
+from container.machine_and_host_requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedError, TestbedSpec
 from tests.environment_variables import for_testbeds
 from tests.pbs.cluster import PbsCluster

@@ -23,11 +23,11 @@ from policy.settings.site_settings import (
 )
 from tests.property.oracles.reason_claims import CLAIMS
 from tests.property.oracles.reason_what_if import all_told
+from tests.property.strategies.closure_window_strategies import windowed
 from tests.property.strategies.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
 from tests.property.strategies.ledger_between_passes_strategies import ledgers
 from tests.property.strategies.request_shape_strategies import shaped_clusters
 from tests.property.strategies.settings_strategies import all_settings, backfills, by_class_settings, eager_settings
-from tests.property.strategies.window_strategies import windowed
 from tests.property.test_ranking_laws import readings
 
 Situation = tuple[Parts, Ledger, Settings]

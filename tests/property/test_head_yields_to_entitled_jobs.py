@@ -35,8 +35,8 @@ from tests.property.strategies.cluster_strategies import (
     in_site_order,
     parts_of,
 )
-from tests.property.strategies.entitlement_strategies import WIDE, contested_sites
 from tests.property.strategies.ledger_between_passes_strategies import ledgers
+from tests.property.strategies.quota_class_and_head_strategies import WIDE, contested_sites
 from tests.property.strategies.settings_strategies import backfills, checkpoints
 
 Situation = tuple[Parts, Ledger, Settings]

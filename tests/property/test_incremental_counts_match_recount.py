@@ -10,9 +10,9 @@ from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quotas import Quotas
 from policy.fit.best_fit import fit, fits
 from policy.model.job_request import Request, parse_request
-from policy.preemption.preemptible_sums import Offered, Offers, PreemptionRights
-from policy.state.free_cores import Capacity
+from policy.preemption.preemptible_sums_by_owner_and_class import Offered, Offers, PreemptionRights
 from policy.state.free_per_host import HostSums
+from policy.state.vnodes_by_idle_cores import Capacity
 from tests.property.strategies.cluster_strategies import (
     Parts,
     clusters,

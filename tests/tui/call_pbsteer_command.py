@@ -16,7 +16,7 @@ def script_commands(monkeypatch: pytest.MonkeyPatch, state: Path) -> ScriptedBac
     scripted = ScriptedBackend()
     for module in (
         "tui.cli.status_and_explain",
-        "tui.cli.change_commands.quota",
+        "tui.cli.change_commands.quota_show_set_and_priority",
         "tui.cli.change_commands.run_operation",
     ):
         monkeypatch.setattr(f"{module}.open_backend", lambda **_: scripted)

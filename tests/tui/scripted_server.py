@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hooks.pbs.raw_server_status import NAME, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from policy import Ledger, Settings
-from tests.hooks import server_statuses
+from tests.hooks import sample_server_statuses
 from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.commands_interface import Commands
 from tui.backends.pass_journal import JournalReader
@@ -50,7 +50,7 @@ def a_job(
         "ctime": str(int(NOON_S - 3600)),
         "qtime": str(int(NOON_S - 3600)),
     }
-    return {**server_statuses.job(state, cores, queue, user), **own, **more}
+    return {**sample_server_statuses.job(state, cores, queue, user), **own, **more}
 
 
 def running(user: str, cores: int, vnode: str, **more: str) -> Attributes:
@@ -61,7 +61,7 @@ def running(user: str, cores: int, vnode: str, **more: str) -> Attributes:
 
 def a_vnode(cores: int, used: int = 0, state: str = "free", **more: str) -> Attributes:
     own = {"resources_available.mem": "64gb", "resources_available.host": "h", "sharing": "default_shared"}
-    return {**server_statuses.vnode(cores, used, state), **own, **more}
+    return {**sample_server_statuses.vnode(cores, used, state), **own, **more}
 
 
 def a_server_status() -> ServerStatus:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy import Ledger, Settings
 from tui.audit.audit_file import AuditLog
 from tui.backends.commands_interface import Commands

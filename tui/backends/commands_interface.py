@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from hooks.pbs.raw_server_status import Attributes
+from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.limit_attributes import EntityKey
 
 _UNDO = "undo: "

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Ledger, Settings
 from tui.audit.audit_file import AUDIT_FILE
 from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError, Reply

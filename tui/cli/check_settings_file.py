@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hooks.deploy.settings_and_partition.settings_check import BUILT_IN, find_missing
+from hooks.deploy.settings_and_partition.check_settings_against_server import BUILT_IN, find_missing
 from policy import Settings, SettingsError
 from policy.settings.site_settings import describe_settings
 from tui.config.site_settings_file import read_settings

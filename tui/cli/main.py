@@ -40,8 +40,12 @@ COMMANDS: Mapping[str, Part] = {
     "vnodes": Part("tui.cli.table_commands", "vnodes", "Vnodes, the same."),
     "queues": Part("tui.cli.table_commands", "queues", "Queues, the same."),
     "quotas": Part("tui.cli.table_commands", "quotas", "Use beside quota, the same."),
-    "quota": Part("tui.cli.change_commands.quota", "quota", "Show soft quotas beside use, or set one."),
-    "priority": Part("tui.cli.change_commands.quota", "priority", "Set a user's priority in a queue."),
+    "quota": Part(
+        "tui.cli.change_commands.quota_show_set_and_priority", "quota", "Show soft quotas beside use, or set one."
+    ),
+    "priority": Part(
+        "tui.cli.change_commands.quota_show_set_and_priority", "priority", "Set a user's priority in a queue."
+    ),
     "do": Part(
         "tui.cli.change_commands.do_operation", "do", "Hold, delete, move jobs, drain vnodes, switch queues and more."
     ),
@@ -56,7 +60,7 @@ COMMANDS: Mapping[str, Part] = {
     "compare": Part("sim.cli.compare", "compare", "Compare policies on a workload: one table and one picture."),
     "tune": Part("sim.cli.tune", "tune", "Recommend settings from the site's own history."),
     "forecast": Part(
-        "sim.cli.forecast", "forecast", "How well starts would have been foretold on a workload: --evaluate."
+        "sim.cli.forecast_evaluation", "forecast", "How well starts would have been foretold on a workload: --evaluate."
     ),
     "migrate": Part(
         "migration.cli.migrate_check_and_plan",

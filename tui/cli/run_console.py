@@ -21,7 +21,7 @@ from tui.forecast.forecast_in_background import BackgroundForecasts
 from tui.screen.actions.theme_help_quit import DEMO
 from tui.screen.app import Console
 from tui.screen.terminal.end_on_hangup import end_with_terminal
-from tui.screen.workers.user_files import kept_files
+from tui.screen.workers.save_preferences_and_typed_lines import kept_files
 
 _REAL_INTERVAL_S = 5.0
 _SIMULATED_INTERVAL_S = 1.0

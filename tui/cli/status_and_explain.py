@@ -13,7 +13,7 @@ from policy.explain.hostfiles import Lists
 from policy.model.pbs_units import show_job
 from tui.backends.migration_spool import MigrationSpool
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
-from tui.pages.cluster.cluster_status import status_data, status_lines
+from tui.pages.cluster.status_command_data_and_text import status_data, status_lines
 from tui.pages.job.collect_job_details import detail_of
 from tui.pages.job.job_explanation import explanation_data, lists_of_job
 from tui.pages.job.job_page import job_lines

@@ -15,7 +15,7 @@ from migration.config.parse_toml import parse_toml
 from policy import SettingsError
 from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
-from tui.forecast.learned_runs import learn
+from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import (
     Supposed,
     look_ahead,
@@ -27,7 +27,7 @@ from tui.operations.by_target.quota_ops import set_quota
 from tui.operations.operation_changes import Operation
 from tui.operations.operation_registry import VERBS, Order, Verb, full_names
 from tui.pages.plan.what_if_page import what_if_data, what_if_lines
-from tui.quota_files.typed_quota import parse_entity, parse_quota
+from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import plain, safe
 from tui.text.times_and_durations import parse_span_s

@@ -15,9 +15,9 @@ import click
 from policy.model.pbs_units import show_job
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.forecast.job_not_submitted_yet import ProposedJobError, complete, read_resources
-from tui.forecast.learned_runs import learn
+from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.when_it_starts import when_it_starts, when_submitted
-from tui.pages.job.when_page import (
+from tui.pages.job.job_start_forecast_lines import (
     imagined_data,
     imagined_lines,
     is_running,

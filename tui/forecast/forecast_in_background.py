@@ -15,14 +15,14 @@ from contextlib import suppress
 
 from hooks.forecast.forecast_within_time import Within, forecast_within
 from hooks.forecast.published_forecast import PublishedForecast, publishable
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import translate
-from policy.forecast.what_if import Comparison
+from policy.forecast.what_if_waits_before_and_after import Comparison
 from tui.backends.backend_protocol import Backend
-from tui.forecast.learned_runs import Learned, learn
+from tui.forecast.compute_in_forked_process import Worker
+from tui.forecast.past_runs_to_forecast_from import Learned, learn
 from tui.forecast.what_if import Supposed, look_ahead
 from tui.forecast.when_it_starts import OLD_S
-from tui.forecast.worker_process import Worker
 from tui.state.cluster_view import ClusterView
 
 AGAIN_S = 300.0

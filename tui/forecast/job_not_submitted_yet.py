@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.job_request import RequestError, parse_request
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
 from tui.state.cluster_view import ClusterView

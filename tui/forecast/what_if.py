@@ -12,19 +12,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hooks.forecast.forecast_within_time import Within, find_horizon_s, find_left_out
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import modes_of, translate
 from policy.forecast.forecast import Bounds, Forecaster
 from policy.forecast.simulate_until_all_started import Draw, LimitsFrom
-from policy.forecast.what_if import Comparison, State, compare_ahead
+from policy.forecast.what_if_waits_before_and_after import Comparison, State, compare_ahead
 from policy.model.jobs_runs_vnodes_queues import Vnode, Window
 from policy.model.limit_attributes import Limits
 from policy.quota_plan.planned_quotas import PlannedQuota
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot
 from tui.backends.commands_interface import ChangeError
-from tui.forecast.learned_runs import Learned
-from tui.forecast.planned_limits import in_effect, limits_ahead
+from tui.forecast.limits_ahead_by_quota_plan import in_effect, limits_ahead
+from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.state.cluster_view import ClusterView
 
 SPAN_S = 86400.0

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from hooks.forecast.forecast_within_time import Within, forecast_within
 from hooks.forecast.published_forecast import Estimate, PublishedForecast, publishable
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import translate
 from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
-from tui.forecast.learned_runs import Learned
+from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.limit_attributes import GENERIC
 from policy.model.pbs_units import parse_amount
 from tui.model.typed_attributes import soft_limits

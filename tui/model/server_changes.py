@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import MODE
-from hooks.pbs.raw_server_status import Objects, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Objects, ServerStatus
 from policy.model.limit_attributes import EntityKey, LimitError, Limits, parse_limits, show_entity
 from tui.model.typed_attributes import RUNNING_STATES, Attributes, vnode_state
 from tui.text.name_ranges import folded_names

@@ -15,8 +15,14 @@ from policy.settings.site_settings import MODES
 from tui.backends.commands_interface import ChangeError, Commands, demand_supported
 from tui.operations.by_target.job_ops import delete, hold, move, release, requeue, set_job_priority
 from tui.operations.by_target.queue_ops import set_mode, switch_queues
-from tui.operations.by_target.run_ops import resume_jobs, run_now, set_comment, set_walltime, suspend
 from tui.operations.by_target.vnode_ops import DRAIN_WAYS, clear, drain, offline
+from tui.operations.by_target.walltime_run_suspend_comment_ops import (
+    resume_jobs,
+    run_now,
+    set_comment,
+    set_walltime,
+    suspend,
+)
 from tui.operations.operation_changes import Operation
 from tui.state.cluster_view import ClusterView
 

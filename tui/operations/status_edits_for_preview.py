@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_running
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.allocation import AllocationError, parse_exec_vnode
 from policy.model.pbs_units import parse_amount
 

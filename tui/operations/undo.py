@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from tui.backends.commands_interface import Change, ChangeError, Target
 from tui.operations.by_target.mode_change_notes import mode_lines
 from tui.operations.by_target.stopped_queue_notes import stopped_lines

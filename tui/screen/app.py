@@ -21,7 +21,7 @@ from tui.screen.terminal.deliver_keys_typed_ahead_in_order import TypedAhead
 from tui.screen.terminal.invalid_utf8_keys import take_any_bytes
 from tui.screen.terminal.repaint_changed_cells import narrowed
 from tui.screen.terminal.themes import DEFAULT, THEMES, VARIABLES, Look
-from tui.screen.workers.user_files import KeptFiles
+from tui.screen.workers.save_preferences_and_typed_lines import KeptFiles
 from tui.state.server_poller import Forecasts
 
 NO_SITE = Site()

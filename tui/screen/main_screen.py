@@ -30,7 +30,7 @@ from tui.pages.key_hints import key_hints
 from tui.pages.tab_strip import Tab, counts_of_views
 from tui.screen.actions.dispatch_action import Dispatcher
 from tui.screen.dialogs.operations_menu import ActMenu
-from tui.screen.dialogs.unlock import UnlockDialog
+from tui.screen.dialogs.unlock_production_server import UnlockDialog
 from tui.screen.terminal.themes import Look
 from tui.screen.views.all_views import make_views
 from tui.screen.views.base_table_view import TableView
@@ -45,7 +45,7 @@ from tui.screen.widgets.virtual_table import Table
 from tui.screen.workers.background_lookups import Lookups
 from tui.screen.workers.last_polled_data_and_age import Seen
 from tui.screen.workers.operation_runner import OperationRunner
-from tui.screen.workers.user_files import Keeping, KeptFiles
+from tui.screen.workers.save_preferences_and_typed_lines import Keeping, KeptFiles
 from tui.screen.workers.worker_messages import (
     Counted,
     FromPoller,

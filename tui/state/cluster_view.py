@@ -14,11 +14,11 @@ from itertools import accumulate
 from typing import Any
 
 from hooks.forecast.published_forecast import PublishedForecast
-from hooks.pbs.raw_server_status import NAME, Attributes, Objects, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, Objects, ServerStatus
 from hooks.translate.snapshot import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Run, Settings, Snapshot, Start, decide
 from policy.eligibility.classes_by_priority_quota import BASE
-from policy.eligibility.order_by_site import queue_line
+from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
 from policy.reasons.reason_names import MoreNumbers

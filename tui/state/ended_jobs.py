@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hooks.pbs.raw_server_status import Objects
+from hooks.pbs.server_status_type_and_attributes import Objects
 from tui.backends.backend_protocol import Backend, BackendError
 from tui.model.typed_attributes import Attributes, moment
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import PRIORITY
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from tui.model.typed_attributes import SOFT_LIMIT, soft_limits
 from tui.state.cluster_view import ClusterView, execution_queues
 

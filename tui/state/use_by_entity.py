@@ -6,7 +6,7 @@ Groups, projects and all together are counted only where some quota is for these
 
 from __future__ import annotations
 
-from hooks.pbs.raw_server_status import Attributes
+from hooks.pbs.server_status_type_and_attributes import Attributes
 from hooks.record.hourly_use import Entity
 from policy.model.limit_attributes import ALL
 from tui.model.typed_attributes import SOFT_LIMIT

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from hooks.deploy.installed_state import hooks_folder, server_locks
+from hooks.deploy.read_installed_server_state import hooks_folder, server_locks
 
 _PASS_ENDS_S = 10.0
 """How long to wait for processes: another hook's may stay as long as it likes."""

@@ -1,7 +1,7 @@
 """Undoes from outside the server what passes did to jobs, for when no more passes run.
 
 It releases victims whose mark says that we hold them (:mod:`hooks.pbs.job_attributes.victim_mark`), restores priorities
-that are still ours (:mod:`hooks.act.job_priorities`), and clears comments and marks
+that are still ours (:mod:`hooks.act.job_priorities_for_pbs_sched`), and clears comments and marks
 (:mod:`hooks.deploy.cleanup.clear_job_marks`). Holds, priorities and comments of others are not touched.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Callable
 
-from hooks.deploy.installed_state import DeployError, Reply
+from hooks.deploy.read_installed_server_state import DeployError, Reply
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE, read_marks
 from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.store.original_priorities import Priorities

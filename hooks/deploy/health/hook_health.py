@@ -15,8 +15,8 @@ from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import digest_of, source_digest, version_of
 from hooks.deploy.deployment_record import RECORD, Record
 from hooks.deploy.health.hook_errors_in_log import Complaint, is_fresh
-from hooks.deploy.hook_events import HOOK_EVENTS, attributes_of
-from hooks.deploy.installed_state import Hook, Installed, read_applied
+from hooks.deploy.hook_events_alarms_and_order import HOOK_EVENTS, attributes_of
+from hooks.deploy.read_installed_server_state import Hook, Installed, read_applied
 from hooks.pbs.custom_resources import RESOURCES
 from policy.model.pbs_units import show_count, show_duration
 from policy.settings.site_settings import Settings

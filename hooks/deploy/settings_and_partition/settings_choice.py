@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
-from hooks.deploy.installed_state import DeployError, Installed, read_applied
+from hooks.deploy.read_installed_server_state import DeployError, Installed, read_applied
 from policy.settings.site_settings import Settings
 
 BUILT_IN = "the built-in ones"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hooks.pbs.files_and_output.unread_sched_config_edit import find_unread_edit
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 
 SchedFiles = Mapping[str, Mapping[str, str]]
 """Scheduler to file name to text; and under :data:`EDITED`, when one was edited that the scheduler has not read."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from hooks.pbs.custom_resources import OWN_SELECT, SAVE
 from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty
-from hooks.pbs.raw_server_status import Attributes
+from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.pbs_units import UnitError, parse_duration_s
 
 _PREFIX = "Resource_List."

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hooks.pbs.raw_server_status import Attributes
+    from hooks.pbs.server_status_type_and_attributes import Attributes
 
 NO_CHECKPOINT = "n"
 """The value of ``Checkpoint`` for a job that must not be checkpointed (``qsub -c n``)."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hooks.pbs.hosts_of_vnodes_and_jobs import host_of
-from hooks.pbs.raw_server_status import Attributes, ServerStatus, read_whole
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus, read_whole
 from hooks.translate.closures.reservation_windows_by_vnode import Reservations
 from hooks.translate.closures.rrule import find_starts
 from hooks.translate.queues import Report

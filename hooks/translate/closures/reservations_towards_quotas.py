@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from hooks.pbs.managers_and_operators import is_privileged
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.closures.reservations import amounts_by_vnode, is_running
 from policy.model.allocation import AllocationError, parse_exec_vnode
 from policy.model.jobs_runs_vnodes_queues import Queue, UserReservation, Vnode

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from hooks.pbs.files_and_output.sched_config import SchedFiles
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
-from hooks.pbs.schedulers import find_scheduler
+from hooks.pbs.scheduler_object_of_queue import find_scheduler
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.uncounted_resources import list_resources
 from policy.model.pbs_units import parse_measure
 from policy.state.vnode_totals_hosts_and_matching import is_what

@@ -24,7 +24,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
 )
 from hooks.pbs.job_attributes.select_before_striping import own_place
 from hooks.pbs.job_attributes.victim_mark import Mark, read_marks
-from hooks.pbs.raw_server_status import Attributes, read_whole
+from hooks.pbs.server_status_type_and_attributes import Attributes, read_whole
 from hooks.translate.job.job_preferences import NO_PREFERENCES, Preferences, read_preferences, read_saves
 from hooks.translate.job.job_wide_resource_vs_queue_server import OwnerValue, find_unmet
 from hooks.translate.queues import Report

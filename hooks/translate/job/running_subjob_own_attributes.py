@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Callable
 
-from hooks.pbs.raw_server_status import Attributes
+from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.jobs_runs_vnodes_queues import Job
 
 _OWN = ("queue", "euser", "Job_Owner", "egroup", "project", "Rerunable", "Priority", "schedselect")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from hooks.pbs.raw_server_status import Objects
+from hooks.pbs.server_status_type_and_attributes import Objects
 from policy.eligibility.request_text_limits import find_many_dependencies
 from policy.model.jobs_runs_vnodes_queues import ONE_OF
 from policy.settings.site_settings import SubmissionSettings

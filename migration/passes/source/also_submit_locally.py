@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from migration.passes.source.offer_and_settle_hand_over import hand_over
-from migration.passes.source.run_at_source import read_states, refusal_here, submit_once
 from migration.passes.source.source_context import Source
+from migration.passes.source.submit_and_follow_at_source import read_states, refusal_here, submit_once
 from migration.schedulers.scheduler_interface import HELD, QUEUED, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, advance, amend

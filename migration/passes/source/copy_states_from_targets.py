@@ -13,7 +13,7 @@ from migration.protocol.messages import MOST_GIDS, QUERY, STOP, About, Query, St
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, fold
 from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, OFFERED
-from policy.migration.returns_and_retries import SILENT_EVERY
+from policy.migration.wait_and_retry_bounds import SILENT_EVERY
 
 _MOST_QUESTIONS = 50
 """To one target in one pass. A reply has room for a thousand short records, and for a few long ones; the next pass

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hooks.store.atomic_file import replace_file
-from policy.migration.returns_and_retries import SILENT_AFTER
+from policy.migration.wait_and_retry_bounds import SILENT_AFTER
 
 FILE = "source.json"
 _MODE = 0o644

@@ -16,7 +16,7 @@ from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, advance, amend, fold
 from policy.migration.job_states_and_transitions import OFFERED, REQUESTED
 from policy.migration.place_on_first_free_cluster import Accepted, Declined, Unconfirmed
-from policy.migration.returns_and_retries import FULL_FOR_S
+from policy.migration.wait_and_retry_bounds import FULL_FOR_S
 
 FULL = "full"
 """The code with which a target says that it has no space for the user."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from migration.config.cluster_file import SENDING_IS_PAUSED
 from migration.passes.promised_cores import find_in_flight
-from migration.passes.source import also_submit_locally, run_at_source
+from migration.passes.source import also_submit_locally, submit_and_follow_at_source
 from migration.passes.source.copy_states_from_targets import copy_states_from_targets, may_be_resumed, repeat_stops
 from migration.passes.source.offer_and_settle_hand_over import renew, settle
 from migration.passes.source.source_context import Source
@@ -26,9 +26,9 @@ from migration.schedulers.scheduler_interface import SchedulerSilent
 from migration.spool.file_lock import LockHeldError, file_lock
 from migration.spool.queue_file import Queue
 from policy.migration.available_to_other_clusters import Answer, make_answer
-from policy.migration.drop_records_of_ended_jobs import Ended, find_surplus
 from policy.migration.job_record_and_copy_updates import ANY, LOCAL, Record, advance, split_gid
 from policy.migration.job_states_and_transitions import BEFORE_RUN, OFFERED
+from policy.migration.keep_newest_ended_records_per_user import Ended, find_surplus
 from policy.migration.place_on_first_free_cluster import (
     Accepted,
     Ask,
@@ -44,7 +44,7 @@ from policy.migration.place_on_first_free_cluster import (
     Stop,
     placing,
 )
-from policy.migration.returns_and_retries import is_asked
+from policy.migration.wait_and_retry_bounds import is_asked
 
 LOCK = "mgsched.lock"
 _DAY_S = 86_400
@@ -73,7 +73,7 @@ def source_pass(source: Source) -> Placements:
     copy_states_from_targets(source)
     repeat_stops(source)
     also_submit_locally.follow(source)
-    run_at_source.watch(source)
+    submit_and_follow_at_source.watch(source)
     placements = _place(source)
     _note_reasons(source, placements)
     _prune(source)
@@ -155,7 +155,7 @@ def _do(source: Source, step: Step) -> Outcome:
     if isinstance(step, Offer):
         return also_submit_locally.offer(source, record, step.cluster)
     if isinstance(step, StartHere):
-        return run_at_source.start_here(source, record)
+        return submit_and_follow_at_source.start_here(source, record)
     also_submit_locally.submit_also(source, record)
     return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migration.transfer.connection import RunAs
+from migration.transfer.ssh_and_rsync_to_source import RunAs
 
 WRITABLE = "writable"
 LANDING_OF = "landing_of"

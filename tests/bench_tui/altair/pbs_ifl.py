@@ -1,4 +1,5 @@
-"""A large server's answers in the place of PBS's library: ``hooks/reader/serve_console.py`` loads it as ``pbs_ifl``.
+"""A large server's answers in the place of PBS's library, loaded as ``pbs_ifl`` by the console's reader
+(``hooks/reader/answer_console_by_json_lines.py``).
 
 The jobs and vnodes are made anew in each process, always the same ones, with many shapes, users and queues. What the
 environment's PBSTEER_RECORDING names (a JSON file) says how many, and is read again at each poll: ``changed`` jobs of

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from tests.faults.kinds import (
     costly_selects,
-    daemons,
     disk_clock_lock,
     exceptions_and_failed_writes,
+    failed_saves,
+    killed_hanging_or_refused_passes,
+    killed_or_cut_off_daemons,
     kills_during_preemption,
-    passes,
-    people,
-    saving,
+    users_interfere_during_preemption,
 )
 from tests.faults.kinds.registry import KINDS
 
 MODULES = (
-    passes,
+    killed_hanging_or_refused_passes,
     exceptions_and_failed_writes,
     disk_clock_lock,
-    daemons,
+    killed_or_cut_off_daemons,
     kills_during_preemption,
-    people,
-    saving,
+    users_interfere_during_preemption,
+    failed_saves,
     costly_selects,
 )
 """Where they are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from tests.faults.kinds.daemons import take_mom
+from tests.faults.kinds.killed_or_cut_off_daemons import take_mom
 from tests.faults.kinds.registry import ASKING_S, demand, kill_in_pass, kind, linger, wait_for_asking
 from tests.faults.testbed_under_faults import GRACE_S, Ground
 

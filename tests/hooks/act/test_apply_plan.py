@@ -14,14 +14,14 @@ from hooks.act.start_jobs import find_new_chunks
 from hooks.checkpoint.save_method_of_job import read_methods
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from hooks.pbs.pbs_ifl_client import Connection
-from hooks.pbs.raw_server_status import ServerStatus
 from hooks.pbs.requests_within_time_budget import Budget
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan, Preempt, Start, Waits
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import CheckpointSettings, Settings
-from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, snapshot_of
+from tests.hooks.sample_server_statuses import NOW_S, job, queue, running, server_status, snapshot_of
 from tests.hooks.stand_in import pbs_ifl
 
 PLAIN = Settings()

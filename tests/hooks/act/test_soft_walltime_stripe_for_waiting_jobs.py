@@ -17,7 +17,7 @@ from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings
-from tests.hooks.server_statuses import job, queue, running, server_status, vnode
+from tests.hooks.sample_server_statuses import job, queue, running, server_status, vnode
 
 HALF = Settings(
     BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=3600),

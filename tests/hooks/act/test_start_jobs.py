@@ -8,11 +8,11 @@ import pytest
 
 from hooks.act.start_jobs import Starter, find_walltime
 from hooks.pbs.pbs_ifl_client import Connection
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.plan.plan_types import Start
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import RESOURCES, job, server_status, snapshot_of, vnode
+from tests.hooks.sample_server_statuses import RESOURCES, job, server_status, snapshot_of, vnode
 from tests.hooks.stand_in import pbs_ifl
 
 

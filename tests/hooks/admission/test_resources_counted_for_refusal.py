@@ -16,7 +16,7 @@ from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings, SubmissionSettings
-from tests.hooks.server_statuses import RESOURCES, queue, server_status, vnode
+from tests.hooks.sample_server_statuses import RESOURCES, queue, server_status, vnode
 
 LISTED, DEFAULT = "ncpus, mem, part", "ncpus, mem, arch, host, vnode, aoe, eoe"
 

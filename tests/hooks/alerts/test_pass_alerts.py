@@ -19,7 +19,7 @@ from hooks.alerts.alert_command import find_fault, run_program
 from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts, describe_alerts
 from hooks.store.state_files import State
 from tests.hooks.run_bundled_hook import Hook
-from tests.hooks.server_statuses import queue, server_status
+from tests.hooks.sample_server_statuses import queue, server_status
 
 HOUR_S = 3600.0
 AT_S = 1_795_000_000.0

@@ -13,7 +13,7 @@ import pytest
 from hooks.audit import audit_from_server_log
 from hooks.audit.audit_from_server_log import CURSOR, copy_changes, copy_server_changes
 from hooks.store.state_files import CHANGES, State
-from tests.hooks.server_statuses import server_status
+from tests.hooks.sample_server_statuses import server_status
 from tests.hooks.stand_in import pbs_ifl
 
 NOON_S = time.mktime((2026, 11, 22, 12, 0, 0, 0, 0, -1))

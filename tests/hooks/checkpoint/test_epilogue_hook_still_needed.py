@@ -10,9 +10,9 @@ import pytest
 from hooks.checkpoint.decide_requeue_at_job_end import AWAY_S
 from hooks.checkpoint.epilogue_hook_still_needed import find_savers
 from hooks.deploy.disk_space_and_busy_vnodes import describe_jobs_saving
-from hooks.deploy.installed_state import Reply
+from hooks.deploy.read_installed_server_state import Reply
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
-from tests.hooks.server_statuses import job, running
+from tests.hooks.sample_server_statuses import job, running
 
 NOW_S = 1010.0
 ASKED = Mark("9.s", "signal", 1000, 1060)

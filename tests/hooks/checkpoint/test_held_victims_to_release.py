@@ -12,7 +12,7 @@ from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from policy.model.allocation import parse_exec_vnode
 from policy.model.ledger_between_passes import Earmark
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import NOW_S, job, running, server_status, snapshot_of
+from tests.hooks.sample_server_statuses import NOW_S, job, running, server_status, snapshot_of
 
 WAIT_S = 600
 AT_S = int(NOW_S)

@@ -13,12 +13,12 @@ from hooks.checkpoint.plan_victim_requests import Asking, VictimRequest, find_si
 from hooks.checkpoint.save_method_of_job import find_method, read_methods
 from hooks.pbs.job_attributes.job_comment_format import OWN_COMMENT
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.plan.plan_types import Preempt
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import CheckpointSettings, Settings
-from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, snapshot_of
+from tests.hooks.sample_server_statuses import NOW_S, job, queue, running, server_status, snapshot_of
 
 AT_S = int(NOW_S)
 START_S = 1795207100  # of `running`

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from hooks.checkpoint.read_saved_task_notes import SAVED, SAVING_NOTE
 from hooks.checkpoint.report_restarted_as_running import RESTARTED, find_restarted
-from hooks.checkpoint.saved_task_notes import SAVED, SAVING_NOTE
 from hooks.entries.exechost_periodic import forget_left, report_restarted
-from hooks.scripts import task_notes
+from hooks.scripts import write_saved_task_notes
 
 
 @pytest.fixture
@@ -42,7 +42,11 @@ def test_a_note_of_a_job_that_is_gone_is_taken_away(home: Path) -> None:
 
 
 def test_the_script_leaves_the_notes_that_the_hooks_look_for() -> None:
-    assert (task_notes.SAVED, task_notes.SAVING, task_notes.RESTARTED) == (SAVED, SAVING_NOTE, RESTARTED)
+    assert (write_saved_task_notes.SAVED, write_saved_task_notes.SAVING, write_saved_task_notes.RESTARTED) == (
+        SAVED,
+        SAVING_NOTE,
+        RESTARTED,
+    )
 
 
 def forget(home: Path, *jobs: str) -> set[str]:

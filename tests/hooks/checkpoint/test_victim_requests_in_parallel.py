@@ -12,7 +12,7 @@ from hooks.checkpoint.plan_victim_requests import VictimRequest
 from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.checkpoint.victim_requests_in_parallel import VictimRequests, split_requests
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
-from tests.hooks.server_statuses import job, running, server_status
+from tests.hooks.sample_server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 START_S = float(running()["stime"])

@@ -8,7 +8,7 @@ import pytest
 
 from hooks.checkpoint.withdraw_save_requests import CANNOT_START, GIVEN_UP, GONE, RUNS, find_withdrawn
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
-from tests.hooks.server_statuses import job, running, server_status
+from tests.hooks.sample_server_statuses import job, running, server_status
 
 NOW_S = 1010
 MARK = Mark("9.s", "signal", 1000, 1060)

@@ -11,12 +11,12 @@ import pytest
 
 from hooks.alerts.pass_alerts import describe_alerts
 from hooks.control.circuit_breaker import CircuitBreaker
-from hooks.control.server_answer_time import Watched
+from hooks.control.server_wait_not_counted_as_failure import Watched
 from hooks.entries import periodic
 from hooks.store.hook_settings import show_config
 from hooks.store.state_files import State
 from policy.settings.site_settings import ScheduleSettings, Settings
-from tests.hooks.server_statuses import job, queue, server_status
+from tests.hooks.sample_server_statuses import job, queue, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 BUDGET_S = 0.2

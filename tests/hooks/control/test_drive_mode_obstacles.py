@@ -11,7 +11,7 @@ import pytest
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import queue, server_status, vnode
+from tests.hooks.sample_server_statuses import queue, server_status, vnode
 
 SERVER = {"name": "server", "scheduling": "False"}
 DEDICATED = "# month/day/year\n01/01/2020 10:00 01/01/2020 12:00\n"

@@ -15,7 +15,7 @@ import pytest
 from hooks.control import early_pass as watched
 from hooks.control.early_pass import EarlyPasses, NextPass, PassResult
 from hooks.control.pass_guard import PassOutcome
-from hooks.deploy.hook_events import attributes_of
+from hooks.deploy.hook_events_alarms_and_order import attributes_of
 from hooks.entries import periodic
 from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.hooks.stand_in import pbs_ifl

@@ -12,7 +12,7 @@ from hooks.control.pass_guard import PassOutcome
 from hooks.entries.periodic import run_pass
 from hooks.store.state_files import LAST_PASS, State
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import job, queue, running, server_status
+from tests.hooks.sample_server_statuses import job, queue, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 

@@ -8,7 +8,7 @@ from hooks.control.express_preemption_not_honoured import find_express_queues
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings
 from tests.hooks.run_bundled_hook import Hook
-from tests.hooks.server_statuses import queue, server_status
+from tests.hooks.sample_server_statuses import queue, server_status
 
 PREEMPTS = "preemptive_sched: true\tALL\n"
 

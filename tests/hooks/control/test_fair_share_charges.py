@@ -13,11 +13,11 @@ from hooks.control.fair_share_charges import (
     write_usage,
 )
 from hooks.pbs.files_and_output.fair_share_files import format_usage, read_usage
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.order.fair_share_tree import FairShareTree
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import running, server_status, vnode
+from tests.hooks.sample_server_statuses import running, server_status, vnode
 
 CONFIG = "fair_share: True ALL\nfairshare_usage_res: cput\n"
 TREE = "alice 10 root 50\nbob 11 root 50\n"

@@ -19,11 +19,11 @@ from hooks.control.scheduler_switch import (
     trigger_cycle,
 )
 from hooks.pbs.pbs_ifl_client import Connection
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_files import State
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import NOW_S, job, queue, server_status, vnode
+from tests.hooks.sample_server_statuses import NOW_S, job, queue, server_status, vnode
 from tests.hooks.stand_in import pbs_ifl
 
 NOTHING = Switched()

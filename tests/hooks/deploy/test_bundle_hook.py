@@ -12,7 +12,7 @@ import pytest
 
 from hooks.deploy import bundle_hook
 from hooks.deploy.bundle_hook import EVENTS, BundleError, build, digest_of, source_digest
-from tests.hooks.reached_modules import modules_of, reached_modules
+from tests.hooks.modules_used_by_bundled_hook import modules_of, reached_modules
 
 ROOT = Path(bundle_hook.__file__).parents[2]
 
@@ -74,7 +74,7 @@ def test_the_hooks_that_run_on_hosts_are_small(event: str) -> None:
 @pytest.mark.parametrize("event", sorted(set(EVENTS) - {"periodic"}))
 def test_a_bundle_has_no_module_that_its_hook_never_uses(event: str) -> None:
     # The attribute names and types of a server status are everywhere, and small.
-    assert set(modules_of(build(event))) - reached_modules(event) <= {"hooks.pbs.raw_server_status"}
+    assert set(modules_of(build(event))) - reached_modules(event) <= {"hooks.pbs.server_status_type_and_attributes"}
 
 
 @pytest.mark.parametrize("event", EVENTS)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.checkpoint.decide_requeue_at_job_end import RunOnServer
-from hooks.checkpoint.saved_task_notes import SAVED as SAVED_NOTE
+from hooks.checkpoint.read_saved_task_notes import SAVED as SAVED_NOTE
 from hooks.entries import execjob_epilogue
 from hooks.pbs.job_attributes.victim_mark import Mark
 from policy.settings.site_settings import CheckpointSettings

@@ -10,9 +10,9 @@ import pytest
 
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from hooks.pbs.pbs_ifl_client import Connection, IflError
-from hooks.reader import serve_console as reader
+from hooks.reader import answer_console_by_json_lines as reader
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import NOW_S, job, running, server_status, snapshot_of
+from tests.hooks.sample_server_statuses import NOW_S, job, running, server_status, snapshot_of
 from tests.hooks.stand_in import pbs_ifl
 
 HELD = show_marks({None: Mark("9.server", "checkpoint", 1000, 1060, held=True)})

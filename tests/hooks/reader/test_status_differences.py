@@ -11,7 +11,7 @@ import pytest
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.reader.apply_status_differences import Assembly
 from hooks.reader.status_differences import WHOLE_AGAIN_S, Differences
-from tests.hooks.server_statuses import job, running, server_status
+from tests.hooks.sample_server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 NOW_S = 1_790_000_000.0

@@ -14,8 +14,8 @@ from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, Settings
-from tests.bench.test_decide import busy_cluster
-from tests.hooks.server_statuses import job, queue, server_status
+from tests.bench.test_pass_seconds_by_cluster_size import busy_cluster
+from tests.hooks.sample_server_statuses import job, queue, server_status
 from tests.policy import clusters
 
 FULL = {

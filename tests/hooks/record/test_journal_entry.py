@@ -6,14 +6,14 @@ import json
 from typing import Any
 
 from hooks.act.apply_plan import Outcome, Permissions
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.record.dry_run_counts import Episodes
 from hooks.record.journal_entry import Timing, describe_pass
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, vnode
+from tests.hooks.sample_server_statuses import NOW_S, job, queue, running, server_status, vnode
 
 TIMING = Timing(0.1, 0.2, 0.3)
 

@@ -1,5 +1,6 @@
 """The notes that the checkpoint script leaves for the hooks, where a MoM keeps its own files and where that goes wrong.
-What it does to processes is tried on a real server (tests/pbs/saving/test_saving_story.py, test_saving_fails.py)."""
+What it does to processes is tried on a real server (tests/pbs/saving/test_preempted_programs_save_and_continue.py,
+test_checkpoint_or_restart_fails.py)."""
 
 from __future__ import annotations
 
@@ -19,10 +20,17 @@ from typing import Any
 
 import pytest
 
+from hooks.checkpoint.read_saved_task_notes import SAVED
 from hooks.checkpoint.report_restarted_as_running import RESTARTED
-from hooks.checkpoint.saved_task_notes import SAVED
 from hooks.deploy.mom_scripts import read_script
-from hooks.scripts import checkpoint, criu, restore_task_limits, save_by_signal, session_processes, task_notes
+from hooks.scripts import (
+    checkpoint,
+    criu,
+    restore_task_limits,
+    save_by_signal,
+    session_processes,
+    write_saved_task_notes,
+)
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become the job's user")
 
@@ -36,8 +44,8 @@ def mom_priv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def note_saved(job_id: str, sid: int, mom_priv: Path) -> None:
-    task_notes.begin_note(job_id, sid, mom_priv)
-    task_notes.note_saved(job_id, sid, mom_priv)
+    write_saved_task_notes.begin_note(job_id, sid, mom_priv)
+    write_saved_task_notes.note_saved(job_id, sid, mom_priv)
 
 
 def run(what: str, monkeypatch: pytest.MonkeyPatch, result: int | Exception) -> int:
@@ -53,9 +61,9 @@ def run(what: str, monkeypatch: pytest.MonkeyPatch, result: int | Exception) -> 
 def test_a_mom_s_folder_is_found_wherever_it_keeps_checkpoints(
     tmp_path: Path, mom_priv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert task_notes.find_mom_priv(Path("/elsewhere/1.s.CK/00000001")) == mom_priv
+    assert write_saved_task_notes.find_mom_priv(Path("/elsewhere/1.s.CK/00000001")) == mom_priv
     monkeypatch.delenv("PBS_NODEFILE")
-    assert task_notes.find_mom_priv(tmp_path / "checkpoint" / "1.s.CK" / "00000001") == mom_priv
+    assert write_saved_task_notes.find_mom_priv(tmp_path / "checkpoint" / "1.s.CK" / "00000001") == mom_priv
 
 
 @pytest.mark.parametrize("what", ["restart", "restore"])
@@ -101,7 +109,7 @@ def test_what_is_not_noted_as_saved_is_not_restarted(
 ) -> None:
     """A MoM restarts the tasks of a job whose checkpoint failed, in the middle of its requeue too."""
     note_saved("1.s", 43, mom_priv)
-    task_notes.begin_note("1.s", 42, mom_priv)
+    write_saved_task_notes.begin_note("1.s", 42, mom_priv)
     assert run(what, monkeypatch, AssertionError("it was restarted")) == 1
     assert not (mom_priv / f"{RESTARTED}1.s").exists()
 
@@ -236,7 +244,7 @@ def test_a_job_goes_on_where_its_mom_has_no_patience_with_the_dump(
 ) -> None:
     script = Script(tmp_path, "dump", job.pid, _SLOW)
     wait_until(lambda: state_of(job.pid) == "T", "CRIU stops the job")
-    task_notes.note_saved("1.s", job.pid, script.mom_priv)
+    write_saved_task_notes.note_saved("1.s", job.pid, script.mom_priv)
     script.kill_while_criu_runs()
     assert state_of(job.pid) == "T"
     script.let_criu_end()

@@ -8,7 +8,7 @@ from hooks.translate.host_readings_to_vnodes import Readings, read_readings
 from hooks.translate.snapshot import translate
 from policy.model.jobs_runs_vnodes_queues import Reading, Vnode
 from policy.settings.site_settings import RankingSettings, Settings
-from tests.hooks.server_statuses import server_status, vnode
+from tests.hooks.sample_server_statuses import server_status, vnode
 
 NOW_S = 10_000.0
 LINE = "t=9990;idle=0.5;mem=1024/2048;net=900/1000;temp=41/100"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.site_order import needed_attributes, read_number, read_site_orders
 from hooks.translate.snapshot import translate
-from policy.order.site_order import BY_QUEUE, ROUND_ROBIN, TOGETHER, SortKey
+from policy.order.site_order_settings import BY_QUEUE, ROUND_ROBIN, TOGETHER, SortKey
 from policy.settings.site_settings import OrderSettings, Settings
-from tests.hooks.server_statuses import job, server_status, vnode
+from tests.hooks.sample_server_statuses import job, server_status, vnode
 
 PRIV = "/var/spool/pbs/sched_priv"
 INSTALLED = """

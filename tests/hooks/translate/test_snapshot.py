@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.pbs.job_attributes.job_ids_and_states import read_indices
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import Known, translate
 from policy.cycle.engine import decide
 from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import OrderSettings, Settings, SubmissionSettings
-from tests.hooks.server_statuses import (
+from tests.hooks.sample_server_statuses import (
     NOW_S,
     job,
     only_job,

@@ -9,7 +9,7 @@ from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import ALL, Limits
 from policy.settings.site_settings import ServerSettings, Settings
-from tests.hooks.server_statuses import (
+from tests.hooks.sample_server_statuses import (
     RESOURCES,
     job,
     only_job,

@@ -12,7 +12,7 @@ from hooks.translate.snapshot import translate
 from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import Vnode
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import RESOURCES, job, problems_of, running, server_status, snapshot_of, vnode
+from tests.hooks.sample_server_statuses import RESOURCES, job, problems_of, running, server_status, snapshot_of, vnode
 
 SETTINGS = Settings()
 

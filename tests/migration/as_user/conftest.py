@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.migration.as_user.helper_of_this_tree import use_helper
+from tests.migration.as_user.root_helper_for_test_account import use_helper
 
 
 @pytest.fixture

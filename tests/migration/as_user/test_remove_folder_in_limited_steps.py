@@ -11,8 +11,8 @@ import pytest
 from migration.as_user import call_root_helper, landing_folder, remove_folder_in_limited_steps
 from migration.as_user.call_root_helper import run_as as do
 from migration.as_user.landing_folder import PARTLY
-from tests.migration.as_user.helper_of_this_tree import build
-from tests.migration.ordinary_account import UID
+from tests.migration.as_user.root_helper_for_test_account import build
+from tests.migration.fake_user_account import UID
 
 DEEP = """python3 -c '
 import os

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from migration.cli import migrate_check_and_plan
-from migration.cli.for_service import mgproc, mgrecv, mgsched
+from migration.cli.for_service import mgproc_job_process_at_target, mgrecv_pass_at_target, mgsched_pass_at_source
 from migration.cli.for_users import findavl_idle_for_other_clusters, mgstat
 from migration.passes.check_setup_with_other_clusters import Check
 from migration.protocol.messages import Failed
@@ -44,16 +44,20 @@ PROGRAMS: list[tuple[Any, list[str], dict[str, Callable[..., Any]]]] = [
     ),
     (findavl_idle_for_other_clusters.main, [], {f"{FINDAVL}.open_site": _raise}),
     (
-        mgrecv.main,
+        mgrecv_pass_at_target.main,
         [],
         {
-            "for_service.mgrecv.open_site_as_service": lambda: None,
-            "for_service.mgrecv.run_target_pass": lambda *_: EVIL,
+            "for_service.mgrecv_pass_at_target.open_site_as_service": lambda: None,
+            "for_service.mgrecv_pass_at_target.run_target_pass": lambda *_: EVIL,
         },
     ),
-    (mgrecv.main, [], {"for_service.mgrecv.open_site_as_service": _raise}),
-    (mgproc.main, ["a.1"], {"for_service.mgproc.open_site_as_service": _raise}),
-    (mgsched.main, [], {"for_service.mgsched.open_source": _raise}),
+    (mgrecv_pass_at_target.main, [], {"for_service.mgrecv_pass_at_target.open_site_as_service": _raise}),
+    (
+        mgproc_job_process_at_target.main,
+        ["a.1"],
+        {"for_service.mgproc_job_process_at_target.open_site_as_service": _raise},
+    ),
+    (mgsched_pass_at_source.main, [], {"for_service.mgsched_pass_at_source.open_source": _raise}),
     (
         migrate_check_and_plan.migrate,
         ["check", "--user", "u"],

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_files import LAST_PASS
 from hooks.store.state_folder import state_folder
 from migration.programs.run_program import TIMED_OUT
@@ -20,7 +20,7 @@ from policy.migration.job_demand import Demand
 from policy.model.allocation import Allocation, Spot
 from policy.model.ledger_between_passes import Earmark, Ledger
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import NOW_S, job, running, server_status, vnode
+from tests.hooks.sample_server_statuses import NOW_S, job, running, server_status, vnode
 from tests.migration.schedulers.recorded_program_outputs import FakeRun, failed
 
 GUESTS = {"queue_type": "Execution", "enabled": "True", "started": "True"}

@@ -14,7 +14,7 @@ from migration.target_job.job_process_lock_and_transfer_slots import hold_lease,
 from migration.target_job.local_job_script import write_script
 from migration.target_job.run_phases_of_job_at_target import _is_its_turn, process
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.returns_and_retries import BUSY_FOR_S
+from policy.migration.wait_and_retry_bounds import BUSY_FOR_S
 from tests.migration.target_job.fake_target import FakeTarget
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from migration.config.cluster_file import Here
 from migration.transfer.allowed_rsync_commands import NotAllowedError, read_command
-from migration.transfer.connection import shared_word
+from migration.transfer.ssh_and_rsync_to_source import shared_word
 from policy.migration.job_record_and_copy_updates import Record
 
 RECORD = Record(gid="a.7", user="alice", src="a", dst="b", dir="/home/alice/a b", shared=("../x/m",))

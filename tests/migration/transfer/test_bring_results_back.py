@@ -8,7 +8,7 @@ import pytest
 
 from migration.as_user.folder_tree_listing import Entry
 from migration.transfer.bring_results_back import bring_back
-from migration.transfer.connection import Connection, TransferError
+from migration.transfer.ssh_and_rsync_to_source import Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, find_results, read_manifest
 
 UPLOADED: Manifest = {"in": Entry("in", "f", 3, 1), "l": Entry("l", "l", target="x"), "d": Entry("d", "d")}

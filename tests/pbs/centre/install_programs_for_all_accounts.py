@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from container.centre.centre_spec import Programs
-from container.centre.path_access_check import find_closed_folder
+from container.centre.find_closed_folder_above_program import find_closed_folder
 from container.testbed import DEFAULT_STATE
 
 REPO = Path(__file__).parents[3]

@@ -19,7 +19,7 @@ from tests.hooks.deploy_on_testbed import (
     wait_for_pass,
 )
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.console.test_console_real import on_server, pbsteer
+from tests.pbs.console.test_console_backend_and_commands import on_server, pbsteer
 
 OFTEN = ForecastSettings(interval_s=1)
 

@@ -6,7 +6,7 @@ import json
 
 from tests.hooks.deploy_on_testbed import LATE_S, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.console.test_console_real import pbsteer
+from tests.pbs.console.test_console_backend_and_commands import pbsteer
 from tests.pbs.modes.compare_placement_with_pbs_sched import driven
 from tui.backends.pass_journal import JournalReader
 

@@ -18,7 +18,7 @@ STEPS = 25
 def test_a_patched_picture_equals_one_read_anew(pbs: PbsCluster, history: str, seed: int) -> None:
     pbs.qmgr(f"set server job_history_enable = {history}")
     before = set(Path("/tmp").glob("STDIN.*"))  # noqa: S108 - the hosts' is the machine's
-    argv = [sys.executable, "-m", "tests.pbs.console.status_differences_steps", str(seed), str(STEPS)]
+    argv = [sys.executable, "-m", "tests.pbs.console.compare_differences_with_full_read", str(seed), str(STEPS)]
     done = pbs.run(["env", f"PYTHONPATH={ROOT}", *argv], timeout_s=600.0)
     told = json.loads(done.demand_success().stdout)
     assert told["differs"] is None

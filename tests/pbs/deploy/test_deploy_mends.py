@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.deploy.deploy_hooks import HOOKS
-from hooks.deploy.installed_state import DeployError
+from hooks.deploy.read_installed_server_state import DeployError
 from hooks.store.state_files import SecondWriterError
 from tests.hooks.deploy_on_testbed import (
     REFUSING,

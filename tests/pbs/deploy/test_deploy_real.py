@@ -14,8 +14,8 @@ import pytest
 
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
 from hooks.deploy.deployment_steps import Step
-from hooks.deploy.installed_state import DeployError, Reply
-from hooks.deploy.settings_and_partition.partition import Part
+from hooks.deploy.read_installed_server_state import DeployError, Reply
+from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part
 from policy.settings.site_settings import QuotaSettings
 from tests.hooks.deploy_on_testbed import (
     deploy,

@@ -10,10 +10,10 @@ import pytest
 
 from hooks.deploy.bundle_hook import EVENTS, build
 from hooks.deploy.deploy_hooks import Deployment
-from hooks.deploy.hook_events import HOOK_EVENTS
-from hooks.deploy.installed_state import DeployError, Reply
+from hooks.deploy.hook_events_alarms_and_order import HOOK_EVENTS
+from hooks.deploy.read_installed_server_state import DeployError, Reply
+from hooks.reader.answer_console_by_json_lines import __file__ as reader_file
 from hooks.reader.apply_status_differences import Assembly
-from hooks.reader.serve_console import __file__ as reader_file
 from hooks.store.compiled_modules import COMPILED
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
 from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, last_pass, quick_settings, state_of, wait_for_pass

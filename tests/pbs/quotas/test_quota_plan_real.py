@@ -18,7 +18,7 @@ from hooks.quota_plan.quota_plan_files import QUOTA_PLAN, QUOTA_PLAN_RECORD
 from policy.model.limit_attributes import parse_limits
 from tests.hooks.deploy_on_testbed import LATE_S, deploy_and_drive, make_deployment, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.console.test_console_real import on_server, pbsteer
+from tests.pbs.console.test_console_backend_and_commands import on_server, pbsteer
 
 SOFT = "max_run_res_soft.ncpus"
 

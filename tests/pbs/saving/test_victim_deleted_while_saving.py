@@ -11,7 +11,7 @@ import pytest
 
 from hooks.checkpoint.decide_requeue_at_job_end import SLACK_S
 from hooks.deploy.deploy_hooks import Deployment
-from hooks.deploy.installed_state import DeployError
+from hooks.deploy.read_installed_server_state import DeployError
 from policy.settings.site_settings import CheckpointSettings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, quick_settings, set_mode, state_of
 from tests.pbs.cluster import PbsCluster

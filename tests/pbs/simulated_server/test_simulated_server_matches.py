@@ -22,7 +22,7 @@ from sim.pbs_server.objects.errors import PbsError
 from sim.pbs_server.requests.qmgr import run_line
 from sim.pbs_server.server import SimServer
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.simulated_server import same_calls
+from tests.pbs.simulated_server import pbs_ifl_calls_for_comparison
 
 HERE = Path(__file__).parent
 CORES = 8
@@ -126,7 +126,7 @@ def submit_real(pbs: PbsCluster, attributes: dict[str, str]) -> str:
 
 def run_in_pbs_python(pbs: PbsCluster, names: dict[str, Any]) -> list[Any]:
     path = f"PYTHONPATH={pbs.spec.pbs_exec}/lib/python/altair"
-    program = ["env", path, "pbs_python", str(HERE / "same_calls.py"), json.dumps(names)]
+    program = ["env", path, "pbs_python", str(HERE / "pbs_ifl_calls_for_comparison.py"), json.dumps(names)]
     answer: list[Any] = json.loads(pbs.run(program, timeout_s=120.0).demand_success().stdout)
     return answer
 
@@ -143,7 +143,7 @@ def test_pbs_ifl_answers_alike(pbs: PbsCluster) -> None:
     jobs = {name: server.submit("alice", "chem", attributes, 600.0) for name, attributes in JOBS.items()}
     vnodes = list(server.vnodes)
     module: ModuleType = make_pbs_ifl(server)
-    said = same_calls.run(
+    said = pbs_ifl_calls_for_comparison.run(
         module, {**jobs, "vnodes": vnodes[:2]}, lambda seconds: server.clock.run_until(server.clock.now_s + seconds)
     )
     simulated = normalize(said, Masks(server.name, jobs, vnodes))
@@ -269,7 +269,7 @@ def probe(pbs: PbsCluster) -> PbsCluster:
     pbs.qmgr(
         "set server scheduling = false",
         "create hook probe event='queuejob,runjob'",
-        f"import hook probe application/x-python default {HERE / 'probe_hook.py'}",
+        f"import hook probe application/x-python default {HERE / 'hook_logging_pbs_module_answers.py'}",
     )
     return pbs
 
@@ -285,7 +285,7 @@ def test_hooks_see_alike(probe: PbsCluster, tmp_path: Path) -> None:
     refused_real = [pbs.try_qsub("alice", name=name).stderr.strip() for name in ("unwanted", "broken")]
 
     server = make_simulated(pbs)
-    source = (HERE / "probe_hook.py").read_text(encoding="utf-8")
+    source = (HERE / "hook_logging_pbs_module_answers.py").read_text(encoding="utf-8")
     HookSite(server, {"queuejob": source, "runjob": source}, tmp_path)
     job = server.submit("alice", "chem", asked, 60.0)
     server.run_job(job, "(simulated-m1:ncpus=2:mem=102400kb)")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policy import Changes, Job, Queue, Snapshot
-from policy.eligibility.order_by_site import queue_line
+from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from tests.policy.clusters import cluster, job, vnode
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from policy import Vnode, parse_request
 from policy.fit.best_fit import fit
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 from tests.policy.clusters import show_cores, vnode
 
 

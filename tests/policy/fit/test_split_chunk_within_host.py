@@ -12,7 +12,7 @@ from policy import Vnode, parse_request
 from policy.fit.best_fit import fit
 from policy.fit.split_chunk_within_host import count_pieces, ever_holds
 from policy.ranking.ranked_fit import fit_ranked
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 from tests.policy.clusters import vnode
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from policy import Vnode, parse_request
 from policy.ranking.ranked_fit import fit_ranked
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 from tests.policy.clusters import place_of, show_cores, vnode
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from policy.state.free_cores import Capacity
 from policy.state.free_per_host import HostSums
 from policy.state.vnode_totals_hosts_and_matching import Inventory
+from policy.state.vnodes_by_idle_cores import Capacity
 from tests.policy.clusters import vnode
 
 VNODES = {

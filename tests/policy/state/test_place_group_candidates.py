@@ -20,9 +20,9 @@ from policy.ranking.ranked_fit import fit_ranked
 from policy.settings.site_settings import RankingSettings, Settings
 from policy.state import place_group_candidates as groups_module
 from policy.state.closure_windows import Closed
-from policy.state.free_cores import Capacity
 from policy.state.place_group_candidates import Groups
 from policy.state.vnode_totals_hosts_and_matching import Inventory
+from policy.state.vnodes_by_idle_cores import Capacity
 from tests.policy.clusters import cluster, codes, job, place_of, plan_for, run, show_cores, starts, vnode
 
 PLACES = ("free", "pack", "scatter", "vscatter")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy import Vnode, parse_request
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 from tests.policy.clusters import place_of, vnode
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from policy import Vnode, parse_request
 from policy.model.vnode_bitsets import lowest
-from policy.state.free_cores import Capacity
+from policy.state.vnodes_by_idle_cores import Capacity
 from policy.striping.spread_ranks import cut, even_loads, policy_width, spread_within, stripe, widths
 from tests.policy.clusters import vnode
 

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from policy import Job, Queue, Run
-from policy.eligibility.order_by_site import queue_line
+from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.eligibility.quotas import Quotas
 from policy.model.limit_attributes import GENERIC, EntityKey
 from tests.property.oracles import plan_invariants

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from policy import Job, Ledger, Plan, Queue, Settings, Snapshot, decide
-from policy.explain.job_facts import Facts
+from policy.explain.explanation_lines_beside_reason import Facts
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.limit_attributes import EntityKey, Limits
 from policy.reasons.reason import Reason

@@ -19,7 +19,7 @@ from policy.model.limit_attributes import GENERIC, EntityKey, Limits
 from policy.model.pbs_units import show_resource
 from policy.order.fair_share_tree import ROOT, FairShareTree, Group
 from policy.order.job_sort_formula import read_formula
-from policy.order.site_order import BY_QUEUE, ROUND_ROBIN, TOGETHER, FairShare, SiteOrder, SortKey
+from policy.order.site_order_settings import BY_QUEUE, ROUND_ROBIN, TOGETHER, FairShare, SiteOrder, SortKey
 
 NOW_S = 1000
 USERS = ("alice", "bob", "carol", "dave")

@@ -8,7 +8,7 @@ from policy import Ledger
 from policy.model.allocation import Allocation, Spot, parse_exec_vnode
 from policy.model.job_request import Chunk, Request
 from policy.model.ledger_between_passes import Backfilled, Cut, Earmark, History, Moved, Tally
-from policy.model.promised_request import Asked
+from policy.model.request_when_promised import Asked
 from tests.property.strategies.cluster_strategies import NOW_S, USERS, Parts
 
 

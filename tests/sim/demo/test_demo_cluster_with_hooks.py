@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.pbs.pbs_ifl_client import Connection
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Ledger, Settings
 from policy.model.allocation import parse_exec_vnode
 from policy.model.limit_attributes import parse_limits
@@ -24,7 +24,7 @@ from sim.pbs_server.objects.clock import Clock
 from sim.pbs_server.objects.errors import PbsError
 from sim.pbs_server.requests.qmgr import run_line
 from sim.pbs_server.scheduler import Scheduler
-from tests.hooks.server_statuses import problems_of, snapshot_of
+from tests.hooks.sample_server_statuses import problems_of, snapshot_of
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from policy.forecast.forecast import Bounds
 from sim.forecast.evaluate_forecasts import Held, Judge, Judgement, by_class, evaluate, figures_of
-from sim.forecast.forecast_report import to_json, to_text
+from sim.forecast.forecast_accuracy_report import to_json, to_text
 from sim.replay.named_policies import resolve
 from sim.replay.replay import replay
 from sim.workload.lublin_feitelson import generate

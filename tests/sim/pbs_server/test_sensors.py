@@ -8,7 +8,7 @@ from sim.demo.demo_cluster_with_hooks import DemoCluster
 from sim.pbs_server.objects.clock import Clock
 from sim.pbs_server.sensors import Sensors, read_sensors
 from sim.pbs_server.server import SimServer
-from tests.hooks.server_statuses import snapshot_of
+from tests.hooks.sample_server_statuses import snapshot_of
 
 TEXT = "resources_available.pbsteer_reading"
 

@@ -18,7 +18,7 @@ from sim.workload.application_contention_traits import KINDS
 from sim.workload.lublin_feitelson import generate
 from sim.workload.parameter_study import campaign
 from sim.workload.workload import Cluster, TraceJob, Workload
-from tests.sim.shared_nodes import NODES, Task, run_shared
+from tests.sim.run_applications_on_shared_nodes import NODES, Task, run_shared
 
 NODE = Cluster(1, 4)
 """One node of 4 cores, 24 GB/s. Two memory-bound ranks draw just that; four of them take 1.8 times as long."""

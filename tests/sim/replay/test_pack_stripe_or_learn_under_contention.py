@@ -14,7 +14,7 @@ import pytest
 from policy.settings.site_settings import StripeSettings
 from policy.striping.layout_learning import Choice, choose, size_key
 from tests.policy.clusters import job
-from tests.sim.shared_nodes import Outcome, Task, run_shared
+from tests.sim.run_applications_on_shared_nodes import Outcome, Task, run_shared
 
 MIXED = ("memory", "compute")
 TALKING = ("communication",)

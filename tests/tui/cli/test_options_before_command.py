@@ -13,7 +13,7 @@ from tests.tui.scripted_server import ScriptedBackend
 MODULES = (
     "tui.cli.status_and_explain",
     "tui.cli.table_commands",
-    "tui.cli.change_commands.quota",
+    "tui.cli.change_commands.quota_show_set_and_priority",
     "tui.cli.change_commands.run_operation",
 )
 

@@ -14,7 +14,7 @@ from hooks.store.state_files import FORECAST, State
 from tests.tui.scripted_server import NOON_S, ScriptedBackend, a_job, changed, with_job
 from tests.tui.written_journal_and_audit import a_pass, write_journal
 from tui.forecast.forecast_in_background import BackgroundForecasts, forecasts_of
-from tui.forecast.learned_runs import learn
+from tui.forecast.past_runs_to_forecast_from import learn
 from tui.pages.job.job_page import job_lines
 from tui.state.cluster_view import ClusterView, see
 from tui.tables.columns import fields
@@ -97,7 +97,7 @@ def test_a_young_one_of_the_passes_is_enough_and_an_old_one_is_replaced(backend:
 def test_a_process_that_ends_without_a_word_leaves_nothing(
     backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.forecast.worker_process._work", lambda *_: os._exit(3))
+    monkeypatch.setattr("tui.forecast.compute_in_forked_process._work", lambda *_: os._exit(3))
     forecasts, cluster = BackgroundForecasts(backend), view(backend)
     assert forecasts(cluster) is None
     worker = forecasts._worker

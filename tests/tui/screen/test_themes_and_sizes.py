@@ -16,7 +16,7 @@ from tui.action_registry import ACTIONS, VIEWS
 from tui.cli.main import main
 from tui.config.theme_names import THEME_NAMES
 from tui.screen.terminal.themes import THEMES
-from tui.screen.workers.user_files import KeptFiles
+from tui.screen.workers.save_preferences_and_typed_lines import KeptFiles
 from tui.user.user_json_file import KeptFile
 
 ODD = "𝔉é🚀字"

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from tests.bench_tui import delayed_line
-from tests.bench_tui.measuring import TYPED_AHEAD, is_typed_ahead_done
-from tests.bench_tui.start_console_process import Size, on_recorded
+from tests.bench_tui.console_on_recorded_or_simulated_server import Size, on_recorded
+from tests.bench_tui.measure_console_speed_and_memory import TYPED_AHEAD, is_typed_ahead_done
 from tests.bench_tui.terminal import Terminal
 
 LINE_S = 0.2

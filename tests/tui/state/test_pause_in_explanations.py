@@ -11,7 +11,7 @@ from policy import Ledger, Settings
 from tests.tui.scripted_server import a_job, a_server_status, changed, with_job
 from tui.backends.pass_journal import Pass, Passes
 from tui.pages.job.job_explanation import explain_lines, explanation_data
-from tui.pages.plan.plan_page import plan_in_short
+from tui.pages.plan.plan_in_short_and_notes import plan_in_short
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, a_job, a_server_status, changed, many_jobs, running, with_job
 from tui.state.cluster_view import LASTS_S, ClusterView, in_plan_order, see, still_holds

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Ledger, Settings
 from tests.tui.scripted_server import PBS, a_server_status
 from tui.backends.commands_interface import ChangeError

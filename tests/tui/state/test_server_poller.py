@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from tests.tui.scripted_server import ScriptedBackend, changed
 from tui.state.server_poller import PATIENCE, News, Polled, Poller, PollFailed
 

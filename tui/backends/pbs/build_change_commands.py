@@ -10,10 +10,18 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from hooks.pbs.raw_server_status import Attributes
+from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.limit_attributes import EntityKey, show_entity
 from tui.backends.commands_interface import Change, ChangeError, Target
-from tui.backends.readback import IN_USE, Entry, JobState, Offline, OfflineWhy, Plain, show_limit
+from tui.backends.read_value_before_and_after_change import (
+    IN_USE,
+    Entry,
+    JobState,
+    Offline,
+    OfflineWhy,
+    Plain,
+    show_limit,
+)
 from tui.model.typed_attributes import SOFT_LIMIT, limit_entry
 
 PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun", "qsig")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hooks.deploy.cleanup.undo_job_changes import Programs
 from hooks.deploy.deploy_hooks import Deployment
-from hooks.deploy.installed_state import DeployError, Reply
+from hooks.deploy.read_installed_server_state import DeployError, Reply
 from tui.backends.backend_protocol import BackendError
 from tui.backends.pbs.find_pbs import PbsPlace, read_conf
 from tui.backends.pbs.run_program import run

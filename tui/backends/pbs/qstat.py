@@ -12,7 +12,7 @@ from typing import Any
 
 from hooks.pbs.files_and_output import json_output
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob
-from hooks.pbs.raw_server_status import NAME, ServerStatus, shorten_text
+from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus, shorten_text
 from policy.model.job_request import DEFAULT_CONSUMABLES
 from tui.backends.backend_protocol import BackendError
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy import Ledger, Settings
@@ -24,11 +24,11 @@ from tui.audit.match_server_names import goes_by, is_same, names_of
 from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
+from tui.backends.pbs.explain_unreachable_server import explain
 from tui.backends.pbs.find_pbs import PbsPlace
 from tui.backends.pbs.qstat import BUILT_IN, flat, objects, read_json, server_status_from
-from tui.backends.pbs.reader_client import Reader, ReaderUnusableError
+from tui.backends.pbs.reader_process_under_pbs_python import Reader, ReaderUnusableError
 from tui.backends.pbs.run_program import Said, run
-from tui.backends.pbs.unreachable_server import explain
 from tui.model.typed_attributes import moment
 
 READ_TIMEOUT_S = 60.0

@@ -20,14 +20,14 @@ from tui.backends.commands_interface import ChangeError, demand_supported
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
 from tui.cli.change_commands.run_operation import open_audit
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
-from tui.forecast.learned_runs import learn
+from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import Supposed, look_ahead
 from tui.operations.compare_and_set import make_all
 from tui.operations.operation_changes import Operation
 from tui.operations.quota_plan_ops import PlanFolder, entry_line, plan_quotas, withdraw_quotas
 from tui.pages.plan.what_if_page import what_if_data, what_if_lines
-from tui.quota_files.moments import zone_of
-from tui.quota_files.read_quotas import read_plan_table
+from tui.quota_files.check_quota_rows_against_server import read_plan_table
+from tui.quota_files.iso_times_in_quota_tables import zone_of
 from tui.quota_files.table_file import TableError
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import plain, safe

@@ -30,7 +30,7 @@ _PASS = "pbsteer_periodic"  # noqa: S105 - a pass over the server
 
 def read_health(deployment: Deployment, home: Path, now_s: float) -> Health:
     """The health of the hooks in the server with this PBS_HOME. Raises
-    :class:`hooks.deploy.installed_state.DeployError`, or OSError for a log that cannot be read.
+    :class:`hooks.deploy.read_installed_server_state.DeployError`, or OSError for a log that cannot be read.
     """
     folder = state_folder(str(home))
     evidence = Evidence(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import DRAINED_BY, RUNNING_STATES, is_array, moment, seconds, user_of, vnodes_of
-from tui.operations.job_cost import cost_of_run
+from tui.operations.work_lost_if_run_ends import cost_of_run
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time, short_span

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.settings.site_settings import MODES
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target
 from tui.operations.by_target.mode_change_notes import find_unmet, mode_lines

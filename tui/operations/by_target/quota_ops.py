@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from functools import partial
 
 from hooks.pbs.custom_resources import PRIORITY
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.limit_attributes import EntityKey, show_limits
 from policy.model.pbs_units import show_count
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target, demand_supported
-from tui.backends.readback import show_limit
+from tui.backends.read_value_before_and_after_change import show_limit
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import SOFT_LIMIT, limit_entry, soft_limits
 from tui.operations.operation_changes import Operation
 from tui.operations.status_edits_for_preview import Edit, edit_queue, edit_server
-from tui.quota_files.read_quotas import ReadQuota
+from tui.quota_files.check_quota_rows_against_server import ReadQuota
 from tui.state.cluster_view import ClusterView
 from tui.state.quota_scope_queue_or_server import SERVER, QuotaScope, scope_of
 from tui.text.screen_line import Line, safe

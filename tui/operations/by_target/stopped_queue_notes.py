@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hooks.pbs.raw_server_status import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.pbs_units import show_count
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe

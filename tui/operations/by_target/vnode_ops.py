@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from hooks.pbs.raw_server_status import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.pbs_units import show_count
 from tui.backends.commands_interface import Change, ChangeError, Commands
-from tui.backends.readback import IN_USE, OFFLINE, Offline
+from tui.backends.read_value_before_and_after_change import IN_USE, OFFLINE, Offline
 from tui.operations.by_target.drain_plan import (
     BEFORE,
     booking_lines,

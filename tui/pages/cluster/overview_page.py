@@ -18,7 +18,7 @@ from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.pages.cluster.needs_attention import needs
 from tui.pages.link_of_line import PLAN, Link
 from tui.pages.plan.pass_page import would_have
-from tui.pages.plan.plan_page import plan_in_short
+from tui.pages.plan.plan_in_short_and_notes import plan_in_short
 from tui.state.cluster_view import AHEAD, QUARTER_S, ClusterView, execution_queues
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort

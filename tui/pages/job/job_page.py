@@ -20,9 +20,9 @@ from tui.model.typed_attributes import (
     vnodes_of,
 )
 from tui.pages.job.job_explanation import explain_lines, labelled
+from tui.pages.job.job_start_forecast_lines import forecast_lines
 from tui.pages.job.job_story_from_passes import Chapter, story_lines
 from tui.pages.job.subjob_counts_line import subjobs_in, subjobs_lines
-from tui.pages.job.when_page import forecast_lines
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns_by_view.job_columns import elapsed_of
 from tui.tables.columns_by_view.job_start_and_end import due_at, expected_end

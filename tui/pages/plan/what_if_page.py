@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from policy.forecast.what_if import Comparison, Fares, Side
+from policy.forecast.what_if_waits_before_and_after import Comparison, Fares, Side
 from policy.model.pbs_units import show_count
 from policy.model.printable_text import printable
 from tui.text.screen_line import Line, fit, safe

@@ -6,12 +6,12 @@ from hooks.pbs.custom_resources import PRIORITY
 from policy.model.limit_attributes import EntityKey
 from tui.action_registry import CommandError
 from tui.backends.commands_interface import Commands, demand_supported
-from tui.backends.readback import show_limit
+from tui.backends.read_value_before_and_after_change import show_limit
 from tui.model.typed_attributes import limit_entry
 from tui.operations.by_target.pause_ops import REASON, pause, resume
 from tui.operations.by_target.quota_ops import check_scope, set_quota
 from tui.operations.operation_changes import Operation
-from tui.quota_files.typed_quota import parse_entity, parse_quota
+from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.operation_dialog import Question, open_dialog
 from tui.screen.views.quotas import QuotasView

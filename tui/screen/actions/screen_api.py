@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tui.screen.widgets.prompt import Typing
     from tui.screen.workers.background_lookups import Lookups
     from tui.screen.workers.operation_runner import OperationRunner
-    from tui.screen.workers.user_files import Keeping
+    from tui.screen.workers.save_preferences_and_typed_lines import Keeping
 
 
 class ScreenApi(Protocol):

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from tui.screen.dialogs.list_dialog import ListDialog
+from tui.screen.dialogs.base_list_dialog import ListDialog
 from tui.screen.widgets.line_view import Paper
 from tui.text.screen_line import Line, safe
 

@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.events import Key
 
-from tui.screen.dialogs.list_dialog import ListDialog
+from tui.screen.dialogs.base_list_dialog import ListDialog
 from tui.text.screen_line import Line, safe, wrap
 
 _NAME_CELLS = 16

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 
 from tui.backends.pass_journal import Pass
 from tui.pages.plan.pass_page import pass_lines
-from tui.pages.plan.plan_page import plan_notes
+from tui.pages.plan.plan_in_short_and_notes import plan_notes
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.base_view import FAR, lines_of
 from tui.screen.widgets.clickable_passes import PassRow

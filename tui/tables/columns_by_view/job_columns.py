@@ -26,7 +26,7 @@ from tui.tables.columns import SPARE, Column
 from tui.tables.columns_by_view.job_start_and_end import expected_end, likely_start, real_end, started_at
 from tui.tables.columns_by_view.planned_job_outcome import outcome_of
 from tui.tables.filter_line import Value
-from tui.text.amounts import in_bytes
+from tui.text.memory_amount_as_text import in_bytes
 from tui.text.screen_line import Line, plain, safe
 from tui.text.times_and_durations import day_and_time, short_span, show_hms
 

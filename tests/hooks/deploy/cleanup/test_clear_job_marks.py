@@ -8,9 +8,9 @@ import pytest
 
 from hooks.deploy.cleanup import undo_job_changes as let_go
 from hooks.deploy.cleanup.clear_job_marks import clear_marked_jobs, find_marked_jobs
-from hooks.deploy.installed_state import Reply
+from hooks.deploy.read_installed_server_state import Reply
 from hooks.pbs.pbs_ifl_client import Connection
-from tests.hooks.server_statuses import job, running, server_status
+from tests.hooks.sample_server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 OURS = "waits for 3 more cores\nto be given back (pbsteer 2026-11-21 10:00)"

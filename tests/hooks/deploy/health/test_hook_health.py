@@ -15,7 +15,7 @@ from hooks.deploy.deploy_hooks import HOOKS, Deployment
 from hooks.deploy.deployment_record import Record
 from hooks.deploy.health.hook_errors_in_log import Complaint
 from hooks.deploy.health.hook_health import Evidence, Health, check_health, find_waiting_moms
-from hooks.deploy.installed_state import Installed
+from hooks.deploy.read_installed_server_state import Installed
 from hooks.pbs.custom_resources import RESOURCES, Resource
 from policy.settings.site_settings import Settings
 from tests.hooks.fake_qmgr import FakeQmgr

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.deploy.deploy_hooks import Deployment
-from hooks.deploy.installed_state import DeployError
+from hooks.deploy.read_installed_server_state import DeployError
 from hooks.deploy.settings_and_partition.make_partition_scheduler_folders import make_folder
 from tests.hooks.admin_steps_for_deploy_tests import PART, SETTINGS, silent
 from tests.hooks.fake_qmgr import FakeQmgr

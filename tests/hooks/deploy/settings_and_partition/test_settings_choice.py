@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hooks.deploy.deploy_hooks import Deployment
-from hooks.deploy.installed_state import DeployError
+from hooks.deploy.read_installed_server_state import DeployError
 from hooks.deploy.settings_and_partition.settings_choice import BUILT_IN, Change, choose
 from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import BackfillSettings, ScheduleSettings, Settings

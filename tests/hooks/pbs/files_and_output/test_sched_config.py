@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooks.pbs.files_and_output.sched_config import is_on, read_sched_config, read_sched_files
-from tests.hooks.server_statuses import server_status
+from tests.hooks.sample_server_statuses import server_status
 
 CONFIG = """\
 # round_robin: true all

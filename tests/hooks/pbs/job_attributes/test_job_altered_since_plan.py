@@ -13,7 +13,7 @@ from policy.model.allocation import parse_exec_vnode
 from policy.plan.plan_types import Start
 from policy.settings.site_settings import Settings
 from tests.hooks.run_bundled_hook import SUMMARY_DATA, Hook
-from tests.hooks.server_statuses import job, server_status, snapshot_of
+from tests.hooks.sample_server_statuses import job, server_status, snapshot_of
 
 READ_S = 1000.5
 """When the pass has read the job."""

@@ -11,7 +11,7 @@ from hooks.translate.closures.dedicated_time import DEDICATED, OTHER, close_queu
 from hooks.translate.snapshot import translate
 from policy.model.jobs_runs_vnodes_queues import Window
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import queue, server_status
+from tests.hooks.sample_server_statuses import queue, server_status
 
 FILE = """
 # FROM              TO

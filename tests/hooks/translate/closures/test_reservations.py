@@ -10,7 +10,7 @@ import pytest
 from hooks.translate.closures.reservations import read_reservations
 from policy.model.jobs_runs_vnodes_queues import Vnode, Window
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import NOW_S, problems_of, server_status, snapshot_of, vnode
+from tests.hooks.sample_server_statuses import NOW_S, problems_of, server_status, snapshot_of, vnode
 
 HOUR_S = 3600
 

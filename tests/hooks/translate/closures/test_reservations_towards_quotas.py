@@ -7,7 +7,7 @@ import pytest
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import NOW_S, job, queue, running, server_status, snapshot_of, vnode
+from tests.hooks.sample_server_statuses import NOW_S, job, queue, running, server_status, snapshot_of, vnode
 
 
 def reservation(owner: str, **more: str) -> dict[str, str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hooks.pbs.raw_server_status import JOB_ATTRIBUTES
+from hooks.pbs.server_status_type_and_attributes import JOB_ATTRIBUTES
 from hooks.translate.snapshot import translate
 from policy.settings.site_settings import Settings
-from tests.hooks.server_statuses import job, running, server_status
+from tests.hooks.sample_server_statuses import job, running, server_status
 
 SETTINGS = Settings()
 

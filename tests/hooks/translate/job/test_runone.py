@@ -10,7 +10,7 @@ from hooks.translate.job.runone import Alternatives, find_alternatives
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings, SubmissionSettings
-from tests.hooks.server_statuses import job, server_status, snapshot_of
+from tests.hooks.sample_server_statuses import job, server_status, snapshot_of
 
 BOUNDS = SubmissionSettings()
 

@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from migration.cli.for_service import mgproc, mgrecv, mgsched
+from migration.cli.for_service import mgproc_job_process_at_target, mgrecv_pass_at_target, mgsched_pass_at_source
 from migration.cli.migrate_check_and_plan import migrate
 
 FILE = """
@@ -28,11 +28,11 @@ ssh = "mg@b"
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        (mgrecv.main, ()),
-        (mgproc.main, ("a.1",)),
-        (mgproc.main, ("resume", "a.1")),
-        (mgsched.main, ()),
-        (mgsched.main, ("--forget", "a.1")),
+        (mgrecv_pass_at_target.main, ()),
+        (mgproc_job_process_at_target.main, ("a.1",)),
+        (mgproc_job_process_at_target.main, ("resume", "a.1")),
+        (mgsched_pass_at_source.main, ()),
+        (mgsched_pass_at_source.main, ("--forget", "a.1")),
         (migrate, ("plan",)),
         (migrate, ("check", "--user", "alice")),
     ],

@@ -21,7 +21,7 @@ from tui.backends.commands_interface import ChangeError
 from tui.model.typed_attributes import limit_entry
 from tui.operations.by_target.quota_ops import set_quota
 from tui.operations.compare_and_set import make
-from tui.quota_files.typed_quota import parse_quota
+from tui.quota_files.parse_typed_quota import parse_quota
 from tui.state.cluster_view import ClusterView, see
 
 CAROL = ("u", "carol")

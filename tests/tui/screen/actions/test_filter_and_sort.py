@@ -10,7 +10,7 @@ import pytest
 
 from tests.tui.console_under_test import Steered, open_console
 from tests.tui.scripted_server import ScriptedBackend, a_job, a_server_status, changed, many_jobs
-from tui.screen.workers.user_files import KeptFiles
+from tui.screen.workers.save_preferences_and_typed_lines import KeptFiles
 from tui.user.user_json_file import KeptFile
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hooks.forecast.published_forecast import PublishedForecast
-from hooks.pbs.raw_server_status import ServerStatus
-from policy.forecast.what_if import Comparison
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from policy.forecast.what_if_waits_before_and_after import Comparison
 from tests.tui.console_under_test import open_console
 from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tui.forecast.forecast_in_background import BackgroundForecasts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from policy import Ledger, Settings
-from tests.hooks.server_statuses import job, queue, running, server_status, vnode
+from tests.hooks.sample_server_statuses import job, queue, running, server_status, vnode
 from tui.state.cluster_view import see
 from tui.tables.columns_by_view.queue_columns import head_line
 

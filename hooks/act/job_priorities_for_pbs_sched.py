@@ -1,0 +1,100 @@
+"""Advice to PBS's own scheduler, which starts the jobs of queues in ``advise``: their order, set as job ``Priority``.
+
+The priority follows the job's class (docs/policies.md, P2); a beneficiary stands above all until it runs. Passes decide
+by the user's own priority. It is recorded, and restored when the queue leaves ``advise``. Values that are there already
+are not written.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from policy.eligibility.classes_by_priority_quota import BASE
+from policy.plan.plan_types import Plan
+
+if TYPE_CHECKING:
+    from hooks.pbs.pbs_ifl_client import Connection
+    from hooks.pbs.requests_within_time_budget import Requests
+    from hooks.pbs.server_status_type_and_attributes import ServerStatus
+    from hooks.translate.snapshot import Translation
+from hooks.store.original_priorities import Changed, Priorities, _priority
+
+BENEFICIARY = 1023
+"""The highest priority in PBS, used for beneficiaries only."""
+
+_LEAST, _MOST_BELOW = -1024, 1022
+
+
+class Advice(NamedTuple):
+    """The priorities to set, by job, beneficiaries first. ``above``: the jobs that then stand above all others;
+    ``memory``: what has to be on disk before any priority is set."""
+
+    priorities: Mapping[str, int]
+    above: frozenset[str]
+    memory: Priorities
+
+
+def find_advice(
+    plan: Plan, translation: Translation, server_status: ServerStatus, memory: Priorities, queues: Collection[str]
+) -> Advice:
+    """The priorities for the waiting jobs of ``queues``, those in ``advise`` whose scheduler sorts by priority.
+    ``server_status`` has the priorities as the server shows them, including those that earlier passes have set."""
+    cluster = translation.snapshot.cluster()
+    waiting = [job for job in cluster.jobs.values() if job.queue in queues]
+    above = frozenset(job.id for job in waiting if _is_above(job.id, plan, server_status, memory))
+    levels = dict.fromkeys(above, BENEFICIARY)
+    if plan.classes is not None:
+        bands = _Bands({p for name in queues for p in cluster.queues[name].priorities.entries.values()})
+        for job in waiting:
+            if job.id not in above and cluster.queues[job.queue].priorities:
+                levels[job.id] = bands.level(plan.classes.get(job.id, BASE), job.priority)
+    priorities: dict[str, int] = {}
+    kept: dict[str, Changed] = {}
+    for job_id in [*levels, *(job_id for job_id in memory if job_id not in levels and job_id in server_status.jobs)]:
+        now = _priority(server_status, job_id)
+        ours = job_id in memory and now in memory[job_id].given
+        own = memory[job_id].own if ours else now
+        wanted = levels.get(job_id, own) if job_id in cluster.jobs else now
+        if wanted != now:
+            priorities[job_id] = wanted
+        given = tuple(sorted({now, wanted} - {own}))
+        if given:
+            kept[job_id] = Changed(own, given)
+    return Advice(priorities, above, kept)
+
+
+def give_advice(connection: Connection, advice: Advice, pending_work: Requests) -> frozenset[str]:
+    """Set the priorities; returns the jobs that now stand above all others. The next pass finds again what is left
+    undone."""
+    undone = {
+        job_id
+        for job_id, priority in advice.priorities.items()
+        if not pending_work.run(partial(connection.set_priority, job_id, priority))
+    }
+    return advice.above - undone
+
+
+class _Bands:
+    """PBS's range of priorities, divided: a band for the base class and for each priority that a queue names. A user's
+    own priority moves a job within its band, around the middle."""
+
+    def __init__(self, priorities: Collection[int]) -> None:
+        self._known = sorted(priorities)
+        self._width = max(1, (_MOST_BELOW - _LEAST + 1) // (len(self._known) + 1))
+
+    def level(self, of_class: int, own: int) -> int:
+        """The priority to set for a job of this class whose user's own priority is ``own``."""
+        band = 0 if of_class == BASE else 1 + bisect_left(self._known, of_class)
+        reach = (self._width - 1) // 2
+        middle = _LEAST + band * self._width + reach
+        return min(_MOST_BELOW, middle + max(-reach, min(reach, own)))
+
+
+def _is_above(job_id: str, plan: Plan, server_status: ServerStatus, memory: Priorities) -> bool:
+    """Whether the job is a beneficiary: now, or earlier, and it has stood above all since."""
+    if job_id in plan.ledger.earmarks:
+        return True
+    return job_id in memory and BENEFICIARY in memory[job_id].given and _priority(server_status, job_id) == BENEFICIARY

@@ -1,0 +1,95 @@
+"""Finds runs that have ended between two passes: those that the last pass saw running and the server no longer has.
+
+The predictor and striping learn from them. The server reports no ends, so if the settings learn at all, each pass
+records what runs, and a run that is gone counts as ended now. Not counted are a job that waits
+again, a preempted job (the work of its earlier runs is not known), and all runs after a long pause between two
+passes. CPU time stays unknown. A job that was deleted counts as one that ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from hooks.pbs.job_attributes.job_ids_and_states import has_index, index_of, parent_of
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
+from policy.settings.site_settings import Settings
+from policy.state.cluster_snapshot import Snapshot
+from policy.striping.idle_and_shared_nodes import StripeNodes, touched
+from policy.striping.spread_ranks import cut
+
+_LONGEST_PAUSE = 3
+"""In intervals: after a longer pause the time of a run's end is not known."""
+
+
+def learns(settings: Settings) -> bool:
+    """Whether the settings learn anything from runs that have ended."""
+    return settings.backfill.predictor != "none" or settings.stripe.layout == "learn"
+
+
+def note_runs(snapshot: Snapshot, before: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """The present runs as plain data for the next pass; ``before`` is what the last pass wrote."""
+    known = before.get("runs", {})
+    runs: dict[str, list[Any]] = {}
+    cluster = snapshot.cluster()
+    nodes: StripeNodes | None = None
+    for run_id, run in cluster.runs.items():
+        job = run.job
+        noted = known.get(run_id)
+        if noted is not None and noted[3] == run.start_s:
+            runs[run_id] = noted
+            continue
+        width = fewest = 1
+        if job.application and settings.stripe.layout == "learn":
+            nodes = nodes or StripeNodes(cluster, {}, settings.stripe, snapshot.time_s)
+            width = nodes.count(touched(run.allocation, cluster.capacity.directory))
+            fewest = nodes.fewest(cut(job.request) or job.request, cluster.vnodes_of(job.queue)) or width
+        estimate_s = None if job.estimate_s == UNLIMITED_S else job.estimate_s
+        asked_layout = job.layout is not None
+        runs[run_id] = [job.user, job.application, job.cores, run.start_s, estimate_s, width, fewest, asked_layout]
+    return {"time_s": snapshot.time_s, "runs": runs}
+
+
+def find_finished(
+    before: Mapping[str, Any], server_status: ServerStatus, preempted: Collection[str], interval_s: float
+) -> tuple[Finished, ...]:
+    """The runs that have ended since ``before`` was written. Never raises: from unreadable data nothing is learned."""
+    try:
+        pause_s = server_status.time_s - float(before["time_s"])
+        if not 0 < pause_s <= _LONGEST_PAUSE * interval_s:
+            return ()
+        gone = [
+            (run_id, noted)
+            for run_id, noted in before["runs"].items()
+            if run_id not in server_status.jobs and run_id not in preempted and not _waits_again(run_id, server_status)
+        ]
+        return tuple(_finished(run_id, noted, server_status.time_s) for run_id, noted in gone)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ()
+
+
+def _finished(run_id: str, noted: list[Any], now_s: float) -> Finished:
+    user, application, cores, start_s, estimate_s, width, fewest, *others = noted
+    return Finished(
+        run_id,
+        str(user),
+        str(application),
+        int(cores),
+        float(start_s),
+        now_s,
+        UNLIMITED_S if estimate_s is None else float(estimate_s),
+        int(width),
+        int(fewest),
+        # Records of earlier versions do not say whether the job asked for a layout: nothing is learned from them.
+        asked_layout=others != [False],
+    )
+
+
+def _waits_again(run_id: str, server_status: ServerStatus) -> bool:
+    """Whether a subjob, which the server lists only while it runs, is among those of its array that wait."""
+    index = index_of(run_id)
+    if index is None:
+        return False
+    array = server_status.jobs.get(parent_of(run_id), {})
+    return index is not None and has_index(array.get("array_indices_remaining", ""), index)

@@ -1,0 +1,161 @@
+"""Jobs that the source runs itself, in the folder of submission: nothing is copied.
+
+A job is written as Submitted before it is submitted. So after a crash its local name says whether it was: it is looked
+for by that name, and submitted only if there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from migration.passes.source.source_context import NotPrepared, Source
+from migration.passes.source.stop_request_state import stops_of_pass
+from migration.schedulers.scheduler_interface import ENDED, RUNNING, JobState, SchedulerSilent, SubmitRefused
+from migration.spool.queue_file import Queue
+from migration.target_job.bounded_time_for_hung_disks import HungError
+from policy.migration.job_record_and_copy_updates import Record, advance, amend
+from policy.migration.job_states_and_transitions import SUBMITTED
+from policy.migration.place_on_first_free_cluster import Accepted, Declined
+from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S
+
+
+def start_here(source: Source, record: Record) -> Accepted | Declined:
+    """Submit the request to this cluster's scheduler. It is in ``sent.q`` afterwards unless that has refused it."""
+    this = source.this
+    if this in record.avoid:
+        return Declined("refused this job before", others=False)
+    submitted = advance(
+        record, "start-here", source.clock(), dst=this, dstdir=record.dir, account=record.user, localid="", reason=""
+    )
+    with source.spool.change() as change:
+        change.move(Queue.REQUEST, Queue.SENT, submitted)
+    return submit_here(source, submitted)
+
+
+def submit_here(source: Source, record: Record) -> Accepted | Declined:
+    """Submit a record that is written as Submitted and has no local id, or find the job that it has already."""
+    try:
+        local_id = submit_once(source, record, record.local_name)
+    except SchedulerSilent as silence:
+        source.say(f"{record.gid}: {source.this}'s scheduler is silent, {silence}")
+        return Accepted()
+    except SubmitRefused as refused:
+        changes = refusal_here(source, record, refused)
+        source.give_back(
+            advance(record, "given-back", source.clock(), dst="", dstdir="", account="", localid="", **changes)
+        )
+        return Declined(str(refused), others=False)
+    source.keep(amend(record, localid=local_id))
+    source.say(f"{record.gid}: runs here as {local_id}")
+    return Accepted()
+
+
+def submit_once(source: Source, record: Record, name: str) -> str:
+    """The id of the local job of this name, submitted unless it is there. Raises SubmitRefused, SchedulerSilent."""
+    found = source.scheduler.find_by_name(name, record.user)
+    if found:
+        return found
+    try:
+        job = source.folders.prepare(record, name)
+    except NotPrepared as problem:
+        raise SubmitRefused(str(problem), lasting=True) from problem
+    except HungError as problem:
+        raise SubmitRefused(str(problem), lasting=False) from problem
+    return source.scheduler.submit(job)
+
+
+def refusal_here(source: Source, record: Record, refused: SubmitRefused) -> dict[str, Any]:
+    """What changes in the record of a job that this cluster's scheduler has refused."""
+    this = source.this
+    changes: dict[str, Any] = {"reason": f"{this}: {refused}"}
+    if refused.lasting:
+        source.notes.refusals.setdefault(record.gid, {})[this] = str(refused)
+        changes["avoid"] = (*record.avoid, this)
+    return changes
+
+
+def watch(source: Source) -> None:
+    """See what has become of the jobs that run here, stop those that are to stop, and submit what a crash left."""
+    mine = [one for one in source.spool.read(Queue.SENT) if one.in_place and one.state == SUBMITTED]
+    states = read_states(source, (one.localid for one in mine if one.localid))
+    if states is None:
+        return
+    stopped = {one.gid for one in stops_of_pass(source, (one for one in mine if one.stop))}
+    for record in mine:
+        if record.stop and record.gid not in stopped:
+            continue
+        if record.stop:
+            _stop(source, record, states)
+        elif not record.localid:
+            submit_here(source, record)
+        else:
+            _look(source, record, states.get(record.localid))
+
+
+def read_states(source: Source, ids: Iterable[str]) -> Mapping[str, JobState] | None:
+    """What the local jobs do; None where the scheduler is silent, from which nothing is concluded."""
+    wanted = list(ids)
+    try:
+        return source.scheduler.states(wanted) if wanted else {}
+    except SchedulerSilent as silence:
+        source.say(f"{source.this}'s scheduler is silent, {silence}")
+        return None
+
+
+def _look(source: Source, record: Record, state: JobState | None) -> None:
+    if state is not None and state.state != ENDED:
+        source.notes.gone.pop(record.gid, None)
+        _note_progress(source, record, state)
+        return
+    # A requeued job leaves the file of an earlier run; it counts only once the scheduler no longer has the job.
+    try:
+        status = source.folders.read_exit(record)
+    except HungError as hung:
+        source.say(f"{record.gid}: {hung}")
+        return
+    if status:
+        source.keep(advance(record, "ended-here", source.clock(), exit=status, ran=1, reason=""))
+        return
+    now = source.clock()
+    since = source.notes.gone.setdefault(record.gid, int(now))
+    if now - since < VANISHED_AFTER_S:
+        return
+    try:
+        ended = source.scheduler.history(record.localid)
+    except SchedulerSilent:
+        return
+    if ended is not None and ended.exit:
+        source.keep(advance(record, "ended-here", now, exit=ended.exit, ran=1, reason=""))
+    else:
+        source.keep(advance(record, "failed-here", now, reason=f"local job {record.localid} vanished"))
+
+
+def _note_progress(source: Source, record: Record, state: JobState) -> None:
+    ran = 1 if record.ran or state.state == RUNNING or state.runs else 0
+    requeues = max(record.requeues, state.runs - (state.state == RUNNING))
+    reason = f"requeued, {requeues} times" if requeues and state.state != RUNNING else ""
+    changed = replace(record, ran=ran, requeues=requeues, reason=reason)
+    if changed != record:
+        source.keep(replace(changed, rev=record.rev + 1))
+
+
+def _stop(source: Source, record: Record, states: Mapping[str, JobState]) -> None:
+    """Delete the local job; the record is Stopped in the pass that no longer sees it."""
+    try:
+        local_id = record.localid or source.scheduler.find_by_name(record.local_name, record.user) or ""
+        state = states.get(local_id)
+        if local_id and not record.localid:
+            source.keep(amend(record, localid=local_id))
+        if (local_id and not record.localid) or (state is not None and state.state != ENDED):
+            source.scheduler.delete(local_id, record.user)
+            return
+    except SchedulerSilent as silence:
+        source.say(f"{record.gid}: not stopped yet, {silence}")
+        return
+    try:
+        status = source.folders.read_exit(record)
+    except HungError:
+        status = ""
+    source.keep(advance(record, "stop-here", source.clock(), exit=status, reason="mgstop"))

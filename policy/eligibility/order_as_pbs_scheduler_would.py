@@ -1,0 +1,264 @@
+"""Sorts waiting jobs as the site's own PBS scheduler would (docs/policies.md, "The site's own order").
+
+The least significant part is sorted first, each part by one column of numbers over all jobs, since a stable sort by
+floats costs a fraction of one by tuples. What changes with every start of a pass, the fair share, is sorted here as it
+is at the beginning; :mod:`policy.eligibility.job_order_by_fair_share` keeps it up to date.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from policy.eligibility.order_by_qsub_priority import in_own_order
+from policy.order.fair_share_tree import FairShareTree
+from policy.order.job_sort_formula import (
+    OF_SHARE,
+    QUEUE_PRIORITY,
+    SHARE_FACTOR,
+    TREE_USAGE,
+    Column,
+    JobSortFormula,
+    as_float32s,
+)
+from policy.order.site_order_settings import BY_QUEUE, RANK, ROUND_ROBIN, SiteOrder
+from policy.reasons.reason import Reason
+from policy.state.cluster_index import ClusterIndex, Entry
+
+_FAIR_SHARE_KEY, _PREEMPT_KEY = "fair_share_perc", "preempt_priority"
+_NOTHING: Mapping[str, Reason] = {}
+
+
+Place = tuple[int, int]
+"""A job's place beside fair share: a level that is the same for jobs that fair share may exchange, and a number that
+orders those of equal claims, by sort keys and age."""
+
+
+class Line(NamedTuple):
+    """The waiting jobs in their order. ``refused``: those of them that the site's own rules keep from starting.
+
+    ``places``: for the jobs that fair share orders, their places; None if there is no fair share."""
+
+    entries: Sequence[Entry]
+    refused: Mapping[str, Reason] = _NOTHING
+    places: Mapping[str, Place] | None = None
+
+
+def queue_line(cluster: ClusterIndex, now_s: float) -> Line:
+    """The waiting jobs in queue order, before classes and promises are applied.
+
+    Where a scheduler's order is followed, its queues are in that order. Queues of different schedulers share no vnodes,
+    so that it does not matter which come first.
+    """
+    if not cluster.has_site_order:
+        return Line(in_own_order(cluster.order, now_s) if cluster.has_own_priorities else cluster.order)
+    line: list[Entry] = []
+    refused: dict[str, Reason] = {}
+    places: dict[str, Place] = {}
+    shares = False
+    for order, entries in _by_order(cluster):
+        if order is None:
+            line += in_own_order(entries, now_s) if cluster.has_own_priorities else entries
+            continue
+        sorting = _Sorting(cluster, order, entries)
+        line += sorting.line(now_s, places)
+        refused.update(sorting.refused())
+        shares = shares or order.fair_share is not None
+    return Line(line, refused, places if shares else None)
+
+
+def _by_order(cluster: ClusterIndex) -> Iterable[tuple[SiteOrder | None, Sequence[Entry]]]:
+    """The waiting jobs of each scheduler whose order is followed, and those of all others."""
+    orders = {name: queue.order for name, queue in cluster.queues.items()}
+    different = {id(order): order for order in orders.values()}
+    if len(different) == 1 and orders.keys() >= set(cluster.queued):
+        return [(next(iter(different.values())), cluster.order)]
+    found: dict[int, tuple[SiteOrder | None, list[Entry]]] = {}
+    for entry in cluster.order:
+        order = orders.get(entry[5].queue)
+        found.setdefault(id(order), (order, []))[1].append(entry)
+    return list(found.values())
+
+
+class _Sorting:
+    """The sorting of the jobs of one scheduler; columns have one number for each of ``entries``."""
+
+    def __init__(self, cluster: ClusterIndex, order: SiteOrder, entries: Sequence[Entry]) -> None:
+        self._cluster = cluster
+        self._order = order
+        self._entries = entries
+        self._jobs = [entry[5] for entry in entries]
+        values = list(zip(*[job.order_values for job in self._jobs])) if order.needs else []
+        self._columns: dict[str, Column] = dict(zip(order.needs, values))
+        self._formula: Sequence[float] = ()
+        if order.formula is not None:
+            self._formula = as_float32s(self._evaluate(order.formula))
+
+    def _evaluate(self, formula: JobSortFormula) -> list[float]:
+        columns = {name: self._column(name) for name in formula.uses}
+        return formula.values(columns, len(self._jobs))
+
+    def _column(self, name: str) -> Column:
+        """The numbers of a name: of jobs, of their queues, or of their fair share entities, as PBS prints them into the
+        formula."""
+        found = self._columns.get(name)
+        if found is not None:
+            return found
+        if name == QUEUE_PRIORITY:
+            queues = {name: queue.priority for name, queue in self._cluster.queues.items()}
+            return [queues.get(job.queue, 0) for job in self._jobs]
+        tree = self._order.tree
+        if name in OF_SHARE and tree is not None:
+            of_entity = {entity: _of_share(tree, name, entity) for entity in {job.entity for job in self._jobs}}
+            return [of_entity[job.entity] for job in self._jobs]
+        return [0] * len(self._jobs)
+
+    def line(self, now_s: float, places: dict[str, Place]) -> list[Entry]:
+        """The entries in order. For fair share ``places`` gets the places of the jobs."""
+        order, jobs = self._order, self._jobs
+        rows = list(range(len(jobs)))
+        for key in (*_by_age(self._columns.get(RANK), self._entries), *self._by_keys()):
+            rows.sort(key=key.__getitem__)
+        later = rows[:] if order.fair_share is not None else rows
+        if order.fair_share is not None:
+            of_entity = self._claims_in_order(order.fair_share.tree)
+            column = [of_entity[job.entity] for job in jobs]
+            rows.sort(key=column.__getitem__)
+        above = list(self._above_fair_share())
+        for key in above:
+            rows.sort(key=key.__getitem__)
+        if order.fair_share is not None:
+            levels = dict(zip(rows, _levels(rows, above, len(places))))
+            places.update((jobs[row].id, (levels[row], number)) for number, row in enumerate(later))
+        if order.taken == ROUND_ROBIN:
+            rows = self._in_turn(rows)
+        entries = [self._entries[row] for row in rows]
+        if order.is_explicit or not self._cluster.has_own_priorities:
+            return entries
+        return self._with_own_priorities(entries, rows, above, now_s)
+
+    def _claims_in_order(self, tree: FairShareTree) -> dict[str, int]:
+        """Each entity's claim as a number: the less, the sooner; equal for equal claims."""
+        claims = {entity: tree.claim(entity) for entity in {job.entity for job in self._jobs}}
+        numbers = {claim: number for number, claim in enumerate(sorted(set(claims.values())))}
+        return {entity: numbers[claim] for entity, claim in claims.items()}
+
+    def _by_keys(self) -> Iterable[Column]:
+        """The site's sort keys, the last one first; all in ascending order."""
+        for name, descending in reversed(self._order.keys):
+            tree = self._order.tree
+            if name == _FAIR_SHARE_KEY and tree is not None:
+                shares = {entity: tree.find(entity).share for entity in {job.entity for job in self._jobs}}
+                column: Column = [shares[job.entity] for job in self._jobs]
+            elif name == _PREEMPT_KEY:
+                continue
+            else:
+                column = self._columns.get(name, ())
+            if column:
+                yield [-value for value in column] if descending else column
+
+    def _above_fair_share(self) -> Iterable[Column]:
+        """What counts more than fair share, the least significant first: the formula, the job's priority as managers
+        set it, its queue's place, and whether that is an express queue."""
+        if self._formula:
+            if math.isnan(sum(self._formula)):
+                # A value that is no number is as good as the least one.
+                yield [math.inf if math.isnan(value) else -value for value in self._formula]
+            else:
+                yield [-value for value in self._formula]
+        if any(job.priority for job in self._jobs):
+            yield [-job.priority for job in self._jobs]
+        if self._order.taken == BY_QUEUE and len(self._cluster.queued) > 1:
+            yield self._of_queues(self._queue_places())
+        if self._order.express_from is not None:
+            least = self._order.express_from
+            express = {
+                name: (-queue.priority if queue.priority >= least else math.inf)
+                for name, queue in self._cluster.queues.items()
+            }
+            if any(value < math.inf for value in express.values()):
+                yield self._of_queues(express)
+
+    def _of_queues(self, values: Mapping[str, float]) -> Column:
+        return [values[job.queue] for job in self._jobs]
+
+    def _queue_places(self) -> dict[str, float]:
+        """The place of each queue: by priority, highest first, then as the server lists them."""
+        queues = self._cluster.queues
+        listed = {name: place for place, name in enumerate(self._order.queues)}
+        names = sorted(queues, key=lambda name: (-queues[name].priority, listed.get(name, len(listed)), name))
+        return {name: float(place) for place, name in enumerate(names)}
+
+    def _in_turn(self, rows: Sequence[int]) -> list[int]:
+        """One job from each queue of the highest priority in turn, then the same with the next priority. A job that
+        could not start takes no turn."""
+        places, queues = self._queue_places(), self._cluster.queues
+        taken: dict[str, int] = {}
+        turn: list[tuple[int, int, float]] = [(0, 0, 0.0)] * len(self._jobs)
+        for row in rows:
+            job = self._jobs[row]
+            turn[row] = (-queues[job.queue].priority, taken.get(job.queue, 0), places[job.queue])
+            if not job.blocked:
+                taken[job.queue] = taken.get(job.queue, 0) + 1
+        return sorted(rows, key=turn.__getitem__)
+
+    def _with_own_priorities(
+        self, entries: Sequence[Entry], rows: Sequence[int], above: Sequence[Column], now_s: float
+    ) -> list[Entry]:
+        """The same jobs with each user's own priorities applied, which move no other user's job."""
+        levels = _levels(rows, above)
+        placed: list[Entry] = [
+            (level, float(place), 0, entry[3], entry[4], entry[5])
+            for place, (level, entry) in enumerate(zip(levels, entries))
+        ]
+        return in_own_order(placed, now_s)
+
+    def refused(self) -> dict[str, Reason]:
+        """The jobs whose formula does not exceed the threshold, and those whose entity has no share."""
+        order, found = self._order, {}
+        for value, job in zip(self._formula, self._jobs) if min(self._formula, default=1) <= order.threshold else ():
+            if value <= order.threshold:
+                found[job.id] = Reason("under-threshold", (("has", _short(value)), ("limit", _short(order.threshold))))
+        fair_share = order.fair_share
+        if fair_share is not None and fair_share.enforced:
+            without = fair_share.tree.without_share({job.entity for job in self._jobs})
+            for job in self._jobs if without else ():
+                if job.entity in without:
+                    found[job.id] = Reason("no-fair-share", (("entity", job.entity),))
+        return found
+
+
+def _by_age(rank: Column | None, entries: Sequence[Entry]) -> Iterable[Column]:
+    """Their place in the queue or, where the server does not tell it, the time at which they entered it."""
+    if rank is not None:
+        return (rank,)
+    return ([entry[2] for entry in entries], [entry[1] for entry in entries])
+
+
+def _levels(rows: Sequence[int], above: Sequence[Column], first: int = 0) -> list[int]:
+    """For sorted rows: a number from ``first`` on that grows where one of the columns changes."""
+    if not above:
+        return [first] * len(rows)
+    level, levels = first - 1, []
+    before: tuple[float, ...] | None = None
+    for values in zip(*([column[row] for row in rows] for column in above)):
+        if values != before:
+            level, before = level + 1, values
+        levels.append(level)
+    return levels
+
+
+def _of_share(tree: FairShareTree, name: str, entity: str) -> float:
+    """A keyword of fair share, rounded to the six digits that PBS prints into the formula."""
+    if name == TREE_USAGE:
+        value = tree.find(entity).factor
+    elif name == SHARE_FACTOR:
+        value = tree.factor_of(entity)
+    else:
+        value = tree.find(entity).share
+    return float(f"{value:f}")
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.7g}")

@@ -1,0 +1,301 @@
+"""What is free: sets of vnodes by their number of idle cores.
+
+A set of vnodes is an integer with a bit for each vnode (lowest bit: first name), so taking, giving back and choosing
+cost a few operations per distinct level, not per vnode. Taking and giving back are exact inverses; neither checks
+whether the amounts are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Callable
+
+from policy.model.allocation import Allocation, Share
+from policy.model.job_request import Chunk, Request
+from policy.model.jobs_runs_vnodes_queues import Vnode
+from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of
+from policy.state.free_amounts_except_cores import Consumables
+from policy.state.free_per_host import HostSums
+from policy.state.place_group_candidates import Groups
+from policy.state.vnode_sharing import Sharing
+from policy.state.vnode_totals_hosts_and_matching import MOST_CORELESS, Inventory, most_on_vnode
+
+
+class Capacity:
+    """Levels of idle cores, and amounts of other consumables, over an inventory of vnodes.
+
+    ``levels`` maps a number of idle cores (negative on an overcommitted vnode) to the vnodes that have exactly that
+    many. ``usable`` are the vnodes that take new jobs, ``exclusive`` those held by one job alone. Long searches call
+    ``check_time``, if set, which may raise :class:`~policy.plan.pass_time_limit.TimeIsUp`; a copy keeps it.
+    """
+
+    __slots__ = (
+        "_by_host", "_changed", "_shared", "check_time", "directory", "exclusive", "groups", "inventory", "levels",
+        "others", "sharing", "usable",
+    )  # fmt: skip
+
+    def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
+        self.inventory = Inventory(vnodes)
+        self.directory = self.inventory.directory
+        self.groups = Groups(self.inventory)
+        self.sharing = Sharing(vnodes, self.inventory)
+        self.others = Consumables([vnodes[name] for name in self.directory.names])
+        self.check_time: Callable[[], None] | None = None
+        self.levels: dict[int, int] = {}
+        self.usable = 0
+        self.exclusive = 0
+        self._by_host: dict[str, HostSums] = {}
+        # By consumable: the vnodes whose free amount has changed since its sums were updated.
+        self._changed: dict[str, int] = {}
+        # The consumables whose sums are shared with a copy; they are copied before they are changed.
+        self._shared: frozenset[str] = frozenset()
+        for name, bit in self.directory.bits.items():
+            vnode = vnodes[name]
+            level = vnode.available.get("ncpus", 0) - vnode.elsewhere.get("ncpus", 0)
+            self.levels[level] = self.levels.get(level, 0) | bit
+            self.usable |= bit if vnode.usable else 0
+
+    def copy(self) -> Capacity:
+        """An independent copy. It is cheap, as sets of vnodes are plain integers."""
+        self._shared = frozenset(self._by_host)
+        twin = Capacity.__new__(Capacity)
+        for name in self.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin.levels = dict(self.levels)
+        twin.others = self.others.copy()
+        twin._by_host = dict(self._by_host)
+        twin._changed = dict(self._changed)
+        return twin
+
+    def is_like(self, other: Capacity) -> bool:
+        """Whether the same is free here as in the other."""
+        return (
+            self.levels == other.levels
+            and (self.exclusive, self.usable) == (other.exclusive, other.usable)
+            and self.others.free == other.others.free
+        )
+
+    def replace(self, old: Vnode, new: Vnode) -> bool:
+        """Replace a vnode's state; False where the capacity has to be built anew, as more than its use and ``usable``
+        changed."""
+        same_kind = (
+            old.sharing == new.sharing
+            and old.host == new.host
+            and old.available == new.available
+            and (old.attributes, old.measures) == (new.attributes, new.measures)
+            and (old.queue, old.partition) == (new.queue, new.partition)
+        )
+        bit = self.directory.bits.get(new.name, 0)
+        if not same_kind or not bit:
+            return False
+        self.usable = self.usable | bit if new.usable else self.usable & ~bit
+        for resource in {*old.elsewhere, *new.elsewhere}:
+            self._shift(resource, bit, old.elsewhere.get(resource, 0) - new.elsewhere.get(resource, 0))
+        return True
+
+    # Taking and giving back
+
+    def take(self, shares: Iterable[Share], request: Request) -> None:
+        """Take what the shares hold; vnodes that the job holds alone are closed to others."""
+        for mask, amounts, chunks, _ in shares:
+            for resource, amount in amounts:
+                self._shift(resource, mask, -amount * chunks)
+            self.exclusive |= self.sharing.held_alone(mask, request)
+
+    def give(self, shares: Iterable[Share], request: Request) -> None:
+        """Give back what :meth:`take` took."""
+        for mask, amounts, chunks, _ in shares:
+            for resource, amount in amounts:
+                self._shift(resource, mask, amount * chunks)
+            self.exclusive &= ~self.sharing.held_alone(mask, request)
+
+    def _shift(self, resource: str, mask: int, by: int) -> None:
+        if resource in self._changed:
+            self._changed[resource] |= mask
+        if resource != "ncpus":
+            self.others.shift(resource, mask, by)
+            return
+        levels = self.levels
+        moved: list[tuple[int, int]] = []
+        for level in list(levels):
+            here = levels[level] & mask
+            if here:
+                if here == levels[level]:
+                    del levels[level]
+                else:
+                    levels[level] ^= here
+                moved.append((level + by, here))
+                mask ^= here
+                if not mask:
+                    break
+        for level, here in moved:
+            levels[level] = levels.get(level, 0) | here
+
+    def take_amounts(self, shares: Iterable[Share], sign: int = 1) -> None:
+        """Take amounts (with ``sign`` -1, give them back) without closing or opening a vnode to other jobs."""
+        for mask, amounts, chunks, _ in shares:
+            for resource, amount in amounts:
+                self._shift(resource, mask, -sign * amount * chunks)
+
+    def close(self, shares: Iterable[Share], request: Request) -> int:
+        """Close the vnodes that a job with this request holds alone. Returns those that were open, for
+        :meth:`reopen`."""
+        mask = 0
+        for share in shares:
+            mask |= self.sharing.held_alone(share.mask, request)
+        closed = mask & ~self.exclusive
+        self.exclusive |= closed
+        return closed
+
+    def reopen(self, vnodes: int) -> None:
+        """Open vnodes that :meth:`close` closed."""
+        self.exclusive &= ~vnodes
+
+    # Queries
+
+    def idle(self, vnodes: int) -> int:
+        """Idle cores on those of these vnodes that are open to jobs."""
+        allowed = vnodes & self.usable & ~self.exclusive
+        idle = 0
+        for level, mask in self.levels.items():
+            if level > 0:
+                idle += level * count_vnodes(mask & allowed)
+        return idle
+
+    def idle_of_each(self, vnodes: int) -> list[int]:
+        """The idle cores of every vnode in order; 0 for vnodes outside the set."""
+        idle = [0] * len(self.directory.names)
+        for level, mask in self.levels.items():
+            for index in indices_of(mask & vnodes):
+                idle[index] = level
+        return idle
+
+    def free_on(self, bit: int, resource: str) -> int:
+        """The free amount of a consumable on one vnode (negative where it is overcommitted)."""
+        if resource == "ncpus":
+            return next((level for level, mask in self.levels.items() if mask & bit), 0)
+        return self.others.on(bit, resource)
+
+    def by_host(self, resource: str) -> HostSums:
+        """The free amounts of a consumable by host and by vnode, closed vnodes included."""
+        sums, changed = self._by_host.get(resource), self._changed.get(resource, 0)
+        if sums is None:
+            nothing = (0,) * len(self.directory.names)
+            free = self.idle_of_each(-1) if resource == "ncpus" else self.others.free.get(resource, nothing)
+            sums = self._by_host[resource] = HostSums(self.inventory, free)
+        elif changed:
+            if resource in self._shared:
+                sums = self._by_host[resource] = sums.copy()
+                self._shared -= {resource}
+            sums.change(self._free_on_each(resource, changed))
+        self._changed[resource] = 0
+        return sums
+
+    def _free_on_each(self, resource: str, vnodes: int) -> Iterator[tuple[int, int]]:
+        """The free amount on each of these vnodes, with the vnode's index."""
+        if resource == "ncpus":
+            for level, mask in self.levels.items():
+                for index in indices_of(mask & vnodes):
+                    yield index, level
+        else:
+            listed = self.others.free.get(resource, ())
+            for index in indices_of(vnodes) if listed else ():
+                yield index, listed[index]
+
+    def reaches(self, vnodes: int, cores: int) -> bool:
+        """Whether one of these vnodes has at least ``cores`` idle cores."""
+        return any(level >= cores and mask & vnodes for level, mask in self.levels.items())
+
+    def open_to(self, request: Request) -> int:
+        """The vnodes open to a job with this request. Where the job would hold a vnode alone, nothing may run on it."""
+        allowed = self.usable & ~self.exclusive
+        sharing = self.sharing
+        if not (request.exclusive or sharing.has_lone_vnodes):
+            return allowed
+        shared = sharing.shared_by(request)
+        return allowed & (shared | sharing.whole(self.empty(), request)) if ~shared else allowed
+
+    def empty(self) -> int:
+        """The vnodes on which nothing runs."""
+        mask = 0
+        for cores, vnodes in self.inventory.totals.items():
+            mask |= vnodes & self.levels.get(cores, 0)
+        for resource, free in self.others.free.items():
+            for bit in each_bit(mask):
+                if free[bit.bit_length() - 1] < self.inventory.available_on(bit, resource):
+                    mask ^= bit
+        return mask & ~self.exclusive
+
+    # Pieces
+
+    def pieces(self, chunk: Chunk, vnodes: int, enough: int) -> int:
+        """How many pieces of the chunk fit these vnodes now, each on one vnode; counted up to ``enough``."""
+        if not chunk.amounts:
+            return min(enough, MOST_CORELESS * count_vnodes(vnodes))
+        count = 0
+        for held in self.held_at_least(chunk, vnodes):
+            count += count_vnodes(held)
+            if count >= enough:
+                break
+        return count
+
+    def held_at_least(self, chunk: Chunk, vnodes: int) -> Iterator[int]:
+        """The subset of the vnodes that hold one piece of the chunk, then those that hold two, and so on until it is
+        empty."""
+        cores = chunk.cores
+        others = [(name, amount) for name, amount in chunk.amounts if name != "ncpus"]
+        levels = sorted(self.levels, reverse=True)
+        # Made from the most pieces down, so that each union is made once.
+        wide: list[int] = []
+        if cores:
+            union, at = 0, 0
+            most = levels[0] // cores if levels else 0
+            for count in range(most, 0, -1):
+                while at < len(levels) and levels[at] >= count * cores:
+                    union |= self.levels[levels[at]]
+                    at += 1
+                wide.append(union)
+        held = vnodes
+        count = 0
+        while held and (cores or count < MOST_CORELESS):
+            count += 1
+            if cores:
+                if not wide:
+                    return
+                held &= wide.pop()
+            for name, amount in others:
+                held &= self.others.at_least(name, amount * count)
+            if held:
+                yield held
+
+    def could_hold(self, chunk: Chunk, bit: int, level: int) -> int:
+        """How many pieces of the chunk fit a vnode with ``level`` idle cores."""
+        count = most_on_vnode(chunk)
+        index = bit.bit_length() - 1
+        for resource, amount in chunk.amounts:
+            if resource == "ncpus":
+                free = level
+            else:
+                listed = self.others.free.get(resource)
+                free = listed[index] if listed else 0
+            if free < amount:
+                return 0
+            count = min(count, free // amount)
+        return count
+
+    def part_within(self, allocation: Allocation) -> tuple[tuple[Share, ...], tuple[Share, ...]]:
+        """An allocation split, vnode by vnode, into what is free now and what is still missing."""
+        inside: list[Share] = []
+        missing: list[Share] = []
+        asked: dict[tuple[int, str], int] = {}
+        for mask, amounts, chunks, _ in allocation.shares(self.directory):
+            for bit in each_bit(mask):
+                for resource, amount in amounts:
+                    asked[bit, resource] = asked.get((bit, resource), 0) + amount * chunks
+        for (bit, resource), amount in asked.items():
+            part = max(0, min(amount, self.free_on(bit, resource)))
+            if part:
+                inside.append(Share(bit, ((resource, part),), 1))
+            if amount > part:
+                missing.append(Share(bit, ((resource, amount - part),), 1))
+        return tuple(inside), tuple(missing)

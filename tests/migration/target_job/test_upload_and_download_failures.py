@@ -1,0 +1,160 @@
+"""Uploading and Downloading: where each failure leads, with answers of the source that it may give."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from migration.programs.run_program import TIMED_OUT, Finished
+from migration.spool.file_lock import LockHeldError, path_lock
+from migration.target_job.folder_not_yet_removed import Unremoved, write_unremoved
+from migration.target_job.job_at_target import Job, key_path
+from migration.target_job.retry_given_up_download import CannotResumeError, resume
+from migration.target_job.run_phases_of_job_at_target import process
+from policy.migration.job_record_and_copy_updates import Record
+from policy.migration.wait_and_retry_bounds import DOWNLOAD_FOR_S
+from tests.migration.target_job.fake_target import FakeTarget
+
+SURVEY = {"problem": "", "bytes": 1000, "files": 1, "refused": [], "shared": []}
+
+
+def upload(target: FakeTarget, survey: object, **answers: Finished) -> Record:
+    record = target.put(state="Uploading")
+    give_key(target, record)
+    target.users.answers = {
+        "ssh": Finished(0, json.dumps(survey).encode(), b""), "space": Finished(0, b"[2000000, 9]", b""), **answers
+    }  # fmt: skip
+    process(target.site, "a.1")
+    return target.read()
+
+
+def give_key(target: FakeTarget, record: Record) -> None:
+    path = key_path(target.site, record)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("key")
+
+
+def failed(status: int, err: str) -> Finished:
+    return Finished(status, b"", err.encode())
+
+
+def test_a_folder_that_arrived_is_counted_and_submitted(target: FakeTarget) -> None:
+    stats = Finished(0, b"Total bytes sent: 12\nTotal bytes received: 1,234\n", b"")
+    record = upload(target, SURVEY, rsync=stats)
+    assert (record.state, record.uploaded_bytes, record.localid) == ("Submitted", 1234, "1")
+
+
+@pytest.mark.parametrize(
+    ("survey", "answers", "state", "reason"),
+    [
+        ({**SURVEY, "problem": "/home/alice/j: No such file"}, {}, "Aborted", "/home/alice/j: No such file"),
+        ({**SURVEY, "refused": ["s: no file"]}, {}, "Aborted", "s: no file"),
+        ({**SURVEY, "bytes": 1_500_000}, {}, "Requested", "no space: "),
+        (SURVEY, {"rsync": failed(11, "rsync: write failed: Disk quota exceeded (122)")}, "Requested", "no space: "),
+        (SURVEY, {"rsync": failed(12, "rsync: connection closed")}, "Uploading", "tried again: rsync: connection"),
+        (
+            SURVEY,
+            {"rsync": failed(TIMED_OUT, "rsync: connection unexpectedly closed\nkilled after 5 s")},
+            "Uploading",
+            "tried again: rsync: killed after 5 s",
+        ),
+        (SURVEY, {"folder": failed(4, "folder: is a folder of bob")}, "Requested", "folder: is a folder of bob"),
+        (SURVEY, {"folder": failed(1, "folder: another user's")}, "Uploading", "tried again: /land/"),
+        (SURVEY, {"ssh": failed(255, "Permission denied")}, "Uploading", "tried again: mg survey: Permission"),
+        ([1], {}, "Uploading", "tried again: the source's answer cannot be read"),
+        ({**SURVEY, "shared": [{"link": "", "path": "x", "size": 1, "mtime_ns": 1}]}, {}, "Uploading", "tried again"),
+        ({**SURVEY, "bytes": "many"}, {}, "Uploading", "tried again: the source's answer"),
+    ],
+)
+def test_where_a_failure_leads(
+    target: FakeTarget, survey: object, answers: dict[str, Finished], state: str, reason: str
+) -> None:
+    record = upload(target, survey, **answers)
+    assert record.state == state
+    assert record.reason.startswith(reason)
+
+
+def test_a_shared_file_that_is_there_is_not_copied_and_the_link_leads_to_it(target: FakeTarget) -> None:
+    file = {"link": "mesh", "path": "/data/m", "size": 5, "mtime_ns": 7}
+    there = Finished(0, b'["/land/alice/a/data/m", true]', b"")
+    record = upload(target, {**SURVEY, "shared": [file]}, shared=there)
+    assert (record.state, record.shared_bytes) == ("Submitted", 0)
+    assert ("shared", "/land", "alice/a/data/m", "5", "7") in target.users.operations
+    assert sum(operation[0] == "rsync" for operation in target.users.operations) == 1
+    assert ("links", record.dstdir) in target.users.operations
+
+
+def test_an_upload_makes_no_folder_in_the_place_of_one_that_is_removed_meanwhile(target: FakeTarget) -> None:
+    real, folders = target.users, []
+
+    def run(argv: Sequence[str], **more: Any) -> Finished:
+        if argv[0] == "rsync":
+            assert "--chmod=ug-s,o-t" in argv
+            folders.append((more["cwd"], argv[-1]))
+            with pytest.raises(LockHeldError), path_lock(target.site.home, target.read().dstdir, 0):
+                pass
+        if argv[0] == "rsync" and "/data/m" in argv[-2]:
+            noted = target.site.spool.job_folder("a.1") / "shared.1"
+            assert json.loads(noted.read_text()) == ["/land/alice/a/data/m"], "noted before it is there"
+        return real(argv, **more)
+
+    object.__setattr__(target.site, "run", run)
+    file = {"link": "mesh", "path": "/data/m", "size": 5, "mtime_ns": 7}
+    record = upload(target, {**SURVEY, "shared": [file]}, shared=Finished(0, b'["/land/alice/a/data/m", false]', b""))
+    assert record.state == "Submitted"
+    assert folders == [(record.dstdir, "./"), ("/land/alice/a/data", "./m.mg-part")]
+
+
+def test_what_was_removed_is_not_resumed(target: FakeTarget) -> None:
+    target.put(state="Downloading", then="End")
+    job = Job(target.site, "a.1")
+    job.advance("gave-up", reason="x")
+    with pytest.raises(CannotResumeError, match="no aborted job of which results are kept"):
+        resume(target.site, "a.1")
+    job.folder.mkdir(parents=True, exist_ok=True)
+    write_unremoved(job.folder, Unremoved(1, 5, "half of it"))
+    with pytest.raises(CannotResumeError, match="no aborted job of which results are kept"):
+        resume(target.site, "a.1")
+
+
+def download(target: FakeTarget, **fields: Any) -> Record:
+    record = target.put(state="Downloading", **fields)
+    give_key(target, record)
+    process(target.site, "a.1")
+    return target.read()
+
+
+def test_a_download_that_fails_keeps_why_the_job_came_back(target: FakeTarget) -> None:
+    target.users.answers["ssh"] = failed(255, "no route")
+    record = download(target, reason="build failed with 2", then="Aborted")
+    assert record.reason == "build failed with 2; tried again: mg state: no route"
+    target.users.answers.clear()
+    target.now_s += 61
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().reason) == ("Aborted", "build failed with 2")
+
+
+def test_a_download_is_given_up_after_seven_days_and_can_be_resumed(target: FakeTarget) -> None:
+    target.users.answers["ssh"] = failed(255, "no route")
+    target.put(state="Downloading", then="End", exit="3", reason="requeued, 1 times; tried again: no route")
+    target.now_s += DOWNLOAD_FOR_S + 1
+    give_key(target, target.read())
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().exit) == ("Aborted", "3")
+    gave_up = "requeued, 1 times; results could not be brought back: mg state: no route"
+    assert target.read().reason == gave_up
+    target.users.answers.clear()
+    resume(target.site, "a.1")
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().exit) == ("End", "3")
+    assert target.read().reason == "requeued, 1 times"
+    with pytest.raises(CannotResumeError, match="no aborted job"):
+        resume(target.site, "a.1")
+
+
+def test_a_job_stopped_before_anything_came_has_nothing_to_bring_back(target: FakeTarget) -> None:
+    target.users.answers["manifest"] = failed(1, "No such file or directory")
+    assert download(target, then="Stopped", stop="stop").state == "Stopped"

@@ -1,0 +1,66 @@
+"""PBS as source and as target: jobs leave a full cluster, run on another, and come back."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.pbs.centre.act_as_user_and_service import HOME, SiteUser
+
+
+def test_jobs_leave_a_full_cluster_and_come_back_with_their_exit_statuses(pbs_user: SiteUser) -> None:
+    scripts = {
+        "0": "cat input.txt > result.txt; echo done",
+        "3": "echo wrong >&2; exit 3",
+        "137": "kill -9 $$",
+        "deleted": "echo begun; exec sleep 900",
+    }
+    folders = {status: pbs_user.folder(f"batch/{status}", script) for status, script in scripts.items()}
+    pbs_user.sh('echo input > "$1/input.txt"', folders["0"])
+    with pbs_user.full():
+        tickets = {status: pbs_user.submit(folder) for status, folder in folders.items()}
+        deleted = pbs_user.wait_for(tickets["deleted"], "Submitted")
+        while pbs_user.local_jobs("b").get(f"mg_{deleted['gid']}_1") != "R":
+            pbs_user.receive()
+        running = pbs_user.wait_there(deleted["gid"], "Submitted", ran=1)
+        pbs_user.do("qdel", running.localid, letter="b", user="root")
+        jobs = {status: pbs_user.wait_for(ticket) for status, ticket in tickets.items()}
+    assert {(job["state"], job["dst"]) for job in jobs.values()} == {("End", "b")}, jobs
+    assert {status: job["exit"] for status, job in jobs.items()} == {
+        "0": "0", "3": "3", "137": "137", "deleted": "signal 15",
+    }  # fmt: skip
+    assert all(job["uploaded_bytes"] > 0 for job in jobs.values())
+    assert pbs_user.read(f"{folders['0']}/result.txt") == "input\n"
+    assert pbs_user.read(f"{folders['0']}/mg.{jobs['0']['gid']}.out") == "done\n"
+    assert pbs_user.read(f"{folders['3']}/mg.{jobs['3']['gid']}.err") == "wrong\n"
+    assert pbs_user.run(pbs_user.programs.path("mgstat"), *(job["gid"] for job in jobs.values())).status == 0
+
+
+def test_a_job_that_this_cluster_can_start_runs_where_it_is(pbs_user: SiteUser) -> None:
+    folder = pbs_user.folder("home", "pwd; exit 5")
+    job = pbs_user.wait_for(pbs_user.submit(folder, "-b", "echo building"))
+    assert (job["state"], job["exit"], job["dst"]) == ("End", "5", "a"), job
+    assert pbs_user.read(f"{folder}/mg.{job['gid']}.out") == f"{folder}\n"
+    assert pbs_user.read(f"{folder}/mg-build.log") == "building\n"
+
+
+def test_a_job_of_several_nodes_is_shaped_for_the_target(pbs_user: SiteUser) -> None:
+    folder = pbs_user.folder("wide", 'wc -l < "$PBS_NODEFILE"')
+    job = pbs_user.wait_for(pbs_user.submit(folder, "-t", "b", "-N", "1", "-m", "100mb", cores=2))
+    assert (job["state"], job["exit"]) == ("End", "0"), job
+    assert pbs_user.read(f"{folder}/mg.{job['gid']}.out").strip() == "2"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("discard", [False, True])
+def test_a_job_stopped_from_the_source_leaves_no_local_job_process_or_record(pbs_user: SiteUser, discard: bool) -> None:
+    folder = pbs_user.folder(f"stopped-{discard}", "echo begun > begun; exec sleep 900")
+    gid = pbs_user.sent(pbs_user.submit(folder, "-t", "b"))
+    pbs_user.wait_there(gid, "Submitted", ran=1)
+    time.sleep(1)
+    pbs_user.do(pbs_user.programs.path("mgstop"), *(["--discard"] if discard else []), gid)
+    assert pbs_user.wait_for(gid)["state"] == "Stopped"
+    assert f"mg_{gid}_1" not in pbs_user.local_jobs("b")
+    assert pbs_user.sh('cat "$1/begun" 2> /dev/null || true', folder) == ("" if discard else "begun\n")
+    assert pbs_user.there(f"cat {HOME}/received.q; pgrep -u mg mgproc || true") == ""

@@ -1,0 +1,59 @@
+"""Moments of a table: ISO 8601, in the local time zone without an offset, clear when clocks are changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import date, datetime, timezone
+
+import pytest
+
+from tui.quota_files.iso_times_in_quota_tables import read_moment, show_moment, zone_of
+
+DECEMBER_S = datetime(2026, 12, 1, 7, tzinfo=timezone.utc).timestamp()
+
+
+@pytest.fixture(autouse=True)
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Central European time, by its rule alone, which needs no database of zones."""
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2026-12-01 08:00", "2026-12-01T08:00", " 2026-12-01T08:00:00 ",
+        "2026-12-01T07:00:00Z", "2026-12-01 09:00+02:00",
+        "2026-12-01T09:00:00 +0200", datetime(2026, 12, 1, 7, tzinfo=timezone.utc), datetime(2026, 12, 1, 8),  # noqa: DTZ001
+    ],
+)  # fmt: skip
+def test_one_moment_in_many_spellings(value: object) -> None:
+    assert read_moment(value) == DECEMBER_S
+
+
+def test_a_day_begins_at_midnight() -> None:
+    midnight_s = DECEMBER_S - 8 * 3600
+    assert read_moment("2026-12-01") == read_moment(date(2026, 12, 1)) == midnight_s
+    assert show_moment(midnight_s) == "2026-12-01 00:00"
+    assert show_moment(midnight_s + 1) == "2026-12-01 00:00:01"
+    assert zone_of(midnight_s) == "CET, UTC+01:00"
+
+
+@pytest.mark.parametrize(
+    "value", ["", "tomorrow", "1.12.2026", "2026-13-01", "2026-12-01 24:01", "0001-01-01", 5, None]
+)
+def test_anything_else_is_refused_with_what_is_allowed(value: object) -> None:
+    with pytest.raises(ValueError, match="allowed is 2026-12-01"):
+        read_moment(value)
+
+
+def test_a_local_time_that_clocks_skip_or_show_twice_needs_an_offset() -> None:
+    with pytest.raises(ValueError, match="does not exist, as clocks are changed"):
+        read_moment("2027-03-28 02:30")
+    with pytest.raises(ValueError, match="exists twice, as clocks are changed"):
+        read_moment("2026-10-25 02:30")
+    assert read_moment("2026-10-25 02:30+02:00") + 3600 == read_moment("2026-10-25 02:30+01:00")
