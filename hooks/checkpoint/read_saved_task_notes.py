@@ -6,9 +6,13 @@ deleted while held ends without a hook on its host, so its notes are found becau
 
 from __future__ import annotations
 
-from collections.abc import Container
-from pathlib import Path
-from typing import Any
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+    from pathlib import Path
+    from typing import Any
 
 SAVED = "pbsteer-saved-"
 """Prefix of notes in a MoM's ``mom_priv``, followed by a job's id and the session of one of its tasks: our script has
@@ -40,26 +44,31 @@ def has_failed_restart(pbs_home: str, job: Any, exit_status: int) -> bool:
 
 def find_saved(pbs_home: str, prefix: str = SAVED) -> dict[str, list[Path]]:
     """The notes of saved tasks, or those with another ``prefix``, by job."""
-    found: dict[str, list[Path]] = {}
+    folder = os.path.join(pbs_home, "mom_priv")  # noqa: PTH118 - as a rule there is no note, and no path to make
     try:
-        paths = sorted((Path(pbs_home) / "mom_priv").iterdir())
+        names = sorted(name for name in os.listdir(folder) if name.startswith(prefix))  # noqa: PTH208 - the same
     except OSError:
         return {}
-    for path in paths:
-        job_id, _, session = path.name.rpartition(".")
-        if job_id.startswith(prefix) and session.isdigit():
-            found.setdefault(job_id[len(prefix) :], []).append(path)
+    if not names:
+        return {}
+    from pathlib import Path  # noqa: PLC0415 - as above
+
+    found: dict[str, list[Path]] = {}
+    for name in names:
+        job_id, _, session = name.rpartition(".")
+        if session.isdigit():
+            found.setdefault(job_id[len(prefix) :], []).append(Path(folder, name))
     return found
 
 
 def find_left(pbs_home: str, jobs: Container[str]) -> list[Path]:
     """The notes of saved tasks whose job is gone: it is not among the MoM's ``jobs``, and the MoM has no job file of it
     (it keeps one of a held job)."""
-    files = Path(pbs_home) / "mom_priv" / "jobs"
+    files = os.path.join(pbs_home, "mom_priv", "jobs")  # noqa: PTH118 - as above
     return [
         note
         for prefix in (SAVED, SAVING_NOTE)
         for job_id, notes in find_saved(pbs_home, prefix).items()
-        if job_id not in jobs and not (files / f"{job_id}.JB").exists()
+        if job_id not in jobs and not os.path.exists(f"{files}/{job_id}.JB")  # noqa: PTH110 - as above
         for note in notes
     ]

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Callable
 
 from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
-from hooks.pbs.custom_resources import SAVE, SAVE_ATTRIBUTE
+from hooks.pbs.custom_resources import SAVE_ATTRIBUTE
+from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT, is_subjob
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
-from policy.model.job_preferences import SAVE_METHODS
+from policy.model.save_method_names import SAVE_METHODS
 from policy.settings.site_settings import Settings
 
 _ABOUT_TO_RUN = "41"

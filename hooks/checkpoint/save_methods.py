@@ -1,14 +1,16 @@
 """The methods by which a preempted job saves its work, and the one that a job requests.
 
-The epilogue hook loads this at each job's end, so it imports next to nothing.
+The epilogue hook loads this at each job's end, in a process of its own, so it imports next to nothing.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from hooks.pbs.custom_resources_on_hosts import SAVE
+from policy.model.save_method_names import SAVE_METHODS
 
-from hooks.pbs.custom_resources import SAVE
-from policy.model.job_preferences import SAVE_METHODS
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 REQUEUE, SIGNAL, CHECKPOINT = SAVE_METHODS
 SAVING = (SIGNAL, CHECKPOINT)

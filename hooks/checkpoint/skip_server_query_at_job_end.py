@@ -7,17 +7,20 @@ server is not called.
 
 from __future__ import annotations
 
-import signal
-from typing import Any
-
 from hooks.checkpoint.save_methods import REQUEUE, SAVING, read_asked_method
 from hooks.store.settings_for_host_hooks import read_section
-from policy.model.job_preferences import SAVED_STATUS
+from policy.model.save_method_names import SAVED_STATUS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _BY_SIGNAL = (256, 128)
 """What PBS, and a shell, add to the number of the signal that killed a job."""
 
-_KILLED = frozenset(base + number for base in _BY_SIGNAL for number in (signal.SIGTERM, signal.SIGKILL))
+_SIGTERM, _SIGKILL = 15, 9
+"""As POSIX has them: :mod:`signal` takes a millisecond to load."""
+_KILLED = frozenset(base + number for base in _BY_SIGNAL for number in (_SIGTERM, _SIGKILL))
 
 
 def may_be_run_again(exit_status: int) -> bool:

@@ -189,13 +189,10 @@ def _load(module):
     name = _PACKAGE + "." + module
     if name in sys.modules:
         return sys.modules[name]
-    import linecache
     import types
 
     for needed in _NEEDS[module]:
         _load(needed)
-    source, shown = _SOURCES[module], _shown(module)
-    linecache.cache[shown] = (len(source), None, source.splitlines(True), shown)
     loaded = sys.modules[name] = types.ModuleType(name)
     try:
         exec(_CODES.get(module) or _compile(module), loaded.__dict__)
@@ -208,6 +205,14 @@ def _load(module):
 def _shown(module):
     """The file name that a traceback shows."""
     return "<pbsteer {digest}: " + module.replace(".", "/") + ".py>"
+
+
+def _show_sources():
+    """Have a traceback show the lines of the modules: only then, as linecache takes longer to load than some hooks."""
+    import linecache
+
+    for module, source in _SOURCES.items():
+        linecache.cache[_shown(module)] = (len(source), None, source.splitlines(True), _shown(module))
 
 
 def _compile(module):
@@ -251,6 +256,7 @@ def _handle(pbs):
     except (Exception, KeyboardInterrupt):
         import traceback
 
+        _show_sources()
         told = _printable(traceback.format_exc(), "printable_lines")
         whose = _printable(_whose(pbs))
         pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on" + whose + ": " + told)

@@ -14,7 +14,7 @@ from typing import Any
 
 from hooks.checkpoint.read_saved_task_notes import find_left
 from hooks.checkpoint.report_restarted_as_running import find_restarted
-from hooks.pbs.custom_resources import READING
+from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.store.settings_for_host_hooks import read_section
 from hooks.telemetry.host_reading_format import INTERVAL_S, STALE_INTERVALS, is_due, parse_reading
 from hooks.telemetry.host_sensors import load_counts, read_counts, read_host, save_counts

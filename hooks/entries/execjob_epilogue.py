@@ -9,8 +9,6 @@ answers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
-
 from hooks.checkpoint.read_saved_task_notes import has_failed_restart
 from hooks.checkpoint.skip_server_query_at_job_end import (
     could_be_asked,
@@ -20,7 +18,10 @@ from hooks.checkpoint.skip_server_query_at_job_end import (
     says_saved,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Callable
+
     from hooks.checkpoint.decide_requeue_at_job_end import RunOnServer, Verdict
 
 ANSWER_S = 5

@@ -14,7 +14,8 @@ from hooks.admission.impossible_requests_and_soft_walltime import read_preemptib
 from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
 from hooks.admission.overlong_texts import refuse_beyond_bounds
 from hooks.admission.reread_vnodes_before_refusing import reread_summary
-from hooks.pbs.custom_resources import OWN_SELECT, SAVE
+from hooks.pbs.custom_resources import OWN_SELECT
+from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.job_attributes.resource_list import change_resource_list, read_resource_list, without_empty
 from hooks.pbs.managers_and_operators import may_manage
 from hooks.store.event_hook_summary import read_summary

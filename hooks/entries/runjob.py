@@ -18,7 +18,8 @@ from hooks.admission.refuse_striped_starts_too_close import is_stripe, note_star
 from hooks.admission.vnode_readings_check_at_start import has_requirements, refuse_unmet
 from hooks.checkpoint.save_method_written_at_start import find_method_to_write
 from hooks.checkpoint.save_methods import read_asked_method
-from hooks.pbs.custom_resources import READING, SAVE, is_reservation_queue
+from hooks.pbs.custom_resources import is_reservation_queue
+from hooks.pbs.custom_resources_on_hosts import READING, SAVE
 from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_job
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty

@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from hooks.pbs.custom_resources_on_hosts import READING, SAVE
+
 
 class Resource(NamedTuple):
     """A resource's type and flags, as ``qmgr -c "list resource"`` shows them."""
@@ -47,14 +49,9 @@ OWN_SELECT = "pbsteer_asked"
 PLACE = "pbsteer_priority"
 """Of a job: its priority among all users' jobs; set by managers and operators only (docs/policies.md, "Together, in one
 pass")."""
-READING = "pbsteer_reading"
-"""Of a vnode: its host's last reading (hooks/telemetry/host_reading_format.py; docs/policies.md, P4)."""
 
-SAVE = "pbsteer_save"
-"""Of a queue or a job: how the job saves its work when it is preempted (docs/saving.md). The job's host needs it, so it
-has PBS's flag ``m``: without that, MoMs do not get it."""
 SAVE_ATTRIBUTE = f"resources_available.{SAVE}"
-"""The attribute of a queue that has it."""
+"""The attribute of a queue that says how its jobs save their work (hooks/pbs/custom_resources_on_hosts.py)."""
 
 PAUSED = "pbsteer_paused"
 """Of the server: why pbsteer is paused; it is not if this is unset (hooks/pbs/pause_in_server_attributes.py)."""

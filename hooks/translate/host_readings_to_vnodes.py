@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from hooks.pbs.custom_resources import READING
+from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.pbs.server_status_type_and_attributes import Objects
 from hooks.telemetry.host_reading_format import Amount, HostReading, parse_reading
 from policy.model.jobs_runs_vnodes_queues import Reading, Vnode

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from hooks.pbs.custom_resources import READING
+from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.pbs.server_status_type_and_attributes import Attributes
 from hooks.translate.closures.reservation_windows_by_vnode import Reservations
 from hooks.translate.queues import Report, read_partition

@@ -1,5 +1,4 @@
-"""What a job may ask for beyond select and place: how its vnodes are ranked, how its ranks are laid out, how its work
-is saved.
+"""What a job may ask for beyond select and place: how its vnodes are ranked, and how its ranks are laid out.
 
 Ranking and layout are values read once from the job; :mod:`policy.ranking.vnode_ranking_by_readings`
 (docs/policies.md, P4) and :mod:`policy.striping.spread_ranks` (docs/policies.md, P5) apply them.
@@ -15,10 +14,6 @@ RANK_MODES = (
 )  # fmt: skip
 DETAILS = ("vnode", "socket", "core")
 LAYOUTS = ("pack", "stripe")
-SAVE_METHODS = ("requeue", "signal", "checkpoint")
-"""How a preempted job may save its work; the first, the default, does not save it (docs/saving.md)."""
-SAVED_STATUS = 85
-"""The exit status of a job that has saved its work, unless the site sets another."""
 
 
 class Requirements(NamedTuple):

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Callable, Optional, TypeVar
 
-from policy.model.job_preferences import RANK_MODES, SAVE_METHODS, SAVED_STATUS
+from policy.model.job_preferences import RANK_MODES
+from policy.model.save_method_names import SAVE_METHODS, SAVED_STATUS
 from policy.settings.external_program_setting import read_program_line
 from policy.settings.read_application_presets import Preset, read_presets
 from policy.settings.simulated_queues import QueueSettings, read_cluster, read_queues

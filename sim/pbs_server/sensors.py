@@ -11,7 +11,7 @@ import math
 import zlib
 from collections.abc import Callable
 
-from hooks.pbs.custom_resources import READING
+from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.telemetry.host_reading_format import Amount, Heat, HostReading, is_due
 from policy.model.pbs_units import parse_amount
 from policy.settings.site_settings import RankingSettings

@@ -11,7 +11,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.pbs.custom_resources import OWN_SELECT, SAVE
+from hooks.pbs.custom_resources import OWN_SELECT
+from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty
 from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.pbs_units import UnitError, parse_duration_s

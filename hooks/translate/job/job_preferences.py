@@ -19,21 +19,14 @@ from hooks.pbs.custom_resources import (
     MIN_MEMORY,
     MIN_NETWORK,
     RANK,
-    SAVE,
     STRIPE_NODES,
     WIDTH,
 )
+from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT
-from policy.model.job_preferences import (
-    DETAILS,
-    LAYOUTS,
-    RANK_MODES,
-    SAVE_METHODS,
-    Layout,
-    RankPreference,
-    Requirements,
-)
+from policy.model.job_preferences import DETAILS, LAYOUTS, RANK_MODES, Layout, RankPreference, Requirements
 from policy.model.pbs_units import UnitError, parse_size_kib
+from policy.model.save_method_names import SAVE_METHODS
 from policy.settings.site_settings import RankingSettings
 
 _LONGEST_NAME = 64

@@ -25,7 +25,7 @@ from hooks.checkpoint.read_saved_task_notes import has_failed_restart
 from hooks.checkpoint.skip_server_query_at_job_end import could_be_asked, may_be_run_again
 from hooks.deploy.hook_events_alarms_and_order import HOOK_EVENTS
 from hooks.entries.execjob_epilogue import ANSWER_S, SERVER_BACK_S
-from hooks.pbs.custom_resources import SAVE
+from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from tests.hooks.sample_server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl

@@ -11,9 +11,9 @@ import pytest
 from hooks.checkpoint.save_method_written_at_start import find_method_to_write
 from hooks.checkpoint.save_methods import REQUEUE
 from hooks.checkpoint.skip_server_query_at_job_end import may_have_been_asked
-from hooks.pbs.custom_resources import SAVE
+from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.store.hook_settings import read_config, show_config
-from policy.model.job_preferences import SAVED_STATUS
+from policy.model.save_method_names import SAVED_STATUS
 from policy.settings.site_settings import CheckpointSettings, Settings
 
 SAVED = 99

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hooks.deploy.bundle_hook import build
+from hooks.store.hook_settings import show_config
 from hooks.telemetry.host_reading_format import parse_reading
 from hooks.telemetry.host_sensors import load_counts
+from policy.settings.site_settings import Settings
 from tests.hooks.run_bundled_hook import Hook
 from tests.hooks.sample_server_statuses import running, server_status
 
@@ -35,8 +41,8 @@ def test_an_end_asks_the_server_only_where_the_job_may_have_been_asked(
     loaded = {name.partition(".")[2] for name in answer["modules"]}
     assert ("hooks.pbs.pbs_ifl_client" in loaded) is calls
     light = {
-        "policy.model.job_preferences",
-        "hooks.pbs.custom_resources",
+        "policy.model.save_method_names",
+        "hooks.pbs.custom_resources_on_hosts",
         "hooks.store.settings_for_host_hooks",
         "hooks.checkpoint.skip_server_query_at_job_end",
         "hooks.checkpoint.save_methods",
@@ -44,6 +50,42 @@ def test_an_end_asks_the_server_only_where_the_job_may_have_been_asked(
         "hooks.entries.execjob_epilogue",
     }
     assert (loaded == light) is not calls
+
+
+_GOOD_END = """
+import sys, types
+pbs = sys.modules["pbs"] = types.ModuleType("pbs")
+job = types.SimpleNamespace(
+    id="1.s", Exit_status=0, Resource_List={"pbsteer_save": None}, session_id=5, in_ms_mom=lambda: True
+)
+event = types.SimpleNamespace(job=job, accept=lambda: None, reject=lambda text: sys.exit(text))
+pbs.event, pbs.pbs_conf, pbs.hook_config_filename = (lambda: event), {"PBS_HOME": sys.argv[2]}, sys.argv[3]
+with open(sys.argv[1]) as file:
+    hook = compile(file.read(), "hook", "exec")
+before = set(sys.modules)
+exec(hook, {})
+print(*sorted({name.partition(".")[0] for name in sys.modules if name not in before and name[:8] != "pbsteer_"}))
+"""
+
+
+def test_a_usual_end_loads_next_to_nothing_of_the_standard_library(tmp_path: Path) -> None:
+    """PBS's Python has ``os`` and what that needs already, and nothing else."""
+    hook, config = tmp_path / "hook.py", tmp_path / "config.json"
+    hook.write_text(build("execjob_epilogue"), encoding="utf-8")
+    config.write_text(show_config(Settings()), encoding="utf-8")
+    (tmp_path / "mom_priv").mkdir()
+    program = [sys.executable, "-I", "-S", "-c", _GOOD_END, str(hook), str(tmp_path), str(config)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+    assert set(done.stdout.split()) <= {
+        "__future__",
+        "os",
+        "posixpath",
+        "genericpath",
+        "stat",
+        "_stat",
+        "_collections_abc",
+    }
 
 
 def test_an_end_that_was_asked_for_is_brought_back_and_no_other(hook: Hook) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.pbs.custom_resources import READING
+from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.quota_plan.published_quota_plan import PublishedPlan, ShownQuota
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN
 from hooks.store.state_files import State

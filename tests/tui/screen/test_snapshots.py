@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from hooks.pbs.custom_resources import READING
+from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.record.day_of_activity import Day
 from hooks.store.state_files import DAY, State
 from hooks.telemetry.host_reading_format import Amount, Heat, HostReading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hooks.pbs.custom_resources import READING
+from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.telemetry.host_reading_format import HostReading, parse_reading
 from policy.model.pbs_units import show_job

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hooks.checkpoint.withdraw_save_requests import CANNOT_START, GIVEN_UP, GONE, RUNS
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
-from policy.model.job_preferences import SAVE_METHODS as METHODS
+from policy.model.save_method_names import SAVE_METHODS as METHODS
 
 ASKED = Mark("12.server", "signal", asked_s=1000, until_s=1060, saved_s=50, then_s=250)
 

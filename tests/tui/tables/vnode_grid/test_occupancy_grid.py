@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.pbs.custom_resources import READING
+from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.telemetry.host_reading_format import Heat, HostReading
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, a_server_status, a_vnode, changed, running
