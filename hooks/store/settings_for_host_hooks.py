@@ -21,8 +21,8 @@ def read_section(path: str | None, name: str) -> Mapping[str, Any]:
         return {}
     with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to load than this takes in all
         text = file.read()
-    # The file has only values that differ from the defaults, and as installed none.
-    if text.strip() == "{}":
+    # The file has only sections with values that differ from the defaults, and their names as they are (ASCII).
+    if f'"{name}"' not in text and text.startswith("{") and text.rstrip().endswith("}"):
         return {}
     import json  # noqa: PLC0415 - it loads a dozen modules
 
