@@ -139,7 +139,7 @@ def run_pass(
     if early is None:
         warnings += publish_quota_plan(decision.quota_work, state)
     if early is None and is_real_server(pbs_ifl):
-        warnings += _forecast(decision, settings, state)
+        warnings += _forecast(decision, found.raw, settings, state)
     return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
 
 
@@ -309,13 +309,18 @@ def _act(
     )
 
 
-def _forecast(decision: Decision, settings: Settings, state: State) -> list[str]:
+def _forecast(decision: Decision, raw: ServerStatus, settings: Settings, state: State) -> list[str]:
     """Begin a forecast beside the passes if one is due. Returns sentences for the server's log."""
     if not is_forecast_due(state, settings.forecast, decision.plan.time_s):
         return []
+    from hooks.forecast.forecast_within_time import Within
     from hooks.forecast.publish_forecast import start_forecast
+    from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
 
-    return start_forecast(state, decision.translation.snapshot, decision.ledger, settings)
+    now_s, translation = decision.plan.time_s, decision.translation
+    plan = decision.quota_work.published()
+    planned = planned_limits(raw, translation.modes, plan, now_s, now_s + Within().horizon_s)
+    return start_forecast(state, translation.snapshot, decision.ledger, settings, planned)
 
 
 def _record(

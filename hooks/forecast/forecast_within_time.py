@@ -16,7 +16,7 @@ from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.forecast.forecast import USUAL, Bounds, Forecast, Forecaster
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.simulate_until_all_started import Forward
+from policy.forecast.simulate_until_all_started import Forward, LimitsFrom
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot
@@ -59,9 +59,10 @@ def forecast_within(
     within: Within,
     clock: Callable[[], float] = time.process_time,
     wanted: Collection[str] | None = None,
+    planned: Sequence[LimitsFrom] = (),
 ) -> Iterator[Made]:
     """The forecast after its first draw, after twice as many, and so on, and the last one; at least one. It is of all
-    waiting jobs, or of the ``wanted`` ones alone."""
+    waiting jobs, or of the ``wanted`` ones alone. ``planned``: limits that change later, in order of time."""
     begun_s = clock()
     left_out = find_left_out(snapshot, ledger)
     snapshot = snapshot.apply(Changes(snapshot.time_s, gone=left_out)) if left_out else snapshot
@@ -74,7 +75,9 @@ def forecast_within(
         draws = max(min(_LEAST_DRAWS, draws), min(draws, int(affordable / _LEAST_PASSES) - 1))
         passes = int(min(passes, max(draws + 1, affordable)))
     bounds = Bounds(draws=draws, horizon_s=within.horizon_s, passes=passes, seed=within.seed)
-    forecaster = Forecaster(snapshot, ledger, settings, history, record=record, bounds=bounds, wanted=wanted)
+    forecaster = Forecaster(
+        snapshot, ledger, settings, history, record=record, bounds=bounds, wanted=wanted, planned=planned
+    )
     shown, made = 2, 0
     while forecaster.step():
         made += 1

@@ -26,6 +26,7 @@ from hooks.store.forecast_lock import MAKING, WRITING, make_lock_files, open_loc
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord, Noted, RecordError
 from policy.forecast.run_time_history import RunTimeHistory
+from policy.forecast.simulate_until_all_started import LimitsFrom
 from policy.model.ledger_between_passes import Ledger
 from policy.model.printable_text import printable
 from policy.settings.site_settings import Settings
@@ -43,23 +44,28 @@ def start_forecast(
     snapshot: Snapshot,
     ledger: Ledger,
     settings: Settings,
+    planned: Sequence[LimitsFrom] = (),
     *,
     start: Callable[[Callable[[], None]], None] = start_detached,
 ) -> list[str]:
-    """Begin a forecast of what the pass has read. Returns a sentence if it cannot be begun, or the last one failed.
-    Never raises: no pass fails for lack of a forecast."""
+    """Begin a forecast of what the pass has read; ``planned`` are limits that change later.
+
+    Returns a sentence if it cannot be begun, or the last one failed. Never raises: no pass fails for lack of a
+    forecast."""
     failed = state.read_published(FORECAST_BEGUN).get("failed")
     notes = [f"the last forecast failed: {printable(str(failed)[:_LONGEST_PROBLEM])}"] if failed else []
     try:
         make_lock_files(state.path)
         state.publish(FORECAST_BEGUN, {"time_s": snapshot.time_s}, shared=False)
-        start(lambda: _in_background(state, snapshot, ledger, settings))
+        start(lambda: _in_background(state, snapshot, ledger, settings, planned))
     except OSError as error:
         notes.append(f"no forecast could be begun: {error.strerror or error}")
     return notes
 
 
-def _in_background(state: State, snapshot: Snapshot, ledger: Ledger, settings: Settings) -> None:
+def _in_background(
+    state: State, snapshot: Snapshot, ledger: Ledger, settings: Settings, planned: Sequence[LimitsFrom]
+) -> None:
     """In the process of its own: make the forecast, unless one is still being made."""
     # Everything that is there was made before and stays: to look for garbage in it again and again would cost much.
     gc.freeze()
@@ -70,7 +76,7 @@ def _in_background(state: State, snapshot: Snapshot, ledger: Ledger, settings: S
     files = Files(state)
     try:
         with locked(open_lock_file(state.path, MAKING)):
-            publish_forecast(files, snapshot, ledger, settings)
+            publish_forecast(files, snapshot, ledger, settings, planned)
     except (BlockingIOError, FileNotFoundError):
         # Another one is still being made, or the hooks were removed.
         return
@@ -95,10 +101,13 @@ class Files:
             self.state.replace(name, text, shared=shared)
 
 
-def publish_forecast(files: Files, snapshot: Snapshot, ledger: Ledger, settings: Settings) -> None:
+def publish_forecast(
+    files: Files, snapshot: Snapshot, ledger: Ledger, settings: Settings, planned: Sequence[LimitsFrom] = ()
+) -> None:
     """Bring the history up to date, then publish the forecast: first ones after some draws, and the whole one.
 
-    Raises OSError if the disk does not take it; the files are then as they were. An accounting log that cannot be read
+    ``planned`` are limits that change later, in order of time. Raises OSError if the disk does not take it; the files
+    are then as they were. An accounting log that cannot be read
     adds nothing to the history.
     """
     state, begun_s = files.state, time.process_time()
@@ -110,7 +119,8 @@ def publish_forecast(files: Files, snapshot: Snapshot, ledger: Ledger, settings:
     _publish_history(files, past, record)
     within = Within(cpu_s=settings.forecast.cpu_s, draws=settings.forecast.draws)
     result = None
-    for result, left_out in forecast_within(snapshot, ledger, settings, history, record, within):
+    made = forecast_within(snapshot, ledger, settings, history, record, within, planned=planned)
+    for result, left_out in made:
         published = publishable(result, len(past.runs), time.process_time() - begun_s, left_out)
         files.replace(FORECAST, published.to_data(), shared=True)
     if result is not None and result.is_whole:

@@ -35,6 +35,10 @@ class QuotaWork(NamedTuple):
     due: Due
     now_s: float
 
+    def published(self) -> PublishedPlan:
+        """The plan with each entry's state."""
+        return PublishedPlan.of(self.files.plan, self.due, self.now_s, self.files.problem)
+
     def notes(self) -> list[str]:
         """Sentences for the administrator: an unusable file, what was changed by hand, what waits and why."""
         files, due = self.files, self.due
@@ -193,11 +197,10 @@ def _send(
 def publish_quota_plan(work: QuotaWork, state: State) -> list[str]:
     """Publish the plan with each entry's state, for those who may read the journal; returns a sentence if that
     failed."""
-    files, due = work.files, work.due
-    if files == PlanFiles() and not state.read_published(QUOTA_PLAN_SHOWN):
+    if work.files == PlanFiles() and not state.read_published(QUOTA_PLAN_SHOWN):
         return []
     try:
-        publish_shown(state, PublishedPlan.of(files.plan, due, work.now_s, files.problem).to_data())
+        publish_shown(state, work.published().to_data())
     except OSError as error:
         return [f"the list of planned quotas: {error}"]
     return []

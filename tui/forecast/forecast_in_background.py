@@ -22,7 +22,7 @@ from tui.backends.backend_protocol import Backend
 from tui.forecast.compute_in_forked_process import Worker
 from tui.forecast.past_runs_to_forecast_from import Learned, learn
 from tui.forecast.what_if import Supposed, look_ahead
-from tui.forecast.when_it_starts import OLD_S
+from tui.forecast.when_it_starts import OLD_S, planned_limits_of
 from tui.state.cluster_view import ClusterView
 
 AGAIN_S = 300.0
@@ -142,7 +142,8 @@ def forecasts_of(cluster: ClusterView, learned: Learned, cpu_s: float) -> Iterat
     begun_s = time.process_time()
     snapshot = translate(cluster.server_status, cluster.settings).snapshot
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws)
+    planned = planned_limits_of(cluster, cluster.server_status, within.horizon_s)
     for made, left_out in forecast_within(
-        snapshot, cluster.ledger, cluster.settings, learned.history, learned.record, within
+        snapshot, cluster.ledger, cluster.settings, learned.history, learned.record, within, planned=planned
     ):
         yield publishable(made, learned.runs, time.process_time() - begun_s, left_out)

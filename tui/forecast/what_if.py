@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from hooks.forecast.forecast_within_time import Within, find_horizon_s, find_left_out
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from hooks.quota_plan.limits_ahead_by_quota_plan import in_effect, limits_ahead, planned_limits, set_now
 from hooks.translate.snapshot import modes_of, translate
 from policy.forecast.forecast import Bounds, Forecaster
 from policy.forecast.simulate_until_all_started import Draw, LimitsFrom
@@ -23,7 +24,6 @@ from policy.quota_plan.planned_quotas import PlannedQuota
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot
 from tui.backends.commands_interface import ChangeError
-from tui.forecast.limits_ahead_by_quota_plan import in_effect, limits_ahead
 from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.state.cluster_view import ClusterView
 
@@ -104,10 +104,10 @@ def _planned_limits(
 ) -> list[LimitsFrom]:
     """The limits that planned quotas bring on one side: those given, else those of the plan that there is."""
     status, modes = side
-    shown = cluster.passes.quota_plan.quotas
-    plan = [each.entry for each in shown if each.is_live] if given is None else given
-    before = {each.entry.limit: each.before for each in shown if each.is_set}
-    return limits_ahead(status, in_effect(plan, modes), before, cluster.now_s, end_s)
+    there_is = cluster.passes.quota_plan
+    if given is None:
+        return planned_limits(status, modes, there_is, cluster.now_s, end_s)
+    return limits_ahead(status, in_effect(given, modes), set_now(there_is), cluster.now_s, end_s)
 
 
 def supposed_mode_notes(cluster: ClusterView, status: ServerStatus) -> tuple[str, ...]:

@@ -14,7 +14,9 @@ from hooks.forecast.forecast_within_time import Within, forecast_within
 from hooks.forecast.published_forecast import Estimate, PublishedForecast, publishable
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from hooks.translate.snapshot import translate
+from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
+from hooks.translate.snapshot import modes_of, translate
+from policy.forecast.simulate_until_all_started import LimitsFrom
 from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
 from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.model.typed_attributes import MAY_START_STATES
@@ -93,14 +95,22 @@ def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Lear
     begun_s = time.process_time()
     snapshot = translate(status, cluster.settings).snapshot
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws)
+    planned, history = planned_limits_of(cluster, status, within.horizon_s), learned.history
     *_, made = forecast_within(
-        snapshot, cluster.ledger, cluster.settings, learned.history, learned.record, within, wanted=frozenset([job_id])
-    )
+        snapshot, cluster.ledger, cluster.settings, history, learned.record, within,
+        wanted=frozenset([job_id]), planned=planned,
+    )  # fmt: skip
     published = publishable(made.forecast, learned.runs, time.process_time() - begun_s, made.left_out)
     estimate, waits_for = published.of(job_id), published.unknown.get(job_id, "")
     if estimate is None and not waits_for:
         waits_for = "something that pbsteer does not decide about: its queue is not one that it serves"
     return When(_shown(estimate, cluster), waits_for, published, "this command", learned.source)
+
+
+def planned_limits_of(cluster: ClusterView, status: ServerStatus, horizon_s: float) -> list[LimitsFrom]:
+    """The limits that planned quotas bring until so far ahead."""
+    modes, now_s = modes_of(status, cluster.settings), cluster.now_s
+    return planned_limits(status, modes, cluster.passes.quota_plan, now_s, now_s + horizon_s)
 
 
 def _shown(estimate: Estimate | None, cluster: ClusterView) -> Estimate | None:

@@ -18,11 +18,12 @@ from hooks.store.folder_lock import locked
 from hooks.store.forecast_lock import MAKING, make_lock_files, no_forecast_written, open_lock_file
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, State
 from policy.forecast.run_time_history import RunTimeHistory
+from policy.forecast.simulate_until_all_started import LimitsFrom
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import ForecastSettings, Settings
 from policy.state.cluster_snapshot import Snapshot
 from tests.hooks.forecast.test_past_runs import end, log, start
-from tests.policy.clusters import cluster, job, run, vnode
+from tests.policy.clusters import cluster, job, queue, quota_settings, run, vnode
 
 SETTINGS = Settings()
 
@@ -55,6 +56,18 @@ def test_a_forecast_goes_by_the_accounting_log(state: State) -> None:
     assert found.runs == 2
     estimate = found.jobs["2.server"]
     assert (estimate.half_s, estimate.last_s, estimate.after) == (600.0, 3600.0, "1.server")
+
+
+def test_a_planned_quota_lets_a_job_start_before_the_run_of_an_over_quota_user_ends(state: State) -> None:
+    def forecast(*planned: LimitsFrom) -> float | None:
+        publish_forecast(Files(state), snapshot, Ledger(), quota_settings(), planned)
+        return published(state).jobs["2.server"].half_s
+
+    queues = [queue("[u:alice=4],[u:bob=0]")]
+    runs = [run("1.server", "alice", "n1=4", estimate_s=3600)]
+    snapshot = cluster([vnode("n1")], [job("2.server", "bob", "4")], runs, queues=queues, now_s=0)
+    assert forecast() == 3600
+    assert forecast(LimitsFrom(900, [queue("[u:alice=0],[u:bob=4]")])) == 900
 
 
 def test_without_a_log_it_goes_by_what_the_jobs_asked_for(state: State) -> None:

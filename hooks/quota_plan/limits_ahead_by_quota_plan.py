@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from hooks.pbs.custom_resources import SOFT_LIMIT
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from hooks.quota_plan.published_quota_plan import PublishedPlan
 from hooks.translate.queues import read_consumables, read_queue, read_server
 from policy.forecast.simulate_until_all_started import LimitsFrom
-from policy.model.limit_attributes import Limits, show_limits
+from policy.model.limit_attributes import LimitError, Limits, parse_limits, show_limits
 from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota, in_force, moments
-from tui.model.typed_attributes import SOFT_LIMIT, soft_limits
+
+
+def planned_limits(
+    status: ServerStatus, modes: Mapping[str, str], plan: PublishedPlan, now_s: float, until_s: float
+) -> list[LimitsFrom]:
+    """The limits that the plan that there is brings, where passes will set them by these modes of queues."""
+    entries = [each.entry for each in plan.quotas if each.is_live]
+    return limits_ahead(status, in_effect(entries, modes), set_now(plan), now_s, until_s)
+
+
+def set_now(plan: PublishedPlan) -> dict[LimitKey, int | None]:
+    """What the limits that are set by the plan now go back to."""
+    return {each.entry.limit: each.before for each in plan.quotas if each.is_set}
 
 
 def limits_ahead(
@@ -29,7 +43,10 @@ def limits_ahead(
         place = limit.queue, limit.resource
         if place not in tables:
             texts = status.queues.get(limit.queue, {}) if limit.queue else status.server
-            tables[place] = soft_limits(texts, limit.resource)
+            try:
+                tables[place] = parse_limits(texts.get(f"{SOFT_LIMIT}.{limit.resource}", ""), limit.show())
+            except LimitError:
+                tables[place] = Limits()
         return tables[place]
 
     base = {entry.limit: table(entry.limit).entries.get(entry.limit.entity) for entry in plan}
@@ -58,7 +75,9 @@ def _limits_from(
 
     def texts(queue: str) -> dict[str, str]:
         attributes = status.queues.get(queue, {}) if queue else status.server
-        new = {SOFT_LIMIT + resource: show_limits(limits) for (of, resource), limits in tables.items() if of == queue}
+        new = {
+            f"{SOFT_LIMIT}.{resource}": show_limits(limits) for (of, resource), limits in tables.items() if of == queue
+        }
         return {**attributes, **new}
 
     queues = [
