@@ -1,6 +1,6 @@
-"""What all tests share: an environment that is the same anywhere (``tests/environment_variables.py``), examples that
-are the same each time and may take theirs on a busy machine, and the word at the end on tests of a real PBS server that
-could not run, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
+"""What all tests share: an environment that is the same anywhere (``tests/clean_environment_for_tests.py``), examples
+that are the same each time and may take theirs on a busy machine, and the word at the end on tests of a real PBS server
+that could not run, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import environment_variables
+from tests import clean_environment_for_tests
 
 if sys.flags.optimize:
     pytest.exit("tests are assertions, and this Python leaves them out: unset PYTHONOPTIMIZE, run without -O", 4)
-environment_variables.apply(os.environ)
+clean_environment_for_tests.apply(os.environ)
 
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hooks.admission.impossible_requests_and_soft_walltime import (
+from hooks.admission.impossible_requests_and_shrunk_soft_walltime import (
     Preemptibility,
     RereadSummary,
     find_impossible,

@@ -10,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE
-from hooks.pbs.files_and_output.sched_config import SchedFiles, describe_unread_edit, is_on, read_sched_config
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import (
+    SchedFiles,
+    describe_unread_edit,
+    is_on,
+    read_sched_config,
+)
 from hooks.pbs.scheduler_object_of_queue import find_scheduler, is_down
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.closures.dedicated_time import read_dedicated_time

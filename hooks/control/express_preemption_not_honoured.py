@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hooks.pbs.files_and_output.sched_config import SchedFiles, is_on, read_sched_config
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, is_on, read_sched_config
 from hooks.pbs.scheduler_object_of_queue import find_scheduler
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 

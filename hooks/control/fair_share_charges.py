@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hooks.pbs.files_and_output.fair_share_files import format_usage
-from hooks.pbs.files_and_output.sched_config import USAGE
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import USAGE
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.store.atomic_file import replace_file
 from hooks.translate.site_order import read_number

@@ -15,7 +15,7 @@ from hooks.pbs.custom_resources import DEFAULT_PARTITION
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, waits_to_resume
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.closures.reservations import read_time_s
-from hooks.translate.job.resources_for_jobs_to_resume import read_released
+from hooks.translate.job.reserve_resources_for_suspended_jobs import read_released
 from hooks.translate.vnodes import takes_jobs
 
 _UNCONFIRMED, _RUNNING, _BEING_ALTERED = "1", "5", "11"

@@ -21,7 +21,7 @@ from typing import Callable, NamedTuple
 from hooks.control.scheduler_switch import Switched
 from hooks.deploy.bundle_hook import EVENTS, build
 from hooks.deploy.cleanup.hook_temp_files_cleanup import clear_copies, find_leftovers, sweep
-from hooks.deploy.cleanup.undo_job_changes import (
+from hooks.deploy.cleanup.release_victims_and_restore_priorities import (
     Programs,
     ask_to_clear_marked_jobs,
     find_held,
@@ -31,7 +31,6 @@ from hooks.deploy.cleanup.undo_job_changes import (
     release_victim,
 )
 from hooks.deploy.deployment_record import RECORD, Record, demand_ours, find_limited, take_back
-from hooks.deploy.deployment_steps import Step, show_steps, steps_between, steps_to_keep_limits
 from hooks.deploy.disk_space_and_busy_vnodes import demand_room, describe_jobs_saving, find_busy_vnodes
 from hooks.deploy.hook_events_alarms_and_order import attributes_of
 from hooks.deploy.read_installed_server_state import (
@@ -54,9 +53,10 @@ from hooks.deploy.settings_and_partition.make_partition_scheduler_folders import
 )
 from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part, with_part
 from hooks.deploy.settings_and_partition.settings_choice import Chosen, choose
+from hooks.deploy.steps_between_server_states import Step, show_steps, steps_between, steps_to_keep_limits
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE, RESOURCES
 from hooks.quota_plan.take_back_at_removal import lines_to_take_back
-from hooks.store.forecast_lock import no_forecast_written
+from hooks.store.forecast_run_and_write_locks import no_forecast_written
 from hooks.store.hook_settings import show_config
 from hooks.store.original_priorities import read_priorities
 from hooks.store.state_files import SCHEDULERS, SecondWriterError, State, StateError

@@ -8,9 +8,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from hooks.deploy.cleanup.undo_job_changes import Programs, run_clear_job_marks
-from hooks.deploy.deployment_steps import Step
+from hooks.deploy.cleanup.release_victims_and_restore_priorities import Programs, run_clear_job_marks
 from hooks.deploy.read_installed_server_state import DeployError, Qmgr, ask, hooks_folder
+from hooks.deploy.steps_between_server_states import Step
 from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
 
 _TIMES = 4

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.impossible_requests_and_soft_walltime import read_preemptibility
+from hooks.admission.impossible_requests_and_shrunk_soft_walltime import read_preemptibility
 from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
 from hooks.admission.overlong_texts import refuse_beyond_bounds
-from hooks.admission.reread_vnodes_before_refusing import reread_summary
+from hooks.admission.reread_vnodes_before_refusing_submission import reread_summary
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.job_attributes.resource_list import change_resource_list, read_resource_list, without_empty

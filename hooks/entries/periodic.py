@@ -41,7 +41,7 @@ from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_wait_not_counted_as_failure import Watched
 from hooks.forecast.forecast_due import is_forecast_due
-from hooks.pbs.files_and_output.sched_config import SchedFiles, read_sched_files
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.pbs.pause_in_server_attributes import name_pause
 from hooks.pbs.pbs_ifl_client import Connection, is_real_server
@@ -57,9 +57,9 @@ from hooks.quota_plan.planned_quotas_in_pass import (
 )
 from hooks.quota_plan.quota_plan_files import PlanFiles, read_plan_files
 from hooks.record.add_pass_to_day_of_activity import note_activity
-from hooks.record.dry_run_counts import Episodes
 from hooks.record.job_reasons import describe_reasons
 from hooks.record.journal_entry import Timing, describe_pass
+from hooks.record.real_and_dry_run_counts import Episodes
 from hooks.record.runs_gone_since_last_pass import find_finished, learns, note_runs
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
@@ -313,8 +313,8 @@ def _forecast(decision: Decision, raw: ServerStatus, settings: Settings, state: 
     """Begin a forecast beside the passes if one is due. Returns sentences for the server's log."""
     if not is_forecast_due(state, settings.forecast, decision.plan.time_s):
         return []
-    from hooks.forecast.forecast_within_time import Within
     from hooks.forecast.publish_forecast import start_forecast
+    from hooks.forecast.scale_forecast_to_cpu_time import Within
     from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
 
     now_s, translation = decision.plan.time_s, decision.translation

@@ -13,10 +13,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hooks.admission.readings_required_by_job_at_start import has_requirements, refuse_unmet
 from hooks.admission.refuse_overcommitting_start import VnodeUse, refuse_kept, refuse_overcommit, refuse_unavailable
 from hooks.admission.refuse_striped_starts_too_close import is_stripe, note_start, read_starts, refuse_too_soon
-from hooks.admission.vnode_readings_check_at_start import has_requirements, refuse_unmet
-from hooks.checkpoint.save_method_written_at_start import find_method_to_write
+from hooks.checkpoint.copy_queue_save_method_to_job import find_method_to_write
 from hooks.checkpoint.save_methods import read_asked_method
 from hooks.pbs.custom_resources import is_reservation_queue
 from hooks.pbs.custom_resources_on_hosts import READING, SAVE

@@ -17,12 +17,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable
 
-from hooks.forecast.forecast_within_time import Within, forecast_within
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import publishable
+from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.store.detached_process import start_detached
 from hooks.store.folder_lock import locked
-from hooks.store.forecast_lock import MAKING, WRITING, make_lock_files, open_lock_file, writing
+from hooks.store.forecast_run_and_write_locks import MAKING, WRITING, make_lock_files, open_lock_file, writing
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord, Noted, RecordError
 from policy.forecast.run_time_history import RunTimeHistory

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from hooks.act.start_jobs import digest_starts
 from hooks.pbs.custom_resources import PLENTY, SAVE_ATTRIBUTE, SOFT_LIMIT
-from hooks.pbs.files_and_output.sched_config import read_sched_files
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import read_sched_files
 from hooks.store.event_hook_summary import QueueSummary, Summary
-from hooks.translate.job.resources_for_jobs_to_resume import find_resume_needs
+from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume_needs
 from hooks.translate.queues import read_consumables
 from hooks.translate.uncounted_resources import find_unlisted
 from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes
-from policy.striping.fewest_empty_nodes import sort_sizes
+from policy.striping.fewest_nodes_that_hold_request import sort_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

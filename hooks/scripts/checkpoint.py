@@ -8,7 +8,7 @@ processes get their old numbers, since the MoM identifies the task by them.
 
 The script runs as root: it uses what a user's process could have influenced only after dropping root's rights. It needs
 only the standard library. It is installed as one file, made of this one and its imports
-(:mod:`hooks.deploy.mom_scripts`).
+(:mod:`hooks.deploy.install_mom_scripts_run_as_root`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 
 from hooks.scripts.criu import dump, restore
 from hooks.scripts.harden_root_script import bound_memory, close_inherited, complain, refuse_to_run
-from hooks.scripts.save_by_signal import restart, save
+from hooks.scripts.save_by_signal_and_restart import restart, save
 from hooks.scripts.write_saved_task_notes import RESTARTED, find_mom_priv, note_of
 
 _USAGE = "usage: pbs_python -I checkpoint.py save|restart|dump|restore JOB SID TASK PATH [CRIU]\n"

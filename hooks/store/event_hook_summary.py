@@ -21,7 +21,7 @@ from policy.model.ledger_between_passes import Ledger
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from policy.striping.fewest_empty_nodes import Sizes
+    from policy.striping.fewest_nodes_that_hold_request import Sizes
 
 SUMMARY = "summary.json"
 

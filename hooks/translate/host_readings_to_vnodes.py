@@ -14,7 +14,7 @@ from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.pbs.server_status_type_and_attributes import Objects
 from hooks.telemetry.host_reading_format import Amount, HostReading, parse_reading
 from policy.model.jobs_runs_vnodes_queues import Reading, Vnode
-from policy.ranking.vnode_headroom import speed_of
+from policy.ranking.vnode_reading_minus_later_starts import speed_of
 from policy.settings.site_settings import RankingSettings
 
 _ATTRIBUTE = f"resources_available.{READING}"

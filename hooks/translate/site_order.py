@@ -11,7 +11,14 @@ from functools import lru_cache
 from typing import Callable, NamedTuple
 
 from hooks.pbs.files_and_output.fair_share_files import read_groups, read_usage
-from hooks.pbs.files_and_output.sched_config import RESOURCE_GROUP, USAGE, Options, SchedFiles, is_true, read_options
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import (
+    RESOURCE_GROUP,
+    USAGE,
+    Options,
+    SchedFiles,
+    is_true,
+    read_options,
+)
 from hooks.pbs.scheduler_object_of_queue import find_scheduler
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus, read_whole
 from hooks.translate.queues import read_consumables

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from hooks.checkpoint.save_method_of_job import read_methods
 from hooks.pbs.custom_resources import PLENTY, is_reservation_queue
-from hooks.pbs.files_and_output.sched_config import SchedFiles, read_sched_config
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_config
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, is_subjob, parent_of
 from hooks.pbs.scheduler_object_of_queue import find_scheduler
 from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, ServerStatus
@@ -22,9 +22,9 @@ from hooks.translate.closures.dedicated_time import close_queue, is_dedicated, r
 from hooks.translate.closures.reservations import read_reservations
 from hooks.translate.closures.reservations_towards_quotas import find_user_reservations
 from hooks.translate.host_readings_to_vnodes import read_readings
-from hooks.translate.job.job_wide_resource_vs_queue_server import find_known
 from hooks.translate.job.jobs import JobContext, read_job, read_run
-from hooks.translate.job.resources_for_jobs_to_resume import find_resume_needs, with_resume_windows
+from hooks.translate.job.non_consumable_mismatch_queue_or_server import find_known
+from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume_needs, with_resume_windows
 from hooks.translate.job.running_subjob_own_attributes import Subjobs
 from hooks.translate.job.runone import find_alternatives
 from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server

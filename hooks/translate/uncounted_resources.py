@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from hooks.pbs.files_and_output.sched_config import SchedFiles, read_sched_config
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_config
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 
 _SEPARATORS = re.compile(r"[,\s]+")

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.pbs.server_status_type_and_attributes import Attributes
-from hooks.translate.closures.reservation_windows_by_vnode import Reservations
+from hooks.translate.closures.reservation_windows_type import Reservations
 from hooks.translate.queues import Report, read_partition
 from policy.model.jobs_runs_vnodes_queues import Vnode, Window
 from policy.model.pbs_units import parse_amount, parse_measure, parse_resource

@@ -9,7 +9,7 @@ from typing import Callable
 
 from migration.as_user.run_in_own_pid_namespace import LATE
 from migration.programs.program_search_path import own_program
-from migration.programs.run_program import TIMED_OUT, Finished, run, run_with_lifeline
+from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished, run, run_with_lifeline
 
 _GRACE_S = 30.0
 """What the helper has on top of its own limit, to end what it started."""
@@ -31,7 +31,8 @@ def run_as(
     env: Mapping[str, str] | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Finished:
-    """A :class:`~migration.programs.run_program.Run`: without a user as this process, else as the user, by the helper.
+    """Run a program (:class:`~migration.programs.run_external_program_with_limits.Run`): without a user as this
+    process, else as the user, by the helper.
 
     A user's program has a clean environment of its own, so ``env`` is for programs without a user alone.
     """

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Callable
 
-from migration.as_user import folder_tree_listing, landing_folder, place_results_without_overwrite
+from migration.as_user import folder_tree_listing, place_results_without_overwrite, user_files_in_landing_folder
 from migration.as_user.run_in_own_pid_namespace import has_own_namespace
 
 Operation = Callable[[list[str]], int]
@@ -128,13 +128,13 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "state": folder_tree_listing.print_state,
         "survey": folder_tree_listing.print_survey,
         "settle": place_results_without_overwrite.print_settled,
-        "folder": landing_folder.make_folder,
-        "space": landing_folder.print_space,
-        "write": landing_folder.write_file,
-        "read": landing_folder.print_file,
-        "place": landing_folder.place_shared,
-        "shared": landing_folder.print_shared,
-        "links": landing_folder.set_links,
-        "remove": landing_folder.remove,
+        "folder": user_files_in_landing_folder.make_folder,
+        "space": user_files_in_landing_folder.print_space,
+        "write": user_files_in_landing_folder.write_file,
+        "read": user_files_in_landing_folder.print_file,
+        "place": user_files_in_landing_folder.place_shared,
+        "shared": user_files_in_landing_folder.print_shared,
+        "links": user_files_in_landing_folder.set_links,
+        "remove": user_files_in_landing_folder.remove,
     }
 )

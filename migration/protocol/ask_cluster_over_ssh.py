@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from migration.config.cluster_file import Cluster
-from migration.programs.run_program import Run
+from migration.programs.run_external_program_with_limits import Run
 from migration.protocol.messages import (
     PREFIX,
     Failed,

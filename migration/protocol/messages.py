@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Union
 
-from migration.spool.record_line import MOST_LINE, LineError, from_line, to_line
+from migration.spool.record_as_key_value_line import MOST_LINE, LineError, from_line, to_line
 from policy.migration.available_to_other_clusters import Answer, AnswerError
 from policy.migration.job_record_and_copy_updates import CLUSTER_NAME, Record, split_gid
 from policy.migration.job_states_and_transitions import FINAL

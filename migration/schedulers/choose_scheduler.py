@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from migration.config.cluster_file import Cluster
 from migration.programs.program_search_path import read_pbs_conf
-from migration.programs.run_program import Run
+from migration.programs.run_external_program_with_limits import Run
 from migration.schedulers.pbs import PbsScheduler
 from migration.schedulers.scheduler_interface import LocalScheduler
 from migration.schedulers.slurm import SlurmScheduler

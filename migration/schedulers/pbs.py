@@ -14,8 +14,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from hooks.pbs.files_and_output.json_output import read_json
-from migration.programs.run_program import NOT_STARTED, TIMED_OUT, Finished, Run
-from migration.schedulers.read_pbsteer_last_pass import LastPass, read_last_pass, read_status, would_start
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished, Run
+from migration.schedulers.pbsteer_earmarks_and_would_start import LastPass, read_last_pass, read_status, would_start
 from migration.schedulers.scheduler_interface import (
     ENDED,
     HELD,

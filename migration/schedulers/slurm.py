@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from migration.programs.run_program import NOT_STARTED, TIMED_OUT, Finished, Run
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished, Run
 from migration.schedulers.scheduler_interface import (
     ENDED,
     HELD,

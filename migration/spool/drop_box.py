@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from migration.spool.record_line import encode, encode_value, to_pairs
+from migration.spool.record_as_key_value_line import encode, encode_value, to_pairs
 
 MODE = 0o1733
 MOST_BYTES = 64 << 10
@@ -35,7 +35,7 @@ class DropError(Exception):
 
 class Dropped(NamedTuple):
     """One file: the user id of its owner, its name (the ticket), and its lines (values still encoded: read them with
-    :func:`~migration.spool.record_line.read_fields`), or why it is refused."""
+    :func:`~migration.spool.record_as_key_value_line.read_fields`), or why it is refused."""
 
     uid: int
     ticket: str

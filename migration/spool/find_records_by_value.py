@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from migration.spool.record_line import LineError, encode, from_line
+from migration.spool.record_as_key_value_line import LineError, encode, from_line
 from policy.migration.job_record_and_copy_updates import Record
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hooks.store.atomic_file import replace_file
 from migration.spool.public_queue_copy import write_shown
-from migration.spool.record_line import LineError, decode, encode, from_line, to_line, to_pairs
+from migration.spool.record_as_key_value_line import LineError, decode, encode, from_line, to_line, to_pairs
 from policy.migration.job_record_and_copy_updates import Record
 
 

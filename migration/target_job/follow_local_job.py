@@ -10,9 +10,9 @@ import contextlib
 from collections.abc import Iterable
 
 from migration.schedulers.scheduler_interface import ENDED, RUNNING, JobState, RequestUnanswered, SchedulerSilent
-from migration.target_job.bounded_time_for_hung_disks import HungError
 from migration.target_job.job_at_target import GoneError, Job
 from migration.target_job.local_job_script import exit_path
+from migration.target_job.skip_users_with_hung_disks import HungError
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.job_states_and_transitions import END
 from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S, goes_back

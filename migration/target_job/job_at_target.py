@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from hooks.store.atomic_file import replace_file
-from migration.as_user.landing_folder import NO_FILE
-from migration.programs.run_program import TIMED_OUT
+from migration.as_user.user_files_in_landing_folder import NO_FILE
+from migration.programs.run_external_program_with_limits import TIMED_OUT
 from migration.protocol.messages import MOST_TEXT
 from migration.spool.queue_file import Queue
-from migration.target_job.bounded_time_for_hung_disks import HungError
 from migration.target_job.service_context import Site
+from migration.target_job.skip_users_with_hung_disks import HungError
 from migration.transfer.ssh_and_rsync_to_source import Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest
 from policy.migration.job_record_and_copy_updates import Record, advance, amend

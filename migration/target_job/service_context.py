@@ -15,7 +15,7 @@ from migration.programs.program_search_path import set_path
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import LocalScheduler
 from migration.spool.spool import Spool
-from migration.target_job.bounded_time_for_hung_disks import HungUsers
+from migration.target_job.skip_users_with_hung_disks import HungUsers
 from migration.transfer.ssh_and_rsync_to_source import RunAs
 
 

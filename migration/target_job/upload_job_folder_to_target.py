@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from migration.as_user.landing_folder import TAKEN
+from migration.as_user.user_files_in_landing_folder import TAKEN
 from migration.target_job.job_at_target import Job
 from migration.transfer.shared_input_cache import SharedFile, bring_shared, lock_of, locked_path
 from migration.transfer.ssh_and_rsync_to_source import JOB, Connection, NoSpaceError, StoppedError, TransferError

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from migration.as_user.folder_tree_listing import PART, STAGE
 from migration.as_user.operations_as_user import KEY
-from migration.programs.run_program import STOPPED, TIMED_OUT, Finished
+from migration.programs.run_external_program_with_limits import STOPPED, TIMED_OUT, Finished
 
 JOB, STAGED, SHARED = "job/", "stage/", "shared"
 BY_CONTENT = ("--checksum",)

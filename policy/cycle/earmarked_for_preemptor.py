@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from policy.eligibility.quotas import Standing
+from policy.eligibility.soft_quotas import Standing
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run

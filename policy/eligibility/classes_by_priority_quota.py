@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from policy.eligibility.quotas import QuotaEntry, Quotas
+from policy.eligibility.soft_quotas import QuotaEntry, Quotas
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import GENERIC, EntityKey

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey
 
 if TYPE_CHECKING:
-    from policy.eligibility.quotas import Quotas
+    from policy.eligibility.soft_quotas import Quotas
     from policy.model.job_request import Request
     from policy.model.jobs_runs_vnodes_queues import Job
 

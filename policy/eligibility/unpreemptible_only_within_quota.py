@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger

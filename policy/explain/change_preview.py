@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from policy.cycle.engine import decide
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.explain.longest_backfill_walltime import Longest
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger

@@ -12,7 +12,7 @@ from policy.backfill.runtime_estimates import Estimates
 from policy.cycle.preempt_long_run_for_short_job import waits_until_s
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
 from policy.explain.would_start_be_revoked import KeptStarts

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
+from policy.forecast.arrivals_resampled_from_past_days import UsualArrivals
 from policy.forecast.forecast_hits_and_correction import GRACE_S, ForecastRecord, Noted
 from policy.forecast.random_numbers_from_seed import DrawnNumbers
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.simulate_until_all_started import Draw, DrawnStart, Forward, LimitsFrom
-from policy.forecast.usual_arrivals import UsualArrivals
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Queue
 from policy.model.ledger_between_passes import Ledger

@@ -11,7 +11,7 @@ from functools import cached_property
 from policy.backfill.runtime_estimates import Estimates
 from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.order_as_pbs_scheduler_would import Line, queue_line
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.eligibility.start_gates import Gates
 from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.fit.core_binding import CoreBook
@@ -19,7 +19,7 @@ from policy.model.ledger_between_passes import Ledger
 from policy.plan.job_placer import Placer
 from policy.preemption.precedence_over_head import Claims
 from policy.preemption.preempt_for_job import Preemption
-from policy.preemption.victim_candidates import Basis
+from policy.preemption.victim_candidates_and_gain_bounds import Basis
 from policy.settings.site_settings import Settings
 from policy.state.closure_windows import Windows, windows_of
 from policy.state.cluster_snapshot import Snapshot

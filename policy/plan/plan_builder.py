@@ -16,7 +16,7 @@ from policy.model.ledger_between_passes import PROMISE, Backfilled, Cut, Earmark
 from policy.plan.correct_idle_cores_in_reasons import with_idle_left
 from policy.plan.pass_context import Context
 from policy.plan.plan_types import Estimate, MovedPromise, Plan, Preempt, Start, Waits
-from policy.plan.promises_for_next_pass import array_of, asked_by, moved_so_far
+from policy.plan.promised_requests_and_promise_moves import array_of, asked_by, moved_so_far
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, Numbers, ReasonCode
 from policy.state.cluster_index import Op

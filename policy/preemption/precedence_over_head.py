@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.quota_headroom import QuotaHeadroom
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.settings.site_settings import Settings
 

@@ -13,14 +13,14 @@ from functools import partial
 from typing import Callable
 
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
-from policy.eligibility.quotas import Standing
+from policy.eligibility.soft_quotas import Standing
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.limit_attributes import EntityKey, show_entity
 from policy.preemption.preemptible_runs_cache import OfferCache
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
-from policy.preemption.victim_candidates import Basis, Candidates, Pool
+from policy.preemption.victim_candidates_and_gain_bounds import Basis, Candidates, Pool
 from policy.preemption.victim_search import Guard, Search
 from policy.preemption.victim_selection import Found, VictimSelection
 from policy.reasons.reason import Reason

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from typing import Callable
 
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.state.vnodes_by_idle_cores import Capacity
 

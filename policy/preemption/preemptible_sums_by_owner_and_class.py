@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
-from policy.eligibility.quotas import Owner, Quotas
+from policy.eligibility.soft_quotas import Owner, Quotas
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.model.limit_attributes import EntityKey
 

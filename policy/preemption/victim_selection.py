@@ -13,13 +13,13 @@ from itertools import chain
 from typing import Callable, NamedTuple
 
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
-from policy.eligibility.quotas import Quotas, Standing
+from policy.eligibility.soft_quotas import Quotas, Standing
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.preemption.preemptible_runs_cache import Line, OfferCache
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
-from policy.preemption.victim_candidates import Candidates, Pool
+from policy.preemption.victim_candidates_and_gain_bounds import Candidates, Pool
 from policy.preemption.victim_search import Search, Slot
 from policy.state.cluster_index import ClusterIndex
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from policy.model.job_preferences import RANK_MODES
-from policy.ranking.vnode_headroom import Remaining
+from policy.ranking.vnode_reading_minus_later_starts import Remaining
+from policy.settings.built_in_and_custom_vnode_formulas import QUANTITIES, formulas_with
 from policy.settings.site_settings import RankingSettings
-from policy.settings.vnode_score_formulas import QUANTITIES, formulas_with
 from policy.state.cluster_index import ClusterIndex
 
 

@@ -17,11 +17,10 @@ from policy.model.job_preferences import RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of, lowest, mask_of
 from policy.ranking.ordered_vnodes import RankedList
-from policy.ranking.vnode_headroom import Remaining
+from policy.ranking.vnode_reading_minus_later_starts import Remaining
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, NumberName
-from policy.settings.site_settings import RankingSettings
-from policy.settings.vnode_score_formulas import (
+from policy.settings.built_in_and_custom_vnode_formulas import (
     UNKNOWN,
     Formula,
     Left,
@@ -30,6 +29,7 @@ from policy.settings.vnode_score_formulas import (
     ratio_at_most,
     smallest_ratio,
 )
+from policy.settings.site_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 
 

@@ -24,7 +24,7 @@ from policy.reasons.reason_names import (
     ReasonCode,
     Time,
 )
-from policy.reasons.requirement_shortfall import show_shortfall
+from policy.reasons.requirement_shortfall_sentence import show_shortfall
 from policy.reasons.walltimes_that_would_fit import walltime_until, walltimes_that_do
 from policy.reasons.windows_in_reasons import show_closed_vnodes, show_into_window, show_what_is_over
 

@@ -27,7 +27,7 @@ class Usage:
     """The counts over one cluster index. Methods get the index as an argument: a reference to it here would be a cycle,
     and keep it in memory until a garbage collection.
 
-    ``by_limits`` is what :mod:`policy.eligibility.quotas` derives from limits, quotas and priorities alone; it is
+    ``by_limits`` is what :mod:`policy.eligibility.soft_quotas` derives from limits, quotas and priorities alone; it is
     dropped with the counts when these change. ``changes`` grows with each event that may change a count.
     """
 

@@ -16,7 +16,7 @@ from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of, lowes
 from policy.ranking.ranked_fit import Order
 from policy.settings.site_settings import StripeSettings
 from policy.state.cluster_index import ClusterIndex
-from policy.striping.fewest_empty_nodes import Size, Sizes, fewest_nodes, sort_sizes
+from policy.striping.fewest_nodes_that_hold_request import Size, Sizes, fewest_nodes, sort_sizes
 
 
 def touched(allocation: Allocation, directory: Directory) -> int:

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from policy.model.job_preferences import Layout
 from policy.model.job_request import Chunk, Request
-from policy.striping.fewest_empty_nodes import Sizes, fewest_nodes, hold
+from policy.striping.fewest_nodes_that_hold_request import Sizes, fewest_nodes, hold
 from policy.striping.spread_ranks import cut, even_loads, policy_width, widths
 
 

@@ -28,9 +28,9 @@ from sim.cli.replay_options import (
 from sim.replay.job_records import Replay
 from sim.report.compare_by_job_class import Compared, compare_jobs, first_and_last_s, wide_above
 from sim.report.compare_plot import plot_comparison
-from sim.report.compare_text import ASCII, UNICODE, to_text
-from sim.report.replay_report import csv_paths, write_jobs_csv
-from sim.report.shown_time_span import Span, busiest_day, parse_span
+from sim.report.compare_table_and_character_plots import ASCII, UNICODE, to_text
+from sim.report.replay_table_json_and_csv import csv_paths, write_jobs_csv
+from sim.report.time_span_given_or_most_preemptions import Span, busiest_day, parse_span
 from sim.workload.workload import Workload
 
 DEFAULT_POLICIES = ("easy", "quota")

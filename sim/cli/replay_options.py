@@ -19,12 +19,12 @@ import click
 from sim.replay.job_records import Replay
 from sim.replay.named_policies import Build, Policy, find
 from sim.replay.replay import replay
-from sim.report.matplotlib_setup import PlotError, check_plot
-from sim.report.replay_report import printable
+from sim.report.plot_format_styles_and_labels import PlotError, check_plot
+from sim.report.replay_table_json_and_csv import printable
 from sim.traces.read_trace import TraceError, read_traces
 from sim.workload.application_contention_traits import KINDS
+from sim.workload.generate_parameter_study_jobs import campaign
 from sim.workload.lublin_feitelson import generate
-from sim.workload.parameter_study import campaign
 from sim.workload.reservation_file import ReservationError, read_reservations
 from sim.workload.workload import Cluster, Workload, describe_skipped
 

@@ -13,7 +13,7 @@ import click
 from sim.cli.replay_options import CommandError, Source, find_policies, load_trace, say_left_out
 from sim.replay.metrics import measure
 from sim.replay.several_clusters import ClustersReplay, Copying, Site, replay_clusters
-from sim.report.replay_report import aligned, figure_rows, printable
+from sim.report.replay_table_json_and_csv import aligned, figure_rows, printable
 from sim.workload.read_toml_file import TomlFileError, read_toml
 from sim.workload.workload import Cluster, Workload
 

@@ -25,7 +25,7 @@ from sim.cli.replay_options import (
 from sim.cli.several_clusters import simulate_clusters
 from sim.replay.job_records import Replay
 from sim.replay.metrics import Metrics, measure
-from sim.report.replay_report import csv_paths, to_json, to_table, write_jobs_csv
+from sim.report.replay_table_json_and_csv import csv_paths, to_json, to_table, write_jobs_csv
 from sim.report.wait_slowdown_usage_plots import plot
 
 DEFAULT_POLICIES = ("fcfs", "easy")

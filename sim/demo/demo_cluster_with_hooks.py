@@ -31,7 +31,7 @@ from policy.model.ledger_between_passes import Ledger, LedgerError
 from policy.settings.site_settings import Settings
 from sim.demo.generated_submissions import Load
 from sim.demo.scratch_folder import Scratch
-from sim.demo.site_setup import (
+from sim.demo.site_setup_and_warm_up import (
     CALM_WARM_UP_S,
     GPU_SHARE,
     SERVER_NAME,

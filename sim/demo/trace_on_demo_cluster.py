@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from hooks.pbs.custom_resources import RESOURCES
 from policy.model.limit_attributes import show_limits
-from sim.demo.site_setup import SERVER_NAME
+from sim.demo.site_setup_and_warm_up import SERVER_NAME
 from sim.pbs_server.objects.attributes import show_hours
 from sim.pbs_server.objects.clock import Clock
 from sim.pbs_server.objects.errors import PbsError

@@ -24,7 +24,7 @@ from sim.replay.job_records import Replay
 from sim.replay.metrics import SAMPLE_S, busy_cores
 from sim.replay.named_policies import Policy, resolve
 from sim.replay.replay import replay
-from sim.report.replay_report import aligned
+from sim.report.replay_table_json_and_csv import aligned
 from sim.workload.random_batches import CLUSTER, HORIZON_H, LOAD, SETTINGS, USERS, Setting, draw_batch
 from sim.workload.workload import Cluster, Workload
 

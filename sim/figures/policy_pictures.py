@@ -18,7 +18,7 @@ from sim.figures.svg import INK, Drawing
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.replay import replay
 from sim.report.gantt_bar_rows import Bar, bars
-from sim.report.shown_time_span import Span
+from sim.report.time_span_given_or_most_preemptions import Span
 
 _WIDTH = 780
 _LEFT, _RIGHT = 62, 26

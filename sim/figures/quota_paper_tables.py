@@ -21,7 +21,7 @@ from sim.figures.hard_vs_soft_quota_table import print_table
 from sim.hourly.clusters_with_migration import ClustersOutcome, Migration, run_clusters
 from sim.hourly.hard_and_soft_quotas import QuotaOutcome, run_hard_limit, run_soft_quota
 from sim.hourly.random_jobs import HORIZON_H, USERS, Bounds, draw_clusters, draw_users
-from sim.report.replay_report import aligned
+from sim.report.replay_table_json_and_csv import aligned
 
 CLUSTERS, CLUSTER_CORES = 10, 1000
 QUOTA_CORES = 3000

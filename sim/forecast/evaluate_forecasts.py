@@ -12,10 +12,10 @@ from statistics import median
 from typing import Callable, NamedTuple
 
 from policy import Changes, Finished, Job, Ledger, Snapshot
+from policy.forecast.arrivals_resampled_from_past_days import UsualArrivals
 from policy.forecast.forecast import Bounds, forecast
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.usual_arrivals import UsualArrivals
 from policy.settings.site_settings import Settings
 from sim.forecast.starts_planned_by_walltimes import planned_starts
 from sim.forecast.wait_bound_from_past_waits import WaitHistory, kind_of

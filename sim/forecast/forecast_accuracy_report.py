@@ -6,7 +6,7 @@ import json
 from math import inf
 
 from sim.forecast.evaluate_forecasts import Figures, Judgement, by_class, figures_of
-from sim.report.replay_report import aligned, short_name
+from sim.report.replay_table_json_and_csv import aligned, short_name
 
 _JSON = (
     "forecasts",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.metrics import Metrics, bounded_slowdown, measure, wait_s
-from sim.report.replay_report import every_job_ran
+from sim.report.replay_table_json_and_csv import every_job_ran
 from sim.workload.workload import TraceJob, Workload
 
 LONG_S = 3600

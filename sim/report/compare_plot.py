@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from sim.replay.job_records import Replay
 from sim.report.compare_by_job_class import ALL, CLASSES, Compared, Spread, first_and_last_s
 from sim.report.gantt_bar_rows import Bar, bars
-from sim.report.matplotlib_setup import colour_of, new_figure, plain, save
-from sim.report.shown_time_span import Span
+from sim.report.plot_format_styles_and_labels import colour_of, new_figure, plain, save
+from sim.report.time_span_given_or_most_preemptions import Span
 from sim.report.wait_slowdown_usage_plots import draw_usage
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _draw_boxes(axes: Axes, names: Sequence[str], by_policy: Sequence[Sequence[S
 
 
 def _draw_gantt(axes: Axes, replay: Replay, span: Span, first_s: float) -> None:
-    from matplotlib.collections import PolyCollection  # noqa: PLC0415 - as in sim.report.matplotlib_setup
+    from matplotlib.collections import PolyCollection  # noqa: PLC0415 - as in sim.report.plot_format_styles_and_labels
 
     drawn = bars(replay, span)
     as_image = len(drawn) > _MOST_SINGLE_BARS

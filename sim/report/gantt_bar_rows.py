@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from sim.replay.job_records import JobRecord, Replay
-from sim.report.shown_time_span import Span
+from sim.report.time_span_given_or_most_preemptions import Span
 
 
 class Bar(NamedTuple):

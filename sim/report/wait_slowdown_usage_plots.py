@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sim.replay.job_records import Replay
 from sim.replay.metrics import bounded_slowdown, wait_s
 from sim.report.compare_by_job_class import first_and_last_s, usage
-from sim.report.matplotlib_setup import colour_of, dashes_of, new_figure, plain, save
+from sim.report.plot_format_styles_and_labels import colour_of, dashes_of, new_figure, plain, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

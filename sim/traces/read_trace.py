@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sim.traces.accounting_log import read_accounting
 from sim.traces.accounting_log_files_and_lines import AccountingError, is_accounting
-from sim.traces.swf import SwfError, read_swf
+from sim.traces.read_swf import SwfError, read_swf
 from sim.workload.workload import Cluster, Workload
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from sim.report.replay_report import printable
+from sim.report.replay_table_json_and_csv import printable
 from sim.tune.choose_settings import CHOOSING_WEEKS, LEAST_GAIN, Fold, Tuning, gain
 from sim.tune.replay_weeks import Figures, Week
 

@@ -10,7 +10,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from sim.replay.named_policies import resolve
 from sim.replay.replay import replay
-from sim.traces.swf import read_swf
+from sim.traces.read_swf import read_swf
 
 TRACE = Path(__file__).parents[2].parent / "shared" / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"
 

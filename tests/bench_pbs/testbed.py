@@ -14,7 +14,7 @@ from typing import Any, Optional
 from container import testbed as testbeds
 from container.machine_and_host_requirements import find_pbs_exec
 from container.testbed_spec import TestbedSpec
-from tests.bench_pbs import ifl_request_server
+from tests.bench_pbs import ifl_client_commanded_by_json_lines
 from tests.hooks.deploy_on_testbed import make_deployment
 from tests.pbs.cluster import PbsCluster
 
@@ -52,7 +52,7 @@ class Caller:
 
     def __init__(self, pbs: PbsCluster, user: str | None = None) -> None:
         python = next(python for python in _PYTHONS if Path(python).exists())
-        argv = [python, "-I", str(Path(ifl_request_server.__file__).resolve()), pbs.spec.pbs_exec]
+        argv = [python, "-I", str(Path(ifl_client_commanded_by_json_lines.__file__).resolve()), pbs.spec.pbs_exec]
         words, environment = testbeds.build_command(pbs.testbed, "server", argv, user=user, cwd=Path("/"))
         self._process = subprocess.Popen(
             words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench_tui.terminal import Terminal
-from tests.environment_variables import cleaned
+from tests.clean_environment_for_tests import cleaned
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from policy import Changes, Ledger, Plan, Queue, Snapshot, decide
-from policy.explain.hostfiles import Lists, lists_of
+from policy.explain.hostfiles_for_mpi_and_openmp import Lists, lists_of
 from policy.explain.job_explanation import explain
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer
 from policy.migration.job_demand import Demand
@@ -20,7 +20,7 @@ from sim.figures import example_clusters
 from sim.figures.example_clusters import HOUR_S, Scene
 from sim.replay.named_policies import Policy, resolve
 from sim.replay.replay import replay
-from sim.workload.parameter_study import campaign
+from sim.workload.generate_parameter_study_jobs import campaign
 from sim.workload.workload import Cluster
 from tests.policy.clusters import QUEUE, job, run, show_cores, vnode
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from policy.settings.site_settings import CheckpointSettings
-from tests.faults.accounting_invariants import Books, find_losses, find_overlaps, read_spells
+from tests.faults.accounting_and_job_log_invariants import Books, find_losses, find_overlaps, read_spells
 from tests.faults.find_ended_jobs_run_again import count_run_again, find_needless
 from tests.pbs.cluster import PbsCluster
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hooks.checkpoint.decide_requeue_at_job_end import SLACK_S
-from tests.faults.accounting_invariants import Spell, time_of
+from tests.faults.accounting_and_job_log_invariants import Spell, time_of
 
 _AGAIN = re.compile(
     r"^(?P<at>[^;]+);\w+;[^;]*;Job;(?P<job>[^;]+);pbsteer: it ended with (?P<status>-?\d+) and is requeued, .*"

@@ -13,7 +13,7 @@ import pytest
 from container import testbed as testbeds
 from container.machine_and_host_requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedSpec
-from tests.environment_variables import for_testbeds
+from tests.clean_environment_for_tests import for_testbeds
 from tests.faults.campaign_on_testbed import draw_schedule, run_campaign, show_table
 from tests.faults.testbed_under_faults import Ground
 from tests.pbs.cluster import PbsCluster

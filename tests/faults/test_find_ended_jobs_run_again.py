@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.accounting_invariants import Spell, time_of
+from tests.faults.accounting_and_job_log_invariants import Spell, time_of
 from tests.faults.find_ended_jobs_run_again import count_run_again, find_needless
 
 AT = "11/22/2026 11:38:03"

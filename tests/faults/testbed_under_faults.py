@@ -31,7 +31,7 @@ from policy.settings.site_settings import (
     ServerSettings,
     Settings,
 )
-from tests.faults.accounting_invariants import Books, time_of
+from tests.faults.accounting_and_job_log_invariants import Books, time_of
 from tests.faults.build_injector_into_hook import Missed, Orders, build_in
 from tests.faults.endless_preempting_jobs import Workload
 from tests.hooks.deploy_on_testbed import deploy, drive

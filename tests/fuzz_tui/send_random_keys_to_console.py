@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench_tui.terminal import Terminal
-from tests.environment_variables import cleaned
+from tests.clean_environment_for_tests import cleaned
 from tui.action_registry import ACTIONS
 
 ROOT = Path(__file__).parents[2]

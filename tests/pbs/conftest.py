@@ -23,7 +23,7 @@ from container.cli import list_own_folders
 from container.engines.engine_interface import ENGINES
 from container.machine_and_host_requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedError, TestbedSpec
-from tests.environment_variables import for_testbeds
+from tests.clean_environment_for_tests import for_testbeds
 from tests.pbs.cluster import PbsCluster
 
 HERE = Path(__file__).parent

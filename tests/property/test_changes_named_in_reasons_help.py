@@ -1,7 +1,7 @@
 """The explanations are true: what a reason says would help its job does, when exactly that is changed.
 
-In random situations each claim is tried by deciding again (:mod:`tests.property.oracles.reason_claims`); of each claim
-at least 99 in 100 come true.
+In random situations each claim is tried by deciding again
+(:mod:`tests.property.oracles.reason_claims_tried_by_replanning`); of each claim at least 99 in 100 come true.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from policy.settings.site_settings import (
     QuotaSettings,
     StripeSettings,
 )
-from tests.property.oracles.reason_claims import CLAIMS
+from tests.property.oracles.reason_claims_tried_by_replanning import CLAIMS
 from tests.property.oracles.reason_what_if import all_told
 from tests.property.strategies.closure_window_strategies import windowed
 from tests.property.strategies.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters

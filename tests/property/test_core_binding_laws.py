@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Request, Vnode, parse_request
-from policy.explain.hostfiles import mpich_hostfile, node_file, open_mpi_hostfile, openmp_places, ranked_list
+from policy.explain.hostfiles_for_mpi_and_openmp import (
+    mpich_hostfile,
+    node_file,
+    open_mpi_hostfile,
+    openmp_places,
+    ranked_list,
+)
 from policy.fit.core_binding import CoreBook, choose_cores, sockets
 from policy.model.allocation import Allocation, Spot
 

@@ -22,7 +22,12 @@ from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy
 from sim.replay.replay import replay
 from sim.workload.workload import Cluster, Workload
-from tests.property.strategies.workload_strategies import cutting_policies, policies, preempting_policies, workloads
+from tests.property.strategies.workload_and_policy_strategies import (
+    cutting_policies,
+    policies,
+    preempting_policies,
+    workloads,
+)
 
 Drawn = tuple[Workload, Cluster]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from policy import Changes, Job, Ledger, Plan, Queue, Request, Run, Settings, Snapshot, Vnode, decide
 from policy.eligibility.classes_by_priority_quota import BASE
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.fit.best_fit import fit, fits
 from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import parse_request

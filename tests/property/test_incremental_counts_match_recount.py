@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from policy import Ledger, Run, Settings, Vnode
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.fit.best_fit import fit, fits
 from policy.model.job_request import Request, parse_request
 from policy.preemption.preemptible_sums_by_owner_and_class import Offered, Offers, PreemptionRights

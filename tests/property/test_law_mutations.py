@@ -22,7 +22,7 @@ from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.preemption.precedence_over_head import Claims
 from policy.preemption.preempt_for_job import Preemption
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
-from policy.preemption.victim_candidates import Candidates
+from policy.preemption.victim_candidates_and_gain_bounds import Candidates
 from policy.preemption.victim_selection import VictimSelection
 from policy.reasons.reason import Reason
 from policy.state.closure_windows import Closed

@@ -13,7 +13,7 @@ from sim.replay.named_policies import QUEUE, Policy, resolve
 from sim.replay.replay import replay
 from sim.workload.workload import Cluster, Workload
 from tests.property.strategies.cluster_strategies import USERS
-from tests.property.strategies.workload_strategies import quota_policies, workloads
+from tests.property.strategies.workload_and_policy_strategies import quota_policies, workloads
 from tests.sim.easy_by_counting import count
 
 Drawn = tuple[Workload, Cluster]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.action_registry import ACTIONS, VIEWS, CommandError, Situation, complete, help_text, parse_command
-from tui.operations.confirmation.timed_unlock import UNLOCK_S, Unlock
+from tui.operations.confirmation.read_only_until_unlocked import UNLOCK_S, Unlock
 
 CALM = Situation("jobs", unlocked=False, simulated=False)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from policy.model.limit_attributes import EntityKey
-from tui.model.job_state_codes import STATE_WORDS
+from tui.model.job_state_and_exit_status_words import STATE_WORDS
 from tui.model.typed_attributes import limit_entry
 
 GONE = "gone"

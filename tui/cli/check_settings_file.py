@@ -10,7 +10,7 @@ import click
 from hooks.deploy.settings_and_partition.check_settings_against_server import BUILT_IN, find_missing
 from policy import Settings, SettingsError
 from policy.settings.site_settings import describe_settings
-from tui.config.site_settings_file import read_settings
+from tui.config.read_site_policy_toml import read_settings
 from tui.text.screen_line import safe
 
 

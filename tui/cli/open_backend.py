@@ -19,7 +19,7 @@ from tui.backends.simulated_cluster import SimulatedBackend
 
 if TYPE_CHECKING:
     from sim.demo.demo_cluster_with_hooks import DemoCluster
-from tui.config.site_settings_file import chosen_settings, has_site_settings, read_settings
+from tui.config.read_site_policy_toml import chosen_settings, has_site_settings, read_settings
 
 DEMO_SEED = 1
 DEMO_NAME = "demo"

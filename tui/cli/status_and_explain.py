@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from policy.explain.hostfiles import Lists
+from policy.explain.hostfiles_for_mpi_and_openmp import Lists
 from policy.model.pbs_units import show_job
 from tui.backends.migration_spool import MigrationSpool
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
@@ -19,7 +19,7 @@ from tui.pages.job.job_explanation import explanation_data, lists_of_job
 from tui.pages.job.job_page import job_lines
 from tui.pages.job.subjob_counts_line import subjobs_data
 from tui.state.cluster_view import ClusterView
-from tui.state.hook_faults import find_hook_faults
+from tui.state.missing_or_disabled_hooks import find_hook_faults
 from tui.text.screen_line import plain
 
 

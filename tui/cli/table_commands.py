@@ -19,8 +19,8 @@ from tui.backends.commands_interface import ChangeError
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.operations.by_target.quota_ops import check_scope
 from tui.state.cluster_view import ClusterView
-from tui.tables.cli_tables import LISTINGS, Listing
-from tui.tables.cli_tables import quotas as quota_listing
+from tui.tables.cli_table_rows_and_columns import LISTINGS, Listing
+from tui.tables.cli_table_rows_and_columns import quotas as quota_listing
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort, changed_choice
 from tui.tables.export_table import ExportError, Origin, as_csv, as_data, as_text, kind_of, write_new

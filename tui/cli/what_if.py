@@ -24,8 +24,8 @@ from tui.forecast.what_if import (
     supposed_mode_notes,
 )
 from tui.operations.by_target.quota_ops import set_quota
-from tui.operations.operation_changes import Operation
 from tui.operations.operation_registry import VERBS, Order, Verb, full_names
+from tui.operations.operation_type_and_preview import Operation
 from tui.pages.plan.what_if_page import what_if_data, what_if_lines
 from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
 from tui.state.cluster_view import ClusterView

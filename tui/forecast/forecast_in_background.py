@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from hooks.forecast.forecast_within_time import Within, forecast_within
 from hooks.forecast.published_forecast import PublishedForecast, publishable
+from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.forecast.what_if_waits_before_and_after import Comparison

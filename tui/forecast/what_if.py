@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from hooks.forecast.forecast_within_time import Within, find_horizon_s, find_left_out
+from hooks.forecast.scale_forecast_to_cpu_time import Within, find_horizon_s, find_left_out
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import in_effect, limits_ahead, planned_limits, set_now
 from hooks.translate.snapshot import modes_of, translate

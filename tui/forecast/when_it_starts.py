@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from hooks.forecast.forecast_within_time import Within, forecast_within
 from hooks.forecast.published_forecast import Estimate, PublishedForecast, publishable
+from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits

@@ -22,7 +22,7 @@ from hooks.store.state_files import State
 from policy import Settings, SettingsError
 from policy.model.printable_text import printable
 from tui.backends.backend_protocol import Backend
-from tui.config.site_settings_file import DEFAULT_POLICY, read_settings
+from tui.config.read_site_policy_toml import DEFAULT_POLICY, read_settings
 
 Alert = Callable[[str], None]
 

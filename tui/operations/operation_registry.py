@@ -23,7 +23,7 @@ from tui.operations.by_target.walltime_run_suspend_comment_ops import (
     set_walltime,
     suspend,
 )
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 from tui.state.cluster_view import ClusterView
 
 

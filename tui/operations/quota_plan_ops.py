@@ -19,11 +19,11 @@ from policy.quota_plan.planned_quotas import Plan, PlanError, PlannedQuota
 from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.commands_interface import Change, ChangeError, Target
 from tui.backends.read_value_before_and_after_change import show_limit
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 from tui.quota_files.iso_times_in_quota_tables import show_moment, zone_of
 from tui.quota_files.parse_typed_quota import show_user
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope_queue_or_server import SERVER
+from tui.state.typed_quota_scope_and_resource import SERVER
 from tui.text.screen_line import Line, safe
 
 _PLAN = "quota plan"

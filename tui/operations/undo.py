@@ -15,7 +15,7 @@ from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from tui.backends.commands_interface import Change, ChangeError, Target
 from tui.operations.by_target.mode_change_notes import mode_lines
 from tui.operations.by_target.stopped_queue_notes import stopped_lines
-from tui.operations.operation_changes import SAME_PLAN, UNAFFECTED, Operation
+from tui.operations.operation_type_and_preview import SAME_PLAN, UNAFFECTED, Operation
 from tui.operations.status_edits_for_preview import edit_queue, edit_server
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tui.state.cluster_view import ClusterView, execution_queues
-from tui.tables.columns_by_view.quota_columns import quota_rows
+from tui.tables.columns_by_view.quota_rows_and_columns import quota_rows
 from tui.text.screen_line import Line, Span, fit_line, width
 
 

@@ -16,7 +16,7 @@ from tui.quota_files.iso_times_in_quota_tables import read_moment, show_moment
 from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
 from tui.quota_files.table_file import Row, TableError, read_table
 from tui.state.cluster_view import ClusterView, execution_queues
-from tui.state.quota_scope_queue_or_server import SERVER
+from tui.state.typed_quota_scope_and_resource import SERVER
 
 REQUIRED = ("user", "queue", "quota")
 OPTIONAL = ("resource",)

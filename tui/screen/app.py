@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from tui.audit.audit_file import Actor
 from tui.backends.backend_protocol import Backend, SteeredBackend
-from tui.config.production_servers import Site
+from tui.config.production_servers_and_server_list import Site
 from tui.screen.main_screen import MainScreen
 from tui.screen.terminal.deliver_keys_typed_ahead_in_order import TypedAhead
 from tui.screen.terminal.invalid_utf8_keys import take_any_bytes

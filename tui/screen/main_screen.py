@@ -22,9 +22,9 @@ from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, RESERVATIONS, Comma
 from tui.audit.audit_file import Actor, AuditLog
 from tui.backends.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
-from tui.config.production_servers import Site
+from tui.config.production_servers_and_server_list import Site
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
-from tui.operations.confirmation.timed_unlock import Unlock
+from tui.operations.confirmation.read_only_until_unlocked import Unlock
 from tui.pages.header_line import Header, header_line, speed_in_words
 from tui.pages.key_hints import key_hints
 from tui.pages.tab_strip import Tab, counts_of_views
@@ -37,9 +37,9 @@ from tui.screen.views.base_table_view import TableView
 from tui.screen.views.base_view import View
 from tui.screen.views.job import JobView
 from tui.screen.views.visited_places import Place, Places
+from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.screen.widgets.clickable_tabs import Tabs
 from tui.screen.widgets.footer import Footer, Said
-from tui.screen.widgets.line_view import LineView, Paper
 from tui.screen.widgets.prompt import Prompt, Typing
 from tui.screen.widgets.virtual_table import Table
 from tui.screen.workers.background_lookups import Lookups

@@ -21,7 +21,7 @@ from tui.backends.backend_protocol import Backend, BackendError
 from tui.backends.thread_and_gc_tuning import COLLECTOR
 from tui.state.cluster_view import ClusterView, see
 from tui.state.ended_jobs import History
-from tui.state.used_resources import UsedResources
+from tui.state.poll_resources_used_by_jobs import UsedResources
 
 PATIENCE = 9.0
 OWN_PATIENCE = 1.0

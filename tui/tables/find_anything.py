@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from policy.model.pbs_units import show_count, show_job
-from tui.model.job_state_codes import state_words
+from tui.model.job_state_and_exit_status_words import state_words
 from tui.model.typed_attributes import amount, user_of
 from tui.state.cluster_view import ClusterView
 

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from hooks.deploy.deployment_steps import Step
+from hooks.deploy.steps_between_server_states import Step
 
 _KINDS = ("sched_priv", "sched_logs")
 _CONFIGURATION = ("sched_config", "dedicated_time", "holidays", "resource_group")

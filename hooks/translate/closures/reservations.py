@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hooks.pbs.hosts_of_vnodes_and_jobs import host_of
+from hooks.pbs.host_of_vnode_and_multi_host_job import host_of
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus, read_whole
-from hooks.translate.closures.reservation_windows_by_vnode import Reservations
+from hooks.translate.closures.reservation_windows_type import Reservations
 from hooks.translate.closures.rrule import find_starts
 from hooks.translate.queues import Report
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode

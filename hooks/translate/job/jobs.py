@@ -26,7 +26,7 @@ from hooks.pbs.job_attributes.select_before_striping import own_place
 from hooks.pbs.job_attributes.victim_mark import Mark, read_marks
 from hooks.pbs.server_status_type_and_attributes import Attributes, read_whole
 from hooks.translate.job.job_preferences import NO_PREFERENCES, Preferences, read_preferences, read_saves
-from hooks.translate.job.job_wide_resource_vs_queue_server import OwnerValue, find_unmet
+from hooks.translate.job.non_consumable_mismatch_queue_or_server import OwnerValue, find_unmet
 from hooks.translate.queues import Report
 from hooks.translate.site_order import OrderFacts
 from policy.eligibility.request_text_limits import find_excess, find_many_dependencies
@@ -64,9 +64,9 @@ class JobContext(NamedTuple):
 
     ``job_wide``: the resources that count for a job as a whole; ``methods``: how jobs of a queue save that do not say;
     ``known``: by queue, what a job may ask for of the queue and the server
-    (:mod:`~hooks.translate.job.job_wide_resource_vs_queue_server`), with the ``measured`` resources. These are the same
-    for equal servers; the other two change with the jobs: ``licences``: the licence of each job of which others are
-    alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run. ``orders``: by
+    (:mod:`~hooks.translate.job.non_consumable_mismatch_queue_or_server`), with the ``measured`` resources. These
+    are the same for equal servers; the other two change with the jobs: ``licences``: the licence of each job of which
+    others are alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run. ``orders``: by
     queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`).
     """
 

@@ -9,7 +9,7 @@ from migration.cli.for_service.start_job_process import start_mgproc
 from migration.cli.open_site_for_users import HELP
 from migration.cli.printable_error_for_click import shown_problem
 from migration.config.cluster_file import ClusterFileError
-from migration.passes.target.target_pass_starts_job_processes import run_target_pass
+from migration.passes.target.target_pass_starts_processes_and_cleans_up import run_target_pass
 from migration.spool.spool import SpoolError
 from policy.model.printable_text import printable
 

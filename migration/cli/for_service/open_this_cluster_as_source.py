@@ -15,11 +15,11 @@ from migration.passes.source.notes_on_other_clusters import read_notes
 from migration.passes.source.run_at_source_job_script import HomeFolders
 from migration.passes.source.source_context import Source
 from migration.passes.source.source_pass import BusyError
-from migration.programs.run_program import run
+from migration.programs.run_external_program_with_limits import run
 from migration.protocol.ask_cluster_over_ssh import SshCall
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.spool.spool import SpoolError
-from migration.target_job.bounded_time_for_hung_disks import HungUsers
+from migration.target_job.skip_users_with_hung_disks import HungUsers
 from policy.model.printable_text import printable
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from migration.passes.source.source_context import NotPrepared
-from migration.programs.run_program import TIMED_OUT
+from migration.programs.run_external_program_with_limits import TIMED_OUT
 from migration.schedulers.scheduler_interface import LocalJob
-from migration.target_job.bounded_time_for_hung_disks import HungError
 from migration.target_job.local_job_script import exit_path, make_local_job, script_path, write_script
+from migration.target_job.skip_users_with_hung_disks import HungError
 from migration.transfer.ssh_and_rsync_to_source import RunAs
 from policy.migration.job_record_and_copy_updates import Record
 

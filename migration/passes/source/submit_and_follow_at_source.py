@@ -14,7 +14,7 @@ from migration.passes.source.source_context import NotPrepared, Source
 from migration.passes.source.stop_request_state import stops_of_pass
 from migration.schedulers.scheduler_interface import ENDED, RUNNING, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
-from migration.target_job.bounded_time_for_hung_disks import HungError
+from migration.target_job.skip_users_with_hung_disks import HungError
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
 from policy.migration.job_states_and_transitions import SUBMITTED
 from policy.migration.place_on_first_free_cluster import Accepted, Declined

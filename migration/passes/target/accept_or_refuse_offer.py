@@ -15,7 +15,7 @@ from migration.as_user.refused_accounts import find_refusal as find_account_rule
 from migration.as_user.refused_accounts import read_first_uid
 from migration.config.cluster_file import Here
 from migration.passes.promised_cores import find_in_flight
-from migration.programs.run_program import run
+from migration.programs.run_external_program_with_limits import run
 from migration.protocol.installed_version import own_version
 from migration.protocol.messages import Busy, Failed, Refused, Reply, Taken
 from migration.schedulers.scheduler_interface import SchedulerSilent, Verdict

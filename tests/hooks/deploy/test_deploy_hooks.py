@@ -10,9 +10,9 @@ import pytest
 
 from hooks.deploy.bundle_hook import EVENTS, build
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
-from hooks.deploy.deployment_steps import show_steps
 from hooks.deploy.hook_events_alarms_and_order import HOOK_EVENTS
 from hooks.deploy.read_installed_server_state import DeployError, Reply, list_partitions
+from hooks.deploy.steps_between_server_states import show_steps
 from hooks.pbs.custom_resources import RESOURCES
 from tests.hooks.admin_steps_for_deploy_tests import FAST, PART, SETTINGS, silent, snapshot, use_it
 from tests.hooks.fake_qmgr import FakeQmgr

@@ -10,8 +10,8 @@ import pytest
 
 from hooks.deploy import disk_space_and_busy_vnodes as room
 from hooks.deploy.deploy_hooks import Deployment
-from hooks.deploy.deployment_steps import Step
 from hooks.deploy.read_installed_server_state import DeployError
+from hooks.deploy.steps_between_server_states import Step
 from tests.hooks.admin_steps_for_deploy_tests import FAST, SETTINGS, silent, snapshot
 from tests.hooks.fake_qmgr import FakeQmgr
 

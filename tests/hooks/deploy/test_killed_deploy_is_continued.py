@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
-from hooks.deploy.deployment_steps import Step
 from hooks.deploy.read_installed_server_state import Reply
+from hooks.deploy.steps_between_server_states import Step
 from tests.hooks.admin_steps_for_deploy_tests import PART, SETTINGS, silent, use_it
 from tests.hooks.fake_qmgr import FakeQmgr
 

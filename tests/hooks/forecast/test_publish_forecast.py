@@ -10,12 +10,12 @@ from typing import Callable
 import pytest
 
 from hooks.forecast.forecast_due import is_forecast_due
-from hooks.forecast.forecast_within_time import Within, forecast_within
 from hooks.forecast.publish_forecast import Files, publish_forecast, read_history, start_forecast
 from hooks.forecast.published_forecast import PublishedForecast
+from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.store.detached_process import start_detached
 from hooks.store.folder_lock import locked
-from hooks.store.forecast_lock import MAKING, make_lock_files, no_forecast_written, open_lock_file
+from hooks.store.forecast_run_and_write_locks import MAKING, make_lock_files, no_forecast_written, open_lock_file
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, State
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.simulate_until_all_started import LimitsFrom
@@ -220,7 +220,7 @@ def test_first_forecasts_come_after_few_draws() -> None:
 def test_of_very_many_jobs_the_first_in_line_are_run_forward_and_the_others_are_later(
     state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hooks.forecast.forecast_within_time.MOST_JOBS", 3)
+    monkeypatch.setattr("hooks.forecast.scale_forecast_to_cpu_time.MOST_JOBS", 3)
     publish_forecast(Files(state), many(10), Ledger(promises={"9": 5000.0}), SETTINGS)
     found = published(state)
     assert found.left_out == 7

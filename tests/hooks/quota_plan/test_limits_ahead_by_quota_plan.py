@@ -25,10 +25,7 @@ def status(quota: int) -> ServerStatus:
 def ahead(plan: PublishedPlan, quota: int = 10, modes: dict[str, str] = DRIVEN) -> dict[float, dict[str, int]]:
     """Quotas of users in workq by the moment from which they hold."""
     found = planned_limits(status(quota), modes, plan, 0, 1000)
-    return {
-        each.at_s: {entity[1]: value for entity, value in each.queues[0].quotas.entries.items()}
-        for each in found
-    }
+    return {each.at_s: {entity[1]: value for entity, value in each.queues[0].quotas.entries.items()} for each in found}
 
 
 def test_a_planned_quota_holds_from_its_begin_to_its_end() -> None:

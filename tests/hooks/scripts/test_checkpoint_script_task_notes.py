@@ -22,12 +22,12 @@ import pytest
 
 from hooks.checkpoint.read_saved_task_notes import SAVED
 from hooks.checkpoint.report_restarted_as_running import RESTARTED
-from hooks.deploy.mom_scripts import read_script
+from hooks.deploy.install_mom_scripts_run_as_root import read_script
 from hooks.scripts import (
     checkpoint,
     criu,
     restore_task_limits,
-    save_by_signal,
+    save_by_signal_and_restart,
     session_processes,
     write_saved_task_notes,
 )
@@ -117,23 +117,23 @@ def test_what_is_not_noted_as_saved_is_not_restarted(
 def test_nobody_is_asked_who_could_not_be_noted(
     tmp_path: Path, job: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(save_by_signal, "send", lambda *_: pytest.fail("it was asked"))
+    monkeypatch.setattr(save_by_signal_and_restart, "send", lambda *_: pytest.fail("it was asked"))
     with pytest.raises(FileNotFoundError):
-        save_by_signal.save("1.s", job.pid, tmp_path / "1.CK", tmp_path / "gone")
+        save_by_signal_and_restart.save("1.s", job.pid, tmp_path / "1.CK", tmp_path / "gone")
     with pytest.raises(FileNotFoundError):
-        save_by_signal.save("1.s", job.pid, tmp_path / "gone" / "1.CK", tmp_path)
+        save_by_signal_and_restart.save("1.s", job.pid, tmp_path / "gone" / "1.CK", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_save_that_failed_leaves_nothing_to_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(save_by_signal, "WAIT_S", 0.5)
+    monkeypatch.setattr(save_by_signal_and_restart, "WAIT_S", 0.5)
     ignores = "import signal, sys, time; signal.signal(signal.SIGUSR2, signal.SIG_IGN); print(); sys.stdout.flush()"
     argv = [sys.executable, "-c", f"{ignores}; time.sleep(600)"]
     with subprocess.Popen(argv, start_new_session=True, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             process.stdout.readline()
-            assert save_by_signal.save("1.s", process.pid, tmp_path / "1.CK", tmp_path) == 1
+            assert save_by_signal_and_restart.save("1.s", process.pid, tmp_path / "1.CK", tmp_path) == 1
         finally:
             process.kill()
     assert list(tmp_path.iterdir()) == []
@@ -146,15 +146,15 @@ def test_what_is_not_saved_yet_looks_like_no_task_to_a_mom(
     names: list[str] = []
     (tmp_path / "1.CK").mkdir()
     monkeypatch.setattr(
-        save_by_signal, "send", lambda *_: names.extend(path.name for path in (tmp_path / "1.CK").iterdir())
+        save_by_signal_and_restart, "send", lambda *_: names.extend(path.name for path in (tmp_path / "1.CK").iterdir())
     )
-    monkeypatch.setattr(save_by_signal, "WAIT_S", 0.0)
-    assert save_by_signal.save("1.s", job.pid, tmp_path / "1.CK" / "00000001", tmp_path) == 1
+    monkeypatch.setattr(save_by_signal_and_restart, "WAIT_S", 0.0)
+    assert save_by_signal_and_restart.save("1.s", job.pid, tmp_path / "1.CK" / "00000001", tmp_path) == 1
     assert names == [".00000001"]
 
 
 def test_what_has_ended_after_it_was_asked_is_saved_and_noted(tmp_path: Path, job: subprocess.Popen[bytes]) -> None:
-    assert save_by_signal.save("1.s", job.pid, tmp_path / "1.CK", tmp_path) == 0
+    assert save_by_signal_and_restart.save("1.s", job.pid, tmp_path / "1.CK", tmp_path) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"1.CK", f"{SAVED}1.s.{job.pid}"}
     told = json.loads((tmp_path / "1.CK").read_text())
     assert told["command"] == ["sleep", "600"]
@@ -293,7 +293,7 @@ def test_a_job_whose_folder_kept_its_restart_waiting_runs_only_where_its_mom_has
     task = os.fork()
     if not task:
         try:
-            save_by_signal.become("1.s", told, tmp_path, writable)
+            save_by_signal_and_restart.become("1.s", told, tmp_path, writable)
         finally:
             os._exit(1)
     os.close(writable)

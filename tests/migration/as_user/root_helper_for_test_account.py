@@ -10,7 +10,7 @@ import pytest
 
 from migration.as_user import call_root_helper
 from migration.as_user.call_root_helper import run_as as do
-from migration.programs.run_program import Finished
+from migration.programs.run_external_program_with_limits import Finished
 
 REPO = Path(__file__).parents[3]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from migration.as_user import call_root_helper, landing_folder, remove_folder_in_limited_steps
+from migration.as_user import call_root_helper, remove_folder_in_limited_steps, user_files_in_landing_folder
 from migration.as_user.call_root_helper import run_as as do
-from migration.as_user.landing_folder import PARTLY
+from migration.as_user.user_files_in_landing_folder import PARTLY
 from tests.migration.as_user.root_helper_for_test_account import build
 from tests.migration.fake_user_account import UID
 
@@ -81,14 +81,14 @@ def test_a_call_has_its_bounds_and_the_next_goes_on(tmp_path: Path, monkeypatch:
             (tmp_path / f"u/j/{number}/x/{name}").touch()
     left, calls = [sum(1 for _ in (tmp_path / "u/j").rglob("*"))], []
     while (tmp_path / "u/j").exists():
-        calls.append(landing_folder.remove([str(tmp_path), "u/j"]))
+        calls.append(user_files_in_landing_folder.remove([str(tmp_path), "u/j"]))
         left.append(sum(1 for _ in (tmp_path / "u/j").rglob("*")) if (tmp_path / "u/j").exists() else 0)
     assert calls == [PARTLY, PARTLY, 0]
     assert all(before - after <= 10 for before, after in zip(left, left[1:]))
     monkeypatch.setattr(remove_folder_in_limited_steps, "WITHIN_S", 0.0)
     (tmp_path / "u/j").mkdir()
     (tmp_path / "u/j/f").touch()
-    assert landing_folder.remove([str(tmp_path), "u/j"]) == PARTLY
+    assert user_files_in_landing_folder.remove([str(tmp_path), "u/j"]) == PARTLY
 
 
 def test_no_link_in_the_path_is_followed(landing: Path) -> None:

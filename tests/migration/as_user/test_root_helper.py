@@ -16,8 +16,8 @@ import pytest
 
 from migration.as_user import call_root_helper, refused_accounts, root_helper
 from migration.as_user.call_root_helper import run_as as do
-from migration.as_user.landing_folder import TAKEN
-from migration.programs.run_program import STOPPED, TIMED_OUT
+from migration.as_user.user_files_in_landing_folder import TAKEN
+from migration.programs.run_external_program_with_limits import STOPPED, TIMED_OUT
 from tests.migration.as_user.root_helper_for_test_account import build, use_helper
 from tests.migration.fake_user_account import UID
 

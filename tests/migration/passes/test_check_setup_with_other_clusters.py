@@ -11,7 +11,7 @@ import pytest
 
 from migration.config.cluster_file import Cluster
 from migration.passes.check_setup_with_other_clusters import check_pairs
-from migration.programs.run_program import Finished
+from migration.programs.run_external_program_with_limits import Finished
 from migration.spool.queue_file import Queue
 from migration.target_job.folder_not_yet_removed import Unremoved, write_unremoved
 from policy.migration.job_record_and_copy_updates import Record

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from migration.config.cluster_file import Cluster
-from migration.programs.run_program import TIMED_OUT, Finished
+from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
 from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply, SshCall
 from migration.protocol.messages import (
     AVAIL,
@@ -22,7 +22,7 @@ from migration.protocol.messages import (
 )
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
 from policy.migration.job_record_and_copy_updates import Record
-from tests.migration.schedulers.recorded_program_outputs import FakeRun, failed
+from tests.migration.schedulers.fake_run_with_recorded_outputs import FakeRun, failed
 
 B = Cluster("b", "mg@b-mgmt")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from migration.programs.run_program import NOT_STARTED, TIMED_OUT
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT
 from migration.schedulers.pbs import PbsScheduler, select_of
 from migration.schedulers.scheduler_interface import (
     Ended,
@@ -19,7 +19,7 @@ from migration.schedulers.scheduler_interface import (
 )
 from policy.migration.available_to_other_clusters import Shape
 from policy.migration.job_demand import Demand
-from tests.migration.schedulers.recorded_program_outputs import FakeRun, failed
+from tests.migration.schedulers.fake_run_with_recorded_outputs import FakeRun, failed
 
 JOB = LocalJob("mg_a.1_1", "alice", Demand(8, 2, 100, 1, 600), "/s/a:b", "/s/a:b/.w", "/s/a:b/o", "/s/a:b/e")
 QUEUE: dict[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from migration.config.cluster_file import Cluster
-from migration.programs.run_program import NOT_STARTED, TIMED_OUT
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import (
     Ended,
@@ -19,7 +19,7 @@ from migration.schedulers.scheduler_interface import (
 from migration.schedulers.slurm import SlurmScheduler, parse_time_s, show_time
 from policy.migration.available_to_other_clusters import Shape
 from policy.migration.job_demand import Demand
-from tests.migration.schedulers.recorded_program_outputs import FakeRun, failed
+from tests.migration.schedulers.fake_run_with_recorded_outputs import FakeRun, failed
 
 JOB = LocalJob("mg_a.1_1", "alice", Demand(8, 2, 100, 1, 90_061), "/s/a %j", "/s/a %j/.w", "/s/a %j/o", "/s/a %j/e")
 NODES = """\

@@ -18,7 +18,7 @@ from migration.spool.drop_box import (
     make_drop_box,
     take,
 )
-from migration.spool.record_line import read_fields
+from migration.spool.record_as_key_value_line import read_fields
 
 NAME = "0123456789abcdef.req"
 

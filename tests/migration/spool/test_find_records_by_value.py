@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from migration.spool import find_records_by_value as finding
 from migration.spool.queue_file import Queue
-from migration.spool.record_line import from_line, to_line
+from migration.spool.record_as_key_value_line import from_line, to_line
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.spool.record_strategies import RECORDS

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from migration.config.cluster_file import parse_cluster_file
-from migration.programs.run_program import Finished
+from migration.programs.run_external_program_with_limits import Finished
 from migration.schedulers.scheduler_interface import Ended, JobState, LocalJob, SchedulerSilent, SubmitRefused, Verdict
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool

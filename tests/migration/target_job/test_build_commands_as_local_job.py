@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.programs.run_program import Finished
+from migration.programs.run_external_program_with_limits import Finished
 from migration.schedulers.scheduler_interface import JobState, SubmitRefused
 from migration.target_job import build_commands_as_local_job
 from migration.target_job.build_commands_as_local_job import write_build_script

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migration.programs.run_program import Finished
+from migration.programs.run_external_program_with_limits import Finished
 from migration.protocol.messages import MOST_TEXT
 from migration.schedulers.scheduler_interface import Ended, JobState, RequestUnanswered
 from migration.target_job.follow_local_job import watch

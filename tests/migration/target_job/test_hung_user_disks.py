@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from migration.passes.source.run_at_source_job_script import HomeFolders
-from migration.passes.target.target_pass_starts_job_processes import run_target_pass
-from migration.programs.run_program import TIMED_OUT, Finished
-from migration.target_job.bounded_time_for_hung_disks import HUNG_FOR_S, HungError, HungUsers
+from migration.passes.target.target_pass_starts_processes_and_cleans_up import run_target_pass
+from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
+from migration.target_job.skip_users_with_hung_disks import HUNG_FOR_S, HungError, HungUsers
 from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.target_job.fake_target import FakeTarget
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from migration.programs.run_program import Finished
+from migration.programs.run_external_program_with_limits import Finished
 from migration.schedulers.scheduler_interface import JobState, LocalJob
 from migration.target_job.follow_local_job import watch
 from migration.target_job.job_at_target import GoneError, Job, key_path

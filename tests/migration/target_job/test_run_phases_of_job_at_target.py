@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from migration.programs.run_program import TIMED_OUT, Finished
+from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
 from migration.schedulers.scheduler_interface import SubmitRefused
 from migration.target_job.job_at_target import Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, is_leased, take_share, take_slot

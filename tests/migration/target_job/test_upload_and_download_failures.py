@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from migration.programs.run_program import TIMED_OUT, Finished
+from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.target_job.folder_not_yet_removed import Unremoved, write_unremoved
 from migration.target_job.job_at_target import Job, key_path

@@ -15,7 +15,7 @@ from container.centre.centre import Centre
 from container.centre.centre_spec import Programs
 from container.run_program import Finished
 from container.testbed import run_on
-from migration.spool.record_line import from_line
+from migration.spool.record_as_key_value_line import from_line
 from policy.migration.job_record_and_copy_updates import Record
 from tests.pbs.idle_machine_deadline import Deadline
 

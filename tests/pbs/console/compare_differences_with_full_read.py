@@ -19,7 +19,7 @@ from typing import Any
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.reader.apply_status_differences import Assembly
 from tui.backends.pbs.find_pbs import find_pbs
-from tui.backends.pbs.reader_process_under_pbs_python import Reader
+from tui.backends.pbs.start_and_ask_reader_process import Reader
 
 _TRIES = 40
 _USER = "alice"

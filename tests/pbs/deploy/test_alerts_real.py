@@ -12,7 +12,7 @@ import pytest
 from policy.settings.site_settings import AlertSettings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, deploy_and_drive, is_scheduling, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.console.test_shared_audit_real import AS_USER, ROOT
+from tests.pbs.console.test_audit_of_qmgr_and_console import AS_USER, ROOT
 
 PBSTEER = str(Path(sys.executable).with_name("pbsteer"))
 COVER = (

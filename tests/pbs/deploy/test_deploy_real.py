@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
-from hooks.deploy.deployment_steps import Step
 from hooks.deploy.read_installed_server_state import DeployError, Reply
 from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part
+from hooks.deploy.steps_between_server_states import Step
 from policy.settings.site_settings import QuotaSettings
 from tests.hooks.deploy_on_testbed import (
     deploy,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hooks.deploy.mom_scripts import read_script
+from hooks.deploy.install_mom_scripts_run_as_root import read_script
 from policy.settings.site_settings import CheckpointSettings
 from tests.hooks.deploy_on_testbed import last_pass, state_of
 from tests.pbs.cluster import PbsCluster

@@ -8,7 +8,7 @@ import pytest
 
 from policy import Job, Ledger, Queue, Run, Snapshot
 from policy.eligibility.classes_by_priority_quota import BASE, Classes, QuotaLeft
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.model.ledger_between_passes import Earmark
 from policy.model.limit_attributes import EntityKey
 from tests.policy.clusters import QUEUE, cluster, job, place_of, quotas, run, vnode

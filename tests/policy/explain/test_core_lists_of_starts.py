@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from policy import Changes, Job, Ledger, Plan, Reading, Run, Snapshot, parse_request
-from policy.explain.hostfiles import Lists, lists_of
+from policy.explain.hostfiles_for_mpi_and_openmp import Lists, lists_of
 from policy.model.job_preferences import DETAILS, RankPreference, Requirements
 from policy.settings.site_settings import QuotaSettings, Settings
 from tests.policy.clusters import cluster, codes, job, place_of, plan_for, queue, vnode

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from policy import Finished, Ledger, Queue, Settings
+from policy.forecast.arrivals_resampled_from_past_days import DAY_S, UsualArrivals
 from policy.forecast.forecast import Bounds, Forecast, Forecaster, forecast
 from policy.forecast.forecast_hits_and_correction import AGAIN_S, ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.usual_arrivals import DAY_S, UsualArrivals
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.state.cluster_snapshot import Snapshot
 from tests.policy.clusters import cluster, job, run, vnode

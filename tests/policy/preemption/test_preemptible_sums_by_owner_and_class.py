@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policy import Ledger, Run, Snapshot
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.preemption.preemptible_sums_by_owner_and_class import Offered, Offers, PreemptionRights
 from tests.policy.clusters import queue, run, vnode
 

@@ -7,7 +7,13 @@ from functools import partial
 import pytest
 
 from policy import Job, Reading, Run, Snapshot, parse_request
-from policy.explain.hostfiles import mpich_hostfile, node_file, open_mpi_hostfile, openmp_places, ranked_list
+from policy.explain.hostfiles_for_mpi_and_openmp import (
+    mpich_hostfile,
+    node_file,
+    open_mpi_hostfile,
+    openmp_places,
+    ranked_list,
+)
 from policy.fit.core_binding import CoreBook
 from policy.model.allocation import Allocation
 from policy.model.job_preferences import RankPreference, Requirements

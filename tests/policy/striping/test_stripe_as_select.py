@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from policy.model.job_preferences import Layout
 from policy.model.job_request import Request, parse_request
-from policy.striping.fewest_empty_nodes import Sizes, hold
+from policy.striping.fewest_nodes_that_hold_request import Sizes, hold
 from policy.striping.spread_ranks import cut
 from policy.striping.stripe_as_select import stripe_chunks
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from policy import Job, Queue, Run
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
-from policy.eligibility.quotas import Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.model.limit_attributes import GENERIC, EntityKey
 from tests.property.oracles import plan_invariants
 from tests.property.strategies.cluster_strategies import Parts

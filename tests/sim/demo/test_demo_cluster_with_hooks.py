@@ -18,7 +18,7 @@ from policy.model.allocation import parse_exec_vnode
 from policy.model.limit_attributes import parse_limits
 from sim.demo.demo_cluster_with_hooks import BEGIN_S, DemoCluster
 from sim.demo.generated_submissions import Load
-from sim.demo.site_setup import Crowd, cores_of, furnish, warm_up
+from sim.demo.site_setup_and_warm_up import Crowd, cores_of, furnish, warm_up
 from sim.hookenv.pbs_ifl_module import make_pbs_ifl
 from sim.pbs_server.objects.clock import Clock
 from sim.pbs_server.objects.errors import PbsError

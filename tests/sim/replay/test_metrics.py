@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.metrics import bounded_slowdown, busy_cores, idle_ratio, measure, wait_s
-from sim.traces.swf import read_swf
+from sim.traces.read_swf import read_swf
 from sim.workload.workload import Cluster
 from tests.sim.easy_by_counting import count
 from tests.sim.small_jobs_and_replays import KTH, a_job, a_replay, needs, ran

@@ -15,8 +15,8 @@ from sim.replay.job_records import Replay
 from sim.replay.named_policies import QUEUE, Policy, resolve
 from sim.replay.replay import replay
 from sim.workload.application_contention_traits import KINDS
+from sim.workload.generate_parameter_study_jobs import campaign
 from sim.workload.lublin_feitelson import generate
-from sim.workload.parameter_study import campaign
 from sim.workload.workload import Cluster, TraceJob, Workload
 from tests.sim.run_applications_on_shared_nodes import NODES, Task, run_shared
 

@@ -14,7 +14,7 @@ from sim.replay.job_records import JobRecord, Replay
 from sim.replay.metrics import measure
 from sim.replay.named_policies import QUEUE, Policy, resolve
 from sim.replay.replay import replay, vnodes_of
-from sim.traces.swf import read_swf
+from sim.traces.read_swf import read_swf
 from sim.workload.workload import Cluster, TraceJob, Workload
 from tests.sim.small_jobs_and_replays import KTH, needs
 

@@ -10,7 +10,7 @@ import pytest
 from sim.replay.job_records import Replay
 from sim.report.compare_by_job_class import compare_jobs
 from sim.report.compare_plot import plot_comparison
-from sim.report.shown_time_span import Span
+from sim.report.time_span_given_or_most_preemptions import Span
 from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 pytest.importorskip("matplotlib", reason="the extra 'plots' is not installed")

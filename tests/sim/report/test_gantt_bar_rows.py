@@ -9,7 +9,7 @@ from sim.replay.job_records import Replay
 from sim.replay.named_policies import resolve
 from sim.replay.replay import replay
 from sim.report.gantt_bar_rows import Bar, bars, telling_jobs
-from sim.report.shown_time_span import Span
+from sim.report.time_span_given_or_most_preemptions import Span
 from sim.workload.lublin_feitelson import generate
 from sim.workload.workload import Cluster
 from tests.sim.small_jobs_and_replays import a_job, a_replay, ran

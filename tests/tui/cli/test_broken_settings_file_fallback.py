@@ -13,7 +13,7 @@ from policy import Settings, SettingsError
 from policy.settings.site_settings import BackfillSettings
 from tui.cli.main import main
 from tui.cli.open_backend import open_real
-from tui.config import site_settings_file
+from tui.config import read_site_policy_toml
 
 APPLIED = Settings(backfill=BackfillSettings(predictor="ratio"))
 
@@ -27,7 +27,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, st
     conf.write_text(f"PBS_EXEC={tmp_path}\nPBS_HOME={tmp_path}/home\nPBS_SERVER=hpc1\n")
     policy = tmp_path / "policy.toml"
     policy.write_text("[backfill\n")
-    monkeypatch.setattr(site_settings_file, "DEFAULT_POLICY", policy)
+    monkeypatch.setattr(read_site_policy_toml, "DEFAULT_POLICY", policy)
     monkeypatch.setenv("PBS_CONF_FILE", str(conf))
     return {"PBS_CONF_FILE": str(conf)}
 

@@ -14,7 +14,7 @@ from tui.backends.commands_interface import ChangeError, Commands
 from tui.operations.by_target import job_ops, queue_ops, vnode_ops
 from tui.operations.compare_and_set import make
 from tui.operations.confirmation.confirmation_lines import operation_lines
-from tui.operations.operation_changes import Operation, foresee
+from tui.operations.operation_type_and_preview import Operation, foresee
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 

@@ -10,7 +10,7 @@ from hooks.pbs.custom_resources import PAUSED, PAUSED_ATTRIBUTE
 from tests.tui.console_under_test import open_console
 from tests.tui.operate_on_screen import confirm, looking, stages, undo
 from tests.tui.scripted_server import ScriptedBackend, changed
-from tui.config.production_servers import Site
+from tui.config.production_servers_and_server_list import Site
 
 PAUSE = f"qmgr -c 'set server {PAUSED_ATTRIBUTE} = \"water in row 4\"'"
 RESUME = f"qmgr -c 'unset server {PAUSED_ATTRIBUTE}'"

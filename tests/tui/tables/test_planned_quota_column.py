@@ -12,8 +12,8 @@ from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota
 from tests.tui.scripted_server import NOON_S, a_server_status
 from tui.backends.pass_journal import JournalReader
 from tui.state.cluster_view import ClusterView, see
-from tui.state.quota_scope_queue_or_server import quota_scopes
-from tui.tables.columns_by_view.quota_columns import quota_columns, quota_rows, show_planned
+from tui.state.typed_quota_scope_and_resource import quota_scopes
+from tui.tables.columns_by_view.quota_rows_and_columns import quota_columns, quota_rows, show_planned
 from tui.text.screen_line import plain
 from tui.text.times_and_durations import day_and_time
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hooks.deploy.cleanup.undo_job_changes import Programs
+from hooks.deploy.cleanup.release_victims_and_restore_priorities import Programs
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.read_installed_server_state import DeployError, Reply
 from tui.backends.backend_protocol import BackendError

@@ -26,9 +26,9 @@ from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
 from tui.backends.pbs.explain_unreachable_server import explain
 from tui.backends.pbs.find_pbs import PbsPlace
-from tui.backends.pbs.qstat import BUILT_IN, flat, objects, read_json, server_status_from
-from tui.backends.pbs.reader_process_under_pbs_python import Reader, ReaderUnusableError
 from tui.backends.pbs.run_program import Said, run
+from tui.backends.pbs.start_and_ask_reader_process import Reader, ReaderUnusableError
+from tui.backends.pbs.status_from_qstat_pbsnodes_qmgr import BUILT_IN, flat, objects, read_json, server_status_from
 from tui.model.typed_attributes import moment
 
 READ_TIMEOUT_S = 60.0

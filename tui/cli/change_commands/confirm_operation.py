@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import click
 
-from tui.config.production_servers import SiteError, console_files, read_site
+from tui.config.production_servers_and_server_list import SiteError, console_files, read_site
 from tui.operations.confirmation.typed_confirmation import asked_for, is_confirmed
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 
 F = TypeVar("F", bound=Callable[..., Any])
 

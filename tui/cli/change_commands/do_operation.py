@@ -12,8 +12,8 @@ import click
 
 from tui.backends.commands_interface import Commands
 from tui.cli.change_commands.run_operation import operation_options, run_operation
-from tui.operations.operation_changes import Operation
 from tui.operations.operation_registry import VERBS, Order, Verb, full_names
+from tui.operations.operation_type_and_preview import Operation
 from tui.state.cluster_view import ClusterView
 
 

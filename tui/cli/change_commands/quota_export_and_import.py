@@ -14,12 +14,12 @@ from tui.cli.change_commands.run_operation import operation_options, run_operati
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.model.typed_attributes import SOFT_LIMIT
 from tui.operations.by_target.quota_ops import check_scope, import_quotas
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 from tui.quota_files.check_quota_rows_against_server import read_quotas
 from tui.quota_files.parse_typed_quota import show_user
 from tui.quota_files.table_file import FORMATS, TableError, write_table
 from tui.state.cluster_view import ClusterView, execution_queues
-from tui.state.quota_scope_queue_or_server import SERVER
+from tui.state.typed_quota_scope_and_resource import SERVER
 from tui.text.screen_line import safe
 
 _COLUMNS = ("user", "queue", "resource", "quota")

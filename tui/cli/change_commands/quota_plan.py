@@ -23,7 +23,7 @@ from tui.cli.shared_options import open_backend, poll_cluster_view, source_optio
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import Supposed, look_ahead
 from tui.operations.compare_and_set import make_all
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 from tui.operations.quota_plan_ops import PlanFolder, entry_line, plan_quotas, withdraw_quotas
 from tui.pages.plan.what_if_page import what_if_data, what_if_lines
 from tui.quota_files.check_quota_rows_against_server import read_plan_table

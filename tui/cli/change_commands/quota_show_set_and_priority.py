@@ -20,15 +20,15 @@ from tui.cli.change_commands.quota_plan import plan, planned, withdraw
 from tui.cli.change_commands.run_operation import operation_options, run_operation
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.operations.by_target.quota_ops import check_scope, set_quota
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 from tui.operations.quota_plan_ops import entry_line
 from tui.pages.cluster.status_command_data_and_text import quota_data
 from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
+from tui.state.typed_quota_scope_and_resource import quota_scopes, scope_of
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
-from tui.tables.columns_by_view.quota_columns import planned_in, quota_columns, quota_rows
+from tui.tables.columns_by_view.quota_rows_and_columns import planned_in, quota_columns, quota_rows
 from tui.text.screen_line import plain, safe
 
 _CELLS = 100

@@ -23,7 +23,7 @@ from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.compare_and_set import Outcome, make_all
 from tui.operations.confirmation.confirmation_lines import further_lines, operation_lines
 from tui.operations.confirmation.effect_preview_lines import effect_lines
-from tui.operations.operation_changes import Operation, foresee
+from tui.operations.operation_type_and_preview import Operation, foresee
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import plain, safe
 

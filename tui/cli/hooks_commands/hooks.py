@@ -19,12 +19,12 @@ import click
 
 from hooks.deploy.bundle_hook import BundleError, source_digest
 from hooks.deploy.deploy_hooks import Deployment, Removed
-from hooks.deploy.deployment_steps import Step, show_remark, show_steps
-from hooks.deploy.mom_scripts import SCRIPTS, install_scripts
+from hooks.deploy.install_mom_scripts_run_as_root import SCRIPTS, install_scripts
 from hooks.deploy.read_installed_server_state import DeployError, read_applied
 from hooks.deploy.settings_and_partition.check_settings_against_server import find_missing
 from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part
 from hooks.deploy.settings_and_partition.settings_choice import BUILT_IN, Chosen
+from hooks.deploy.steps_between_server_states import Step, show_remark, show_steps
 from policy.settings.site_settings import Settings, SettingsError
 from tui.backends.pbs.explain_unreachable_server import explain
 from tui.backends.pbs.find_pbs import PbsPlace
@@ -32,7 +32,7 @@ from tui.backends.pbs.open_hook_deployment import open_deployment, qmgr_command,
 from tui.cli.hooks_commands.hooks_status import describe_health, fold, health_as_data, read_health
 from tui.cli.hooks_commands.send_test_alert import send_test
 from tui.cli.shared_options import ServerAwayError
-from tui.config.site_settings_file import DEFAULT_POLICY, read_settings
+from tui.config.read_site_policy_toml import DEFAULT_POLICY, read_settings
 from tui.text.screen_line import safe
 
 _AS_IT_SHOULD_BE = "nothing to do: the hooks are as they should be"

@@ -14,7 +14,7 @@ from policy.model.pbs_units import show_job
 from tui.backends.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import is_array
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
-from tui.operations.operation_changes import Operation, changes_to, told_of
+from tui.operations.operation_type_and_preview import Operation, changes_to, told_of
 from tui.operations.status_edits_for_preview import edit_jobs, requeued, without_jobs
 from tui.state.cluster_view import ClusterView
 

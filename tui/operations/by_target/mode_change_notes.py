@@ -13,7 +13,7 @@ from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.express_preemption_not_honoured import find_express_queues
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Switched, assign_schedulers
-from hooks.pbs.files_and_output.sched_config import SchedFiles, read_sched_files
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files
 from hooks.pbs.scheduler_object_of_queue import find_scheduler, is_down, is_scheduling
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import translate

@@ -11,7 +11,7 @@ from policy.settings.site_settings import MODES
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target
 from tui.operations.by_target.mode_change_notes import find_unmet, mode_lines
 from tui.operations.by_target.stopped_queue_notes import stopped_lines
-from tui.operations.operation_changes import SAME_PLAN, Operation, changes_to, told_of
+from tui.operations.operation_type_and_preview import SAME_PLAN, Operation, changes_to, told_of
 from tui.operations.status_edits_for_preview import edit_queue
 from tui.state.cluster_view import ClusterView
 

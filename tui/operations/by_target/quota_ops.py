@@ -17,11 +17,11 @@ from tui.backends.commands_interface import Change, ChangeError, Commands, Targe
 from tui.backends.read_value_before_and_after_change import show_limit
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import SOFT_LIMIT, limit_entry, soft_limits
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 from tui.operations.status_edits_for_preview import Edit, edit_queue, edit_server
 from tui.quota_files.check_quota_rows_against_server import ReadQuota
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope_queue_or_server import SERVER, QuotaScope, scope_of
+from tui.state.typed_quota_scope_and_resource import SERVER, QuotaScope, scope_of
 from tui.text.screen_line import Line, safe
 
 _MOST_LINES = 100
@@ -33,7 +33,7 @@ def set_quota(
 ) -> Operation:
     """The operation that sets an entity's entry to ``after`` (None: removes it), from the value in the cluster view.
 
-    ``queue`` names a scope (:mod:`tui.state.quota_scope_queue_or_server`), ``resource`` replaces the scope's own
+    ``queue`` names a scope (:mod:`tui.state.typed_quota_scope_and_resource`), ``resource`` replaces the scope's own
     resource if not empty. Raises :class:`ChangeError` if nothing would change.
     """
     demand_supported(commands, "user-priority" if resource == PRIORITY else "quota")

@@ -21,7 +21,7 @@ from tui.operations.by_target.drain_plan import (
     stay_lines,
 )
 from tui.operations.by_target.job_ops import requeue_change
-from tui.operations.operation_changes import Operation, changes_to, told_of
+from tui.operations.operation_type_and_preview import Operation, changes_to, told_of
 from tui.operations.status_edits_for_preview import requeued
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line

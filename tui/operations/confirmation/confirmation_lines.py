@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from policy.model.pbs_units import show_count, show_job
 from tui.backends.commands_interface import Change
 from tui.model.typed_attributes import amount, user_of
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 from tui.operations.work_lost_if_run_ends import Cost, cost_of
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, Span, fit, safe, width

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from policy.explain.change_preview import Effect, Preview
-from tui.operations.operation_changes import UNAFFECTED
+from tui.operations.operation_type_and_preview import UNAFFECTED
 from tui.state.cluster_view import ClusterView
 from tui.state.wording_by_queue_mode import preemptions_in, starts_in
 from tui.text.screen_line import Line, safe

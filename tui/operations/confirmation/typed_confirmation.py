@@ -6,8 +6,8 @@ their number, and a production server its name as well.
 
 from __future__ import annotations
 
-from tui.config.production_servers import Site
-from tui.operations.operation_changes import Operation
+from tui.config.production_servers_and_server_list import Site
+from tui.operations.operation_type_and_preview import Operation
 
 
 def asked_for(operation: Operation, server: str, site: Site) -> str:

@@ -14,11 +14,11 @@ from policy.model.pbs_units import show_count, show_job
 from tui.model.job_efficiency import shares_of
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import amount, moment, spoken, user_of
-from tui.pages.link_of_line import PLAN, Link
+from tui.pages.link_target_type import PLAN, Link
 from tui.state.cluster_view import ClusterView, execution_queues
-from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
+from tui.state.typed_quota_scope_and_resource import quota_scopes, scope_of
 from tui.state.wording_by_queue_mode import preemptions_in
-from tui.tables.columns_by_view.quota_columns import quota_rows, show_name
+from tui.tables.columns_by_view.quota_rows_and_columns import quota_rows, show_name
 from tui.tables.columns_by_view.vnode_columns import ids_on
 from tui.tables.filter_line import quoted
 from tui.text.name_ranges import folded_names

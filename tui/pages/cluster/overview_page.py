@@ -16,14 +16,14 @@ from tui.audit.read_and_merge_audit_records import Record
 from tui.backends.idle_core_history import IdleHistory
 from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.pages.cluster.needs_attention import needs
-from tui.pages.link_of_line import PLAN, Link
+from tui.pages.link_target_type import PLAN, Link
+from tui.pages.plan.console_plan_in_short_and_mode_notes import plan_in_short
 from tui.pages.plan.pass_page import would_have
-from tui.pages.plan.plan_in_short_and_notes import plan_in_short
 from tui.state.cluster_view import AHEAD, QUARTER_S, ClusterView, execution_queues
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
 from tui.tables.columns_by_view.queue_columns import queue_columns
-from tui.tables.columns_by_view.quota_columns import QuotaRow, quota_rows, show_name
+from tui.tables.columns_by_view.quota_rows_and_columns import QuotaRow, quota_rows, show_name
 from tui.tables.filter_line import quoted
 from tui.text.screen_line import Line, Span, fit_line, safe, width
 from tui.text.text_bars import area, heights, quota_bar, round_scale, thin_bar

@@ -10,9 +10,9 @@ from tui.pages.cluster.needs_attention import attention
 from tui.pages.cluster.status_command_lines import cluster_lines
 from tui.pages.plan.moved_promises import moved_data, moved_lines
 from tui.state.cluster_view import ClusterView, execution_queues
-from tui.state.quota_scope_queue_or_server import scope_of
+from tui.state.typed_quota_scope_and_resource import scope_of
 from tui.tables.columns_by_view.planned_job_outcome import head_of
-from tui.tables.columns_by_view.quota_columns import quota_rows
+from tui.tables.columns_by_view.quota_rows_and_columns import quota_rows
 from tui.text.screen_line import plain, wrapped
 
 if TYPE_CHECKING:

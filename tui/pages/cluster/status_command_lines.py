@@ -9,8 +9,8 @@ from tui.audit.read_and_merge_audit_records import Record
 from tui.backends.idle_core_history import IdleHistory
 from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.pages.cluster.needs_attention import attention
+from tui.pages.plan.console_plan_in_short_and_mode_notes import plan_in_short
 from tui.pages.plan.pass_page import would_have
-from tui.pages.plan.plan_in_short_and_notes import plan_in_short
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort

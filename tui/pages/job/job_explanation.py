@@ -12,7 +12,7 @@ from typing import Any
 from hooks.pbs.job_attributes.job_comment_format import show_moment, without_counts
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.record.job_reasons import LONGEST_TEXT
-from policy.explain.hostfiles import Lists, lists_of
+from policy.explain.hostfiles_for_mpi_and_openmp import Lists, lists_of
 from policy.explain.job_explanation import Explanation, explain
 from policy.model.printable_text import printable
 from tui.backends.pass_journal import PassReason

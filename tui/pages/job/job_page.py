@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from policy.model.pbs_units import show_count, show_job
 from tui.backends.job_output_tail import Tail
-from tui.model.job_state_codes import state_words, substate_words
+from tui.model.job_state_and_exit_status_words import state_words, substate_words
 from tui.model.typed_attributes import (
     MAY_START_STATES,
     Attributes,

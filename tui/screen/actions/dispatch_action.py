@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from tui.action_registry import BY_NAME, Action, CommandError, Situation
 from tui.backends.commands_interface import ChangeError
+from tui.screen.actions.command_line_theme_help_quit import ConsoleActions
 from tui.screen.actions.copy_export import ExportActions
-from tui.screen.actions.filter_and_sort import FindActions
+from tui.screen.actions.filter_sort_columns_and_marks import FindActions
 from tui.screen.actions.find_action_method import methods_of
 from tui.screen.actions.jump_to_related import JumpActions
 from tui.screen.actions.navigate import NavigateActions
@@ -21,7 +22,6 @@ from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.actions.show_subjobs_ended_users_ranks import InspectActions
 from tui.screen.actions.simulation_controls import SimulationActions
 from tui.screen.actions.stop_migrating_jobs import MigrationActions
-from tui.screen.actions.theme_help_quit import ConsoleActions
 from tui.screen.views.base_view import MOVES
 from tui.tables.filter_line import FilterError
 

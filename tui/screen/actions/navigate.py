@@ -5,7 +5,7 @@ from __future__ import annotations
 from policy.model.pbs_units import show_job
 from tui.action_registry import RESERVATIONS, CommandError, views_of
 from tui.pages.job.job_tabs import OUTPUT
-from tui.pages.link_of_line import Link
+from tui.pages.link_target_type import Link
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.find_dialog import FindDialog
 from tui.screen.views.base_table_view import TableView

@@ -10,14 +10,14 @@ from tui.backends.read_value_before_and_after_change import show_limit
 from tui.model.typed_attributes import limit_entry
 from tui.operations.by_target.pause_ops import REASON, pause, resume
 from tui.operations.by_target.quota_ops import check_scope, set_quota
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.operation_dialog import Question, open_dialog
 from tui.screen.views.quotas import QuotasView
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope_queue_or_server import scope_of
-from tui.tables.columns_by_view.quota_columns import show_name
+from tui.state.typed_quota_scope_and_resource import scope_of
+from tui.tables.columns_by_view.quota_rows_and_columns import show_name
 
 
 class QuotaActions:

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from tui.screen.views.base_view import lines_of
-from tui.screen.widgets.line_view import Paper
+from tui.screen.widgets.base_line_view import Paper
 
 Result = TypeVar("Result")
 

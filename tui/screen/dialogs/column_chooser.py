@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from tui.screen.dialogs.base_list_dialog import ListDialog
-from tui.screen.widgets.line_view import Paper
+from tui.screen.widgets.base_line_view import Paper
 from tui.text.screen_line import Line, safe
 
 _OTHER_LINES = 4

@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from tui.action_registry import Action, help_text
 from tui.screen.views.base_view import FAR, lines_of
-from tui.screen.widgets.line_view import Paper
+from tui.screen.widgets.base_line_view import Paper
 from tui.text.screen_line import Line, wrap
 
 _WIDEST, _FRAME = 110, 4

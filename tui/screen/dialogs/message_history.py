@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from tui.screen.views.base_view import MOVES, lines_of
+from tui.screen.widgets.base_line_view import Paper
 from tui.screen.widgets.footer import Said
-from tui.screen.widgets.line_view import Paper
 from tui.text.screen_line import Line, safe, wrapped
 from tui.text.times_and_durations import clock_time
 

@@ -17,8 +17,8 @@ from textual.widgets import Input
 
 from tui.backends.commands_interface import ChangeError
 from tui.operations.confirmation.typed_confirmation import is_confirmed
-from tui.operations.operation_changes import Operation
-from tui.screen.widgets.line_view import Paper
+from tui.operations.operation_type_and_preview import Operation
+from tui.screen.widgets.base_line_view import Paper
 from tui.screen.workers.operation_runner import Make, OperationRunner
 from tui.screen.workers.worker_messages import Foreseen
 from tui.text.screen_line import Line, plain, safe, width, wrap

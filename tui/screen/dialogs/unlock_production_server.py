@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tui.screen.widgets.line_view import Paper
+from tui.screen.widgets.base_line_view import Paper
 from tui.text.screen_line import Line, safe, wrap
 
 _WIDEST, _FRAME_CELLS, _FRAME_LINES = 72, 6, 2

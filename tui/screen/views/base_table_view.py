@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 
 from tui.screen.views.base_view import Shown, View, lines_of
 from tui.screen.views.visited_places import Place
-from tui.screen.widgets.line_view import LineView
+from tui.screen.widgets.base_line_view import LineView
 from tui.screen.widgets.virtual_table import Table
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf, attribute_column, attribute_names, find_attribute

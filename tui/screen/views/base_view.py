@@ -11,7 +11,7 @@ from hooks.record.day_of_activity import Day
 from tui.audit.read_and_merge_audit_records import Record
 from tui.backends.idle_core_history import IdleHistory
 from tui.screen.views.visited_places import Place
-from tui.screen.widgets.line_view import LineView, Paper
+from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, spread
 from tui.text.times_and_durations import clock_time

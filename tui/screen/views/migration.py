@@ -13,7 +13,7 @@ from migration.cli.migrating_job_in_words import why_there
 from tui.model.migrating_jobs import Migration
 from tui.pages.cluster.other_clusters import cluster_lines
 from tui.screen.views.table_with_details import TableWithDetails
-from tui.screen.widgets.line_view import Paper
+from tui.screen.widgets.base_line_view import Paper
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
 from tui.tables.columns_by_view.migration_columns import migration_columns

@@ -5,9 +5,9 @@ from __future__ import annotations
 from textual.app import ComposeResult
 
 from tui.pages.cluster.overview_page import Row, overview_rows
-from tui.pages.link_of_line import Link
+from tui.pages.link_target_type import Link
 from tui.screen.views.base_view import FAR, View, lines_of
-from tui.screen.widgets.line_view import LineView, Paper
+from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.text.screen_line import Line, fit_line
 
 _MARK_CELLS = 1

@@ -8,17 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from textual.app import ComposeResult
 
 from tui.backends.pass_journal import Pass
+from tui.pages.plan.console_plan_in_short_and_mode_notes import plan_notes
 from tui.pages.plan.pass_page import pass_lines
-from tui.pages.plan.plan_in_short_and_notes import plan_notes
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.base_view import FAR, lines_of
+from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.screen.widgets.clickable_passes import PassRow
-from tui.screen.widgets.line_view import LineView, Paper
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
 from tui.tables.columns_by_view.job_columns import job_columns
-from tui.tables.columns_by_view.plan_columns import Parts, PlanKey, parts_of, plan_columns, plan_keys
+from tui.tables.columns_by_view.plan_foldable_parts_and_columns import Parts, PlanKey, parts_of, plan_columns, plan_keys
 from tui.tables.filter_line import Value
 from tui.text.screen_line import wrapped
 

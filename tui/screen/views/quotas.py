@@ -9,9 +9,9 @@ from policy.model.limit_attributes import GENERIC, EntityKey
 from tui.screen.views.base_table_view import TableView
 from tui.screen.views.visited_places import Place
 from tui.state.cluster_view import ClusterView
-from tui.state.quota_scope_queue_or_server import quota_scopes, scope_of
+from tui.state.typed_quota_scope_and_resource import quota_scopes, scope_of
 from tui.tables.columns import Column
-from tui.tables.columns_by_view.quota_columns import QuotaRow, TrendOf, name_cells, quota_columns, quota_rows
+from tui.tables.columns_by_view.quota_rows_and_columns import QuotaRow, TrendOf, name_cells, quota_columns, quota_rows
 from tui.tables.export_table import Origin
 
 _ROOM_FOR_SUMS = 110

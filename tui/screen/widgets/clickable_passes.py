@@ -9,7 +9,7 @@ from textual.message import Message
 
 from tui.backends.pass_journal import Pass
 from tui.pages.plan.row_of_passes import RowOfPasses, row_of_passes
-from tui.screen.widgets.line_view import Paper
+from tui.screen.widgets.base_line_view import Paper
 
 _MARGIN = 1
 

@@ -8,7 +8,7 @@ from textual.events import Click
 from textual.message import Message
 
 from tui.pages.tab_strip import Tab, tab_strip, view_at
-from tui.screen.widgets.line_view import Paper
+from tui.screen.widgets.base_line_view import Paper
 from tui.text.screen_line import Line
 
 

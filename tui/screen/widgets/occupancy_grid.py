@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.geometry import Size
 from textual.message import Message
 
-from tui.screen.widgets.line_view import LineView
+from tui.screen.widgets.base_line_view import LineView
 from tui.state.cluster_view import ClusterView
 from tui.tables.vnode_grid.grid_colours import Colours
 from tui.tables.vnode_grid.occupancy_grid import Cell, Grid, cell_text, lay_out, row_labels

@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
 
-from tui.screen.widgets.line_view import Paper
+from tui.screen.widgets.base_line_view import Paper
 from tui.text.screen_line import Line, safe
 
 _MOST_SHOWN = 8

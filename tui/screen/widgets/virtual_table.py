@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 from textual.message import Message
 
-from tui.screen.widgets.line_view import LineView
+from tui.screen.widgets.base_line_view import LineView
 from tui.tables.column_layout import GAP, Placed, Widths, header, row
 from tui.tables.columns import Column, Sort
 from tui.text.screen_line import Line, safe

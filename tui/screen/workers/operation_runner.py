@@ -16,12 +16,12 @@ from tui.audit.unconfirmed_changes import report_unconfirmed
 from tui.backends.backend_protocol import Backend, audit_log_for
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool
-from tui.config.production_servers import Site
+from tui.config.production_servers_and_server_list import Site
 from tui.operations.compare_and_set import make_all
 from tui.operations.confirmation.confirmation_lines import further_lines, operation_lines
 from tui.operations.confirmation.effect_preview_lines import effect_lines
 from tui.operations.confirmation.typed_confirmation import asked_for
-from tui.operations.operation_changes import Operation, foresee
+from tui.operations.operation_type_and_preview import Operation, foresee
 from tui.operations.undo import Kept, keep_before, undo_of
 from tui.pages.plan.what_if_page import what_if_lines
 from tui.screen.workers.worker_messages import Foreseen, Made, Making

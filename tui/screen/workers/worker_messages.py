@@ -10,7 +10,7 @@ from textual.message import Message
 
 from tui.audit.read_and_merge_audit_records import Record
 from tui.operations.compare_and_set import Outcome
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 from tui.pages.job.job_page import JobDetail, JobFiles
 from tui.state.server_poller import News
 from tui.text.screen_line import Line

@@ -6,7 +6,7 @@ import math
 
 from policy import Reason
 from policy.model.pbs_units import show_count, show_job
-from tui.model.job_state_codes import exit_words, state_words, substate_words
+from tui.model.job_state_and_exit_status_words import exit_words, state_words, substate_words
 from tui.model.typed_attributes import RUNNING_STATES, Attributes, is_array, moment, seconds, subjobs_waiting, vnodes_of
 from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from hooks.deploy.cleanup import undo_job_changes as let_go
 from hooks.deploy.cleanup.clear_job_marks import clear_marked_jobs, find_marked_jobs
+from hooks.deploy.cleanup.release_victims_and_restore_priorities import ask_to_clear_marked_jobs, list_marked_jobs
 from hooks.deploy.read_installed_server_state import Reply
 from hooks.pbs.pbs_ifl_client import Connection
 from tests.hooks.sample_server_statuses import job, running, server_status
@@ -93,8 +93,8 @@ def test_what_came_of_it_is_said_and_never_stops_a_removal(reply: Reply, found: 
         asked.append(argv)
         return reply
 
-    assert let_go.list_marked_jobs(programs, "/opt/pbs") == found
-    assert let_go.ask_to_clear_marked_jobs(programs, "/opt/pbs").startswith(said)
+    assert list_marked_jobs(programs, "/opt/pbs") == found
+    assert ask_to_clear_marked_jobs(programs, "/opt/pbs").startswith(said)
     # Isolated: an administrator's own environment and home directory are no part of it.
     assert [(*argv[:2], *argv[3:]) for argv in asked] == [
         ("pbs_python", "-I", "/opt/pbs", "find"), ("pbs_python", "-I", "/opt/pbs", "clear"),

@@ -10,7 +10,7 @@ import pytest
 
 from migration.passes.source.run_at_source_job_script import HomeFolders
 from migration.passes.source.source_context import NotPrepared
-from migration.programs.run_program import Finished, run
+from migration.programs.run_external_program_with_limits import Finished, run
 from policy.migration.job_record_and_copy_updates import Record
 
 RECORD = Record(gid="a.1", user="alice", src="a", dst="a", prog="p", args=("1 2", "$x"))

@@ -11,7 +11,7 @@ import pytest
 
 from migration.spool.drop_box import drop
 from migration.spool.queue_file import Queue
-from migration.target_job.bounded_time_for_hung_disks import HungError
+from migration.target_job.skip_users_with_hung_disks import HungError
 from tests.migration.passes.simulated_centre import USER, Centre, Folders
 
 

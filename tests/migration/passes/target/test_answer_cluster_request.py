@@ -13,7 +13,7 @@ import pytest
 from migration.passes.target import accept_or_refuse_offer as accepting
 from migration.passes.target.accept_or_refuse_offer import accept
 from migration.passes.target.answer_cluster_request import serve
-from migration.programs.run_program import Finished
+from migration.programs.run_external_program_with_limits import Finished
 from migration.protocol.messages import (
     About,
     Busy,

@@ -11,7 +11,7 @@ from tests.tui.scripted_server import NOON_S, a_server_status
 from tui.backends.commands_interface import ChangeError
 from tui.model.migrating_jobs import Migration
 from tui.operations.by_target.migrating_job_stop_ops import BRING_BACK, DISCARD, stop_jobs
-from tui.operations.operation_changes import Operation
+from tui.operations.operation_type_and_preview import Operation
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 

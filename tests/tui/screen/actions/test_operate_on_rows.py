@@ -11,8 +11,8 @@ from tests.tui.console_under_test import open_console
 from tests.tui.operate_on_screen import confirm, look, looking, stages, undo
 from tests.tui.scripted_server import ScriptedBackend, a_job, changed, many_jobs
 from tui.audit.audit_file import Actor, AuditLog
-from tui.config.production_servers import Site
-from tui.operations.confirmation.timed_unlock import UNLOCK_S
+from tui.config.production_servers_and_server_list import Site
+from tui.operations.confirmation.read_only_until_unlocked import UNLOCK_S
 from tui.screen.dialogs.operation_dialog import OperationDialog
 
 VERBS = {

@@ -9,7 +9,7 @@ import pytest
 
 from tests.tui.console_under_test import Steered, open_console
 from tests.tui.scripted_server import ScriptedBackend
-from tui.operations.confirmation.timed_unlock import UNLOCK_S
+from tui.operations.confirmation.read_only_until_unlocked import UNLOCK_S
 from tui.screen.dialogs.operation_dialog import OperationDialog
 
 

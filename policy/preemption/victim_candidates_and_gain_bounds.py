@@ -1,0 +1,408 @@
+"""The runs that rules A and B could preempt, and upper bounds on what they free (docs/policies.md, P1 and P2).
+
+A pool is made once for a pass and a set of vnodes: rules and quotas are tested again when a run is taken, and what is
+free only shrinks. The bounds show when a search would be in vain, never that it will succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.soft_quotas import Owner, Quotas
+from policy.fit.best_fit import fits
+from policy.model.job_request import Request
+from policy.model.jobs_runs_vnodes_queues import Job, Run
+from policy.model.ledger_between_passes import Ledger
+from policy.model.vnode_bitsets import count_vnodes, indices_of
+from policy.preemption.preemptible_sums_by_owner_and_class import Offers, PreemptionRights
+from policy.preemption.take_back_planned_starts import PlannedStarts
+from policy.preemption.victim_search import Size, add_idle, cores_in, countable, size_of
+from policy.settings.site_settings import Settings
+from policy.state.cluster_index import ClusterIndex
+from policy.state.vnodes_by_idle_cores import Capacity
+
+
+class Pool:
+    """The possible victims on some vnodes.
+
+    ``ordered``: in the configured order; ``sizes``: by size, with the index in ``ordered``; ``by_class``: lowest class
+    first. ``owners``: the owner by whose entries each run counts. ``counted``: the cores of each run over quota.
+    ``spares``: how much rule A may take from each owner. ``in_classes``: cores by queue and class. ``exempt``: the runs
+    still in their exempt time.
+    """
+
+    __slots__ = (
+        "_most", "_most_of_all", "_of_users", "_owners", "by_class", "counted", "exempt", "in_classes",
+        "offers", "ordered", "owners", "sizes", "spares",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.ordered: list[Run] = []
+        self.sizes: list[tuple[Size, int]] = []
+        self.by_class: list[Run] = []
+        self.counted: dict[str, int] = {}
+        self.owners: dict[str, Owner] = {}
+        self.spares: dict[Owner, int] = {}
+        self.in_classes: dict[tuple[str, int], int] = {}
+        self.exempt: list[Run] = []
+        self.offers: Offers | None = None
+        # Sums by user, as they are needed for every job that may preempt.
+        self._of_users: dict[str, int] = {}
+        self._owners: dict[str, list[Owner]] | None = None
+        self._most: dict[str, int] = {}
+        self._most_of_all: int | None = None
+
+    def note_over(self, run: Run, cores: int) -> None:
+        """Note a run over quota, with its cores on these vnodes."""
+        user = run.job.user
+        self.counted[run.id] = cores
+        self._of_users[user] = self._of_users.get(user, 0) + cores
+
+    def count_out(self, run: Run, owner: Owner, need: int) -> None:
+        """Take the run out of the possible victims; its owner holds ``need`` less."""
+        if self.offers is not None:
+            self.offers.count_out(run)
+        user = run.job.user
+        cores = self.counted.pop(run.id, 0)
+        if cores:
+            self._of_users[user] -= cores
+        if self.spares.get(owner, 0) > 0:
+            self.spares[owner] -= need
+        if self._most_of_all is not None:
+            before = self._most.pop(user, 0)
+            self._most_of_all += self._most_of(user) - before
+
+    def most_by_quota(self, user: str) -> int:
+        """The most cores that rule A could take from users other than this one: no owner gives more than is spare."""
+        if self._most_of_all is None:
+            self._most_of_all = sum(self._most_of(each) for each in self._over_by_user())
+        return self._most_of_all - self._most_of(user)
+
+    def gives_of(self, user: str) -> str:
+        """The user's name if rule A may take from an owner with this user's runs; else "". Rule A offers the same runs
+        to all users with the same result, so it serves as a cache key."""
+        return user if any(self.spares[owner] > 0 for owner in self._over_by_user().get(user, ())) else ""
+
+    def _over_by_user(self) -> dict[str, list[Owner]]:
+        """The owners over quota, by user. None is added once the pool is made."""
+        if self._owners is None:
+            self._owners = {}
+            for owner, spare in self.spares.items():
+                if spare > 0:
+                    self._owners.setdefault(owner[1], []).append(owner)
+        return self._owners
+
+    def _most_of(self, user: str) -> int:
+        """The most cores that rule A could take from this user."""
+        most = self._most.get(user)
+        if most is None:
+            cores = self._of_users.get(user, 0)
+            most = sum(min(max(0, self.spares[owner]), cores) for owner in self._over_by_user().get(user, ()))
+            self._most[user] = most
+        return most
+
+
+class Basis(NamedTuple):
+    """What preemption is decided from in one pass; ``classes`` is None if no queue has priorities."""
+
+    cluster: ClusterIndex
+    ledger: Ledger
+    quotas: Quotas
+    classes: Classes | None
+    settings: Settings
+    now_s: float
+
+
+class Candidates:
+    """The possible victims of one pass among the runs of before, with runs exempt for ``exempt_s``; ``picked``: ids of
+    runs that are victims already."""
+
+    def __init__(self, basis: Basis, exempt_s: float, starts: PlannedStarts) -> None:
+        cluster, settings = basis.cluster, basis.settings
+        self._cluster = cluster
+        self._starts = starts
+        self._ledger = basis.ledger
+        self._quotas = basis.quotas
+        self._classes = basis.classes
+        self._quota = settings.quota
+        self._exempt_s = exempt_s
+        self._saves = settings.checkpoint.saves
+        self._deferrable_first = settings.priority.deferrable_first
+        self._rule_a = settings.quota.preempt and cluster.has_quotas
+        self._now_s = basis.now_s
+        self.picked: set[str] = set()
+        self._candidates: list[Run] | None = None
+        self._pools: dict[int, Pool] = {}
+        self._without: dict[int, Capacity] = {}
+        self._fits_without: dict[tuple[int, Request], bool] = {}
+        self._idle: dict[tuple[int, PreemptionRights], list[int]] = {}
+        self._pieces: dict[tuple[int, PreemptionRights, int], int] = {}
+        self._open_pieces: dict[tuple[int, PreemptionRights, int, int], int] = {}
+
+    def count_out(self, run: Run) -> None:
+        """Note a victim of this pass or of an earlier one: it is no possible victim any more."""
+        self.picked.add(run.id)
+        quotas = self._quotas
+        quotas.shift(run.job, -1, run.allocation)
+        owner = quotas.owner(run.job, run.allocation)
+        need = quotas.needs(run.job, run.allocation).get("ncpus", 0)
+        for pool in self._pools.values():
+            pool.count_out(run, owner, need)
+
+    def usable_by(self, job: Job, allowed: int) -> int:
+        """The vnodes that take jobs and match some chunk of the job."""
+        capacity = self._cluster.capacity
+        wanted = 0
+        for chunk in job.request.chunks:
+            wanted |= capacity.inventory.matching(chunk)
+        return allowed & capacity.usable & wanted
+
+    def pool(self, usable: int) -> Pool:
+        """The runs on these vnodes that some rule could offer.
+
+        Made once for a pass: rules and quotas are tested again when a run is taken, and what is free only shrinks.
+        """
+        pool = self._pools.get(usable)
+        if pool is None:
+            directory = self._cluster.capacity.directory
+            everywhere = usable == (1 << len(directory.names)) - 1
+            pool = self._pools[usable] = Pool()
+            ordered, sizes, spares, in_classes = pool.ordered, pool.sizes, pool.spares, pool.in_classes
+            rule_a, classes, quotas, picked = self._rule_a, self._classes, self._quotas, self.picked
+            idle = self._cluster.capacity.idle_of_each(usable)
+            for run in self._all_candidates():
+                allocation = run.allocation
+                cores = allocation.cores if everywhere else allocation.cores_on(usable, directory)
+                if not cores and not any(share.mask & usable for share in run.allocation.shares(directory)):
+                    continue
+                job = run.job
+                owner = quotas.owner(job, allocation)
+                if owner not in spares:
+                    spares[owner] = quotas.spare(job, allocation) if rule_a else -1
+                over = spares[owner] > 0 and quotas.surplus(job, allocation) is not None
+                if not over and classes is None:
+                    continue
+                # The same sum as in the time that the reason names: rounding must not make the two differ.
+                if run.start_s + self._exempt_s > self._now_s:
+                    pool.exempt.append(run)
+                    continue
+                if over and run.id not in picked:
+                    pool.note_over(run, cores)
+                if classes is not None and run.id not in picked:
+                    kind = (job.queue, classes.of_run(run))
+                    in_classes[kind] = in_classes.get(kind, 0) + cores
+                sizes.append((size_of(run, cores, usable, directory, idle), len(ordered)))
+                ordered.append(run)
+                pool.owners[run.id] = owner
+            # With equally many cores the configured order decides, here by the least unsaved work.
+            sizes.sort(key=lambda sized: (sized[0].cores, sized[1]))
+            if self._classes is not None:
+                pool.by_class = self._lowest_first(ordered, self._classes)
+        return pool
+
+    def offers(self, usable: int, pool: Pool) -> Offers:
+        """The sums of what the rules offer of the pool of these vnodes."""
+        if pool.offers is None:
+            pool.offers = self._offers(pool.ordered, usable)
+        return pool.offers
+
+    def _offers(self, runs: Sequence[Run], usable: int) -> Offers:
+        directory, there = self._cluster.capacity.directory, self._cluster.runs
+        sized = [
+            (run, run.allocation.cores_on(usable, directory))
+            for run in runs
+            if run.id not in self.picked and run.id in there
+        ]
+        return Offers(sized, self._quotas, self._classes)
+
+    def never_enough_open(
+        self, job: Job, rights: PreemptionRights, usable: int, closed: int, starts: Sequence[Run]
+    ) -> bool:
+        """As :meth:`never_enough`, on the vnodes that no window closes to the job. Call it only after that one was
+        False."""
+        if not usable & ~closed:
+            return True
+        chunk = countable(job.request, self._cluster.capacity)
+        if not closed or chunk is None or not chunk.cores:
+            return False
+        key = (usable, rights, chunk.cores, closed)
+        pieces = self._open_pieces.get(key)
+        if pieces is None:
+            idle, cores = self._idle[usable, rights], chunk.cores
+            shut = sum([idle[index] // cores for index in indices_of(usable & closed) if idle[index] >= cores])
+            pieces = self._open_pieces[key] = self._pieces[usable, rights, cores] - shut
+        return pieces + self._most_pieces(starts, usable & ~closed, chunk.cores) < chunk.pieces
+
+    def never_enough(
+        self,
+        job: Job,
+        rights: PreemptionRights,
+        allowed: int,
+        usable: int,
+        pool: Pool,
+        capacity: Capacity,
+        starts: Sequence[Run],
+    ) -> bool:
+        """Whether the job would not fit even without all runs that the rules could offer, and without the ``starts``
+        that could be taken back for it, as far as counting shows."""
+        directory = capacity.directory
+        if not capacity.exclusive and not capacity.sharing.has_lone_vnodes:
+            offered = sum(cores for (queue, rank), cores in pool.in_classes.items() if rights.by_class(rank, queue))
+            if rights.by_quota:
+                offered += self.most_by_quota(job.user, pool)
+            offered += sum(run.allocation.cores_on(usable, directory) for run in starts)
+            if capacity.idle(usable) + offered < job.cores:
+                return True
+        chunk = countable(job.request, capacity)
+        if chunk is not None and chunk.cores:
+            pieces = self._pieces_without(rights, usable, pool, chunk.cores, capacity)
+            return pieces + self._most_pieces(starts, usable, chunk.cores) < chunk.pieces
+        if starts:
+            return False
+        shape = (usable, job.request)
+        room = self._fits_without.get(shape)
+        if room is None:
+            without = self._without.get(usable)
+            if without is None:
+                without = self._without[usable] = capacity.copy()
+                for run in (run for run in pool.ordered if run.id not in self.picked):
+                    without.give(run.allocation.shares(without.directory), run.job.request)
+            room = self._fits_without[shape] = fits(without, job.request, allowed)
+        return not room
+
+    def _most_pieces(self, starts: Sequence[Run], usable: int, cores: int) -> int:
+        """An upper bound on the pieces of ``cores`` cores that these vnodes hold more if the starts are taken back."""
+        pieces = 0
+        for run in starts:
+            for mask, amounts, chunks, _ in run.allocation.shares(self._cluster.capacity.directory):
+                pieces += count_vnodes(mask & usable) * (chunks * cores_in(amounts) // cores + 1)
+        return pieces
+
+    def _all_candidates(self) -> list[Run]:
+        """The runs that qualify for preemption by themselves, in the configured order."""
+        if self._candidates is None:
+            cap = self._quota.cap
+            counts, starts = self._ledger.preemptions, self._starts
+            managed = {queue.name for queue in self._cluster.queues.values() if queue.managed}
+            self._candidates = sorted(
+                (
+                    run
+                    for run in self._cluster.runs.values()
+                    if run.job.rerunable
+                    and not run.exiting
+                    and run.id not in starts
+                    # Also of an earlier pass at the same second.
+                    and not (run.start_s == self._now_s and run.subjob is not None)
+                    and counts.get(run.id, 0) < cap
+                    and run.job.queue in managed
+                    and (self._classes is not None or self._quotas.bounds(run.job, run.allocation))
+                ),
+                key=lambda run: (*self._order(run), run.id),
+            )
+        return self._candidates
+
+    def unsaved(self, run: Run) -> float:
+        """The core-seconds of work that a run would have to repeat."""
+        saves = self._saves if run.job.saves is None else run.job.saves
+        return 0 if saves else run.job.cores * (self._now_s - run.start_s)
+
+    def _order(self, run: Run) -> tuple[float, ...]:
+        """The configured order; ties go to less unsaved work, then to the later started, then to the later
+        submitted."""
+        order, job = self._quota.victim_order, run.job
+        ties = (self.unsaved(run), -run.start_s, -job.submit_s, -job.sequence, -(run.subjob or 0))
+        if order == "newest":
+            return (-run.start_s, *ties)
+        if order == "oldest":
+            return (run.start_s, *ties)
+        if order == "fewest-cores":
+            return (job.cores, *ties)
+        if order == "most-cores":
+            return (-job.cores, *ties)
+        return ties
+
+    def _lowest_first(self, candidates: list[Run], classes: Classes) -> list[Run]:
+        """By class, lowest first; in one class deferrable runs first, if so configured; then those submitted last."""
+        queues = self._cluster.queues
+
+        def deferred(run: Run) -> bool:
+            return not (self._deferrable_first and (run.job.deferrable or queues[run.job.queue].deferrable))
+
+        return sorted(
+            candidates,
+            key=lambda run: (
+                classes.of_victim(run),
+                deferred(run),
+                -run.job.submit_s,
+                -run.job.sequence,
+                *self._order(run),
+                run.id,
+            ),
+        )
+
+    def _pieces_without(self, rights: PreemptionRights, usable: int, pool: Pool, cores: int, capacity: Capacity) -> int:
+        """How many pieces of ``cores`` cores these vnodes would hold without all runs that the rights could offer: an
+        upper bound by cores alone, computed once for each number of cores."""
+        key = (usable, rights, cores)
+        pieces = self._pieces.get(key)
+        if pieces is None:
+            idle = self._idle_without(rights, usable, pool, capacity)
+            pieces = self._pieces[key] = sum([free // cores for free in idle if free >= cores])
+        return pieces
+
+    def _idle_without(self, rights: PreemptionRights, usable: int, pool: Pool, capacity: Capacity) -> list[int]:
+        """The idle cores of each vnode without those runs, computed from those of the next lower class."""
+        known = self._idle.get((usable, rights))
+        if known is None:
+            lower = [
+                key[1].above
+                for key in self._idle
+                if key[0] == usable
+                and key[1].above < rights.above
+                and key[1]._replace(above=rights.above, rank=rights.rank) == rights
+            ]
+            directory = capacity.directory
+            classes, below = self._classes, max(lower, default=None)
+            if below is None:
+                idle = capacity.idle_of_each(usable)
+                for run in pool.ordered if rights.by_quota else ():
+                    if run.id in pool.counted:
+                        add_idle(idle, run, usable, directory)
+            else:
+                idle = next(
+                    each
+                    for key, each in self._idle.items()
+                    if key[0] == usable
+                    and key[1].above == below
+                    and key[1]._replace(above=rights.above, rank=rights.rank) == rights
+                )[:]
+            for run in pool.by_class if classes is not None else ():
+                rank = classes.of_run(run) if classes is not None else BASE
+                known_by_quota = rights.by_quota and run.id in pool.counted
+                counted = known_by_quota or run.id in self.picked
+                if (below is None or rank >= below) and rights.by_class(rank, run.job.queue) and not counted:
+                    add_idle(idle, run, usable, directory)
+            known = self._idle[usable, rights] = idle
+        return known
+
+    def capped_cores(self, job: Job, rights: PreemptionRights, usable: int) -> int:
+        """The cores on these vnodes of the runs that only the cap protects from being preempted for the job."""
+        cap, directory, held = self._quota.cap, self._cluster.capacity.directory, 0
+        managed = {queue.name for queue in self._cluster.queues.values() if queue.managed}
+        for run_id, count in self._ledger.preemptions.items():
+            run = self._cluster.runs.get(run_id) if count >= cap else None
+            if run is None or not run.job.rerunable or run.exiting or run.job.queue not in managed:
+                continue
+            rank = BASE if self._classes is None else self._classes.of_victim(run)
+            by_quota = run.job.user != job.user and rights.may_take(rank, run.job.queue)
+            if rights.by_class(rank, run.job.queue) or (
+                by_quota and self._quotas.surplus(run.job, run.allocation) is not None
+            ):
+                held += run.allocation.cores_on(usable, directory)
+        return held
+
+    def most_by_quota(self, user: str, pool: Pool) -> int:
+        """The most cores that rule A could take from users other than this one."""
+        return pool.most_by_quota(user)

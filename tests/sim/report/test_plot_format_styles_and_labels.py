@@ -1,0 +1,35 @@
+"""What pictures share: two kinds of file, refused before any work otherwise, and names that are only names."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from sim.report.plot_format_styles_and_labels import PlotError, check_plot, colour_of, dashes_of, plain
+
+
+@pytest.mark.parametrize("name", ["picture", "picture.pdf", "picture.svg.gz", ".svg"])
+def test_an_unknown_ending_is_refused(name: str) -> None:
+    with pytest.raises(PlotError, match=r"must end in \.svg or \.png"):
+        check_plot(Path(name))
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(PlotError, match=r"no matplotlib .*install pbsteer's extra 'plots'"):
+        check_plot(Path("picture.svg"))
+
+
+def test_every_policy_has_a_style_and_the_first_28_differ() -> None:
+    styles = [(colour_of(index), dashes_of(index)) for index in range(28)]
+    assert len(set(styles)) == 28
+    assert colour_of(10**6)
+
+
+def test_names_are_shown_as_they_are() -> None:
+    assert plain("a$b") == r"a\$b"
+    assert plain("_hidden") == " _hidden"
+    assert plain("\x1b[2J") == "?[2J"
