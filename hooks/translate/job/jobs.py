@@ -66,8 +66,8 @@ class JobContext(NamedTuple):
     ``known``: by queue, what a job may ask for of the queue and the server
     (:mod:`~hooks.translate.job.non_consumable_mismatch_queue_or_server`), with the ``measured`` resources. These
     are the same for equal servers; the other two change with the jobs: ``licences``: the licence of each job of which
-    others are alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run. ``orders``: by
-    queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`).
+    others are alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run.
+    ``orders``: by queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`).
     """
 
     consumables: frozenset[str]

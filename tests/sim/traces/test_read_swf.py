@@ -281,7 +281,10 @@ def test_a_forbidden_file_is_named(trace: Path) -> None:
 
 
 def test_a_pipe_can_be_read() -> None:
-    program = "from pathlib import Path\nfrom sim.traces.read_swf import read_swf\nprint(len(read_swf(Path('/dev/stdin')).jobs))"
+    program = (
+        "from pathlib import Path; from sim.traces.read_swf import read_swf;"
+        " print(len(read_swf(Path('/dev/stdin')).jobs))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         input=gzip.compress(swf_text(swf_record(1), swf_record(2)).encode()),
