@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hooks.admission.arrays_found_unaltered import forget_arrays
 from hooks.admission.impossible_requests_and_shrunk_soft_walltime import read_preemptibility
 from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
 from hooks.admission.overlong_texts import refuse_beyond_bounds
@@ -38,6 +39,7 @@ def _read_fixing(event: Any) -> Fixing | None:
 
 def handle(pbs: Any) -> str | None:
     """Judge the alteration of this event."""
+    forget_arrays()
     event = pbs.event()
     changes = read_resource_list(event.job.Resource_List)
     settings = read_config(pbs.hook_config_filename)

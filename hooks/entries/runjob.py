@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hooks.admission.arrays_found_unaltered import is_found_unaltered, note_unaltered
 from hooks.admission.readings_required_by_job_at_start import has_requirements, refuse_unmet
 from hooks.admission.refuse_overcommitting_start import VnodeUse, refuse_kept, refuse_overcommit, refuse_unavailable
 from hooks.admission.refuse_striped_starts_too_close import is_stripe, note_start, read_starts, refuse_too_soon
@@ -89,8 +90,13 @@ def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:
     planned = summary.planned.get(job_id, "")
     if not planned or (not is_subjob(job_id) and digest_of_job(job) == planned):
         return None
-    own = server.job(parent_of(job_id))
+    parent = parent_of(job_id)
+    if is_found_unaltered(parent, planned, summary.planned_s):
+        return None
+    own = server.job(parent)
     if own is None or digest_of_job(own) == planned or int(own.mtime or 0) < int(summary.planned_s):
+        if parent != job_id:
+            note_unaltered(parent, planned, summary.planned_s)
         return None
     return "the job was altered after this start of it had been planned: the next pass decides on it as it is now"
 

@@ -72,6 +72,25 @@ def test_a_planned_start_of_a_subjob_is_refused_once_its_array_was_altered(pbs: 
     start_as_planned(pbs, {pbs.qsub("alice", options=options, select="1:ncpus=1"): change for change in changes}, "1")
 
 
+def test_an_array_that_is_altered_between_the_starts_of_two_subjobs_is_read_again(pbs: PbsCluster) -> None:
+    """The hook does not read an array again for each of its subjobs, unless a job was altered meanwhile."""
+    deploy_and_drive(pbs, quick_settings())
+    array = pbs.qsub("alice", options=("-h", "-J", "1-3"), select="1:ncpus=1")
+    state = state_of(pbs)
+    subjobs = [array.replace("[]", f"[{index}]") for index in (1, 2, 3)]
+    with between_passes(state):
+        planned = dict.fromkeys(subjobs, digest_of_plan(read_texts(pbs, array), {}))
+        summary = state.read_published(SUMMARY)
+        state.publish(SUMMARY, {**summary, "starting": dict.fromkeys(planned, False), "planned": planned}, shared=False)
+        pbs.run(["qrls", array], user="alice").demand_success()
+        place = f"({pbs.mom_names[0]}:ncpus=1)"
+        for subjob in subjobs[:2]:
+            pbs.run(["qrun", "-H", place, subjob]).demand_success()
+        pbs.run(["qalter", "-r", "n", array]).demand_success()
+        done = pbs.run(["qrun", "-H", place, subjobs[2]])
+    assert "was altered after this start of it had been planned" in done.stderr
+
+
 def test_an_array_whose_subjobs_run_stays_one_that_can_be_preempted_while_it_is_held(pbs: PbsCluster) -> None:
     deploy_and_drive(pbs, quick_settings())
     array = pbs.qsub("alice", options=("-J", "1-3"), select="1:ncpus=1")
