@@ -26,7 +26,8 @@ class Operation:
     one after the operation. ``ends_work`` is True if it ends work that cannot be brought back. ``left_out`` has a
     reason for each target left out; ``notes`` are lines to read before deciding. ``unmet`` says what it does not
     achieve even if all changes are made. ``unaffected`` is the sentence for an operation after which the same is
-    decided. ``undoes``: the operation that this one undoes."""
+    decided. ``undoes``: the operation that this one undoes. ``changes_decisions`` is False where no decision goes by
+    what it changes, so that there is nothing to forecast."""
 
     title: str
     changes: tuple[Change, ...]
@@ -37,6 +38,7 @@ class Operation:
     unmet: tuple[str, ...] = ()
     unaffected: str = UNAFFECTED
     undoes: Operation | None = None
+    changes_decisions: bool = True
 
     @property
     def targets(self) -> tuple[str, ...]:

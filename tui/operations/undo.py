@@ -59,6 +59,7 @@ def undo_of(cluster: ClusterView, operation: Operation, changes: Sequence[Change
         notes=tuple(notes),
         unaffected=SAME_PLAN if modes else UNAFFECTED,
         undoes=operation,
+        changes_decisions=operation.changes_decisions,
     )
 
 

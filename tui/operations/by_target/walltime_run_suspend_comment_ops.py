@@ -160,7 +160,8 @@ def set_comment(cluster: ClusterView, commands: Commands, ids: Sequence[str], te
 
     changes, left_out = changes_to("comment", "job", ids, change)
     edit = partial(edit_jobs, ids=[change.target.name for change in changes], texts={"comment": text})
-    return Operation(f"comment on {told_of(changes, 'job')}", changes, edit, left_out=left_out)
+    title = f"comment on {told_of(changes, 'job')}"
+    return Operation(title, changes, edit, left_out=left_out, changes_decisions=False)
 
 
 def _run(cluster: ClusterView, job: str, verb: str) -> Mapping[str, str]:

@@ -150,8 +150,10 @@ class OperationRunner:
         self._host.run_worker(work, thread=True, name="preview")
 
     def _look_ahead(self, cluster: ClusterView, operation: Operation) -> Iterator[list[Line]]:
-        """The lines on the next day as they become better; first the one that they are being computed."""
-        if self._forecasts is None or operation.changes[0].target.kind == MIGRATING_JOB:
+        """The lines on the next day as they become better; first the one that they are being computed. None for what
+        changes nothing that is decided by."""
+        is_of_this_cluster = operation.changes[0].target.kind != MIGRATING_JOB
+        if self._forecasts is None or not is_of_this_cluster or not operation.changes_decisions:
             yield []
             return
         yield [(("over the next 24 hours: being computed", "dim"),)]

@@ -46,6 +46,14 @@ async def test_the_dialog_is_filled_in_with_the_next_day(backend: ScriptedBacken
     assert not forecasts.is_busy, "no process is left"
 
 
+async def test_a_comment_changes_no_decision_and_forecasts_nothing(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, size=(120, 50), forecasts=Failing()) as steered:
+        await steered.press("u")
+        await steered.command("comment 13 text:ask the owner")
+        await steered.until_shown("ask the owner", "no start, preemption or reservation of the next pass changes")
+        assert "next 24 hours" not in steered.text
+
+
 async def test_what_cannot_be_computed_is_a_line_and_the_change_can_be_made(
     backend: ScriptedBackend, audit: Path
 ) -> None:
