@@ -26,7 +26,7 @@ FRAGILE = (
     "tests/tui/cli/test_command_output_and_errors.py",
     "tests/tui/screen/test_themes_and_sizes.py",
     "tests/tui/config/test_production_servers_and_server_list.py",
-    "tests/tui/operations/by_target/test_quota_ops.py",
+    "tests/tui/operations/by_target/test_soft_quota_priority_and_import_ops.py",
     "tests/tui/cli/change_commands/test_change_commands.py",
     "tests/tui/tables/columns_by_view/test_job_start_and_end.py",
     "tests/sim/cli/test_compare.py",

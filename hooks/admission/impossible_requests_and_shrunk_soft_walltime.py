@@ -12,7 +12,7 @@ from typing import Callable, NamedTuple, Union
 
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.job.job_preferences import read_preferences, read_saves
-from policy.backfill.runtime_estimates import Estimates
+from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.model.job_request import Chunk, Request, RequestError, parse_request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger

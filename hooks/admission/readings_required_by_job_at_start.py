@@ -1,6 +1,6 @@
 """Checks at a start what the job requires of each vnode, by the readings of that moment.
 
-It uses the ranking that a pass decides by (:mod:`policy.ranking.vnode_ranking_by_readings`; docs/policies.md, P4), for
+It uses the ranking that a pass decides by (:mod:`policy.ranking.vnode_ranking_and_requirements`; docs/policies.md, P4), for
 the job's vnodes alone. PBS's own scheduler does not know these requirements: where it starts the jobs, only this check
 enforces them.
 """
@@ -17,7 +17,7 @@ from hooks.translate.vnodes import read_vnode
 from policy.model.job_preferences import Requirements
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Server
-from policy.ranking.vnode_ranking_by_readings import Ranking
+from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.site_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 

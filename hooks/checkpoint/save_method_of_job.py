@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Callable
 
-from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
+from hooks.checkpoint.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.custom_resources import SAVE_ATTRIBUTE
 from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT, is_subjob

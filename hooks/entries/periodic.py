@@ -47,7 +47,8 @@ from hooks.pbs.pause_in_server_attributes import name_pause
 from hooks.pbs.pbs_ifl_client import Connection, is_real_server
 from hooks.pbs.requests_within_time_budget import Budget, Requests
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from hooks.quota_plan.planned_quotas_in_pass import (
+from hooks.quota_plan.quota_plan_files import PlanFiles, read_plan_files
+from hooks.quota_plan.set_due_planned_quotas_on_server import (
     QuotaOutcome,
     QuotaWork,
     commit_quota_work,
@@ -55,10 +56,9 @@ from hooks.quota_plan.planned_quotas_in_pass import (
     publish_quota_plan,
     set_limits,
 )
-from hooks.quota_plan.quota_plan_files import PlanFiles, read_plan_files
 from hooks.record.add_pass_to_day_of_activity import note_activity
 from hooks.record.job_reasons import describe_reasons
-from hooks.record.journal_entry import Timing, describe_pass
+from hooks.record.pass_as_journal_entry import Timing, describe_pass
 from hooks.record.real_and_dry_run_counts import Episodes
 from hooks.record.runs_gone_since_last_pass import find_finished, learns, note_runs
 from hooks.record.summarize_for_event_hooks import summarize
@@ -313,7 +313,7 @@ def _forecast(decision: Decision, raw: ServerStatus, settings: Settings, state: 
     """Begin a forecast beside the passes if one is due. Returns sentences for the server's log."""
     if not is_forecast_due(state, settings.forecast, decision.plan.time_s):
         return []
-    from hooks.forecast.publish_forecast import start_forecast
+    from hooks.forecast.make_forecast_in_background_and_publish import start_forecast
     from hooks.forecast.scale_forecast_to_cpu_time import Within
     from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
 

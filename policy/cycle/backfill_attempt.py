@@ -1,6 +1,6 @@
 """Backfilling: a job behind a head starts beside it, or inside its window (docs/policies.md, P3).
 
-A job is tested with the estimate of :mod:`policy.backfill.runtime_estimates`, and starts only if the head of its
+A job is tested with the estimate of :mod:`policy.backfill.shrunk_estimate_and_may_be_cut`, and starts only if the head of its
 region keeps its start. What is found for one job holds for others of the same shape until cores come free.
 """
 
@@ -11,7 +11,7 @@ from typing import Callable, NamedTuple
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
-from policy.backfill.runtime_estimates import Tested
+from policy.backfill.shrunk_estimate_and_may_be_cut import Tested
 from policy.cycle.where_job_can_start_now import StartPlaces
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from policy.backfill.queues_sharing_vnodes import Region
-from policy.backfill.runtime_estimates import remember
+from policy.backfill.shrunk_estimate_and_may_be_cut import remember
 from policy.cycle.attempts_within_time_limit import AttemptLoop, TimedAttemptLoop
 from policy.cycle.backfill_attempt import wait_behind
 from policy.cycle.incremental_pass import settle, still_settled

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.release_profile import once_victims_end
-from policy.backfill.runtime_estimates import Estimates
+from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.cycle.earmarked_for_preemptor import Earmarks
 from policy.fit.best_fit import fit, fits
 from policy.model.allocation import Allocation

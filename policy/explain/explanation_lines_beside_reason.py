@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from policy.backfill.runtime_estimates import Estimates
+from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.cycle.preempt_long_run_for_short_job import waits_until_s
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
@@ -23,7 +23,7 @@ from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import show_entity
 from policy.model.pbs_units import show_count, show_duration, show_job
 from policy.plan.plan_types import Plan, Start
-from policy.ranking.vnode_ranking_by_readings import Ranking, Standing
+from policy.ranking.vnode_ranking_and_requirements import Ranking, Standing
 from policy.reasons.reason import Reason, recall, show_quota
 from policy.reasons.reason_names import MoreNumbers
 from policy.settings.site_settings import Settings

@@ -7,7 +7,7 @@ longer walltimes pass. Walltimes up to the threshold are not shrunk, so some may
 from __future__ import annotations
 
 from policy.backfill.queues_sharing_vnodes import parts_with_one_head
-from policy.backfill.runtime_estimates import Estimates
+from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan

@@ -1,6 +1,6 @@
 """What a job may ask for beyond select and place: how its vnodes are ranked, and how its ranks are laid out.
 
-Ranking and layout are values read once from the job; :mod:`policy.ranking.vnode_ranking_by_readings`
+Ranking and layout are values read once from the job; :mod:`policy.ranking.vnode_ranking_and_requirements`
 (docs/policies.md, P4) and :mod:`policy.striping.spread_ranks` (docs/policies.md, P5) apply them.
 """
 

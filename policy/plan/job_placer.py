@@ -19,7 +19,7 @@ from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import each_bit
 from policy.ranking.ranked_fit import Order, fit_ranked
-from policy.ranking.vnode_ranking_by_readings import Ranking
+from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.settings.site_settings import Settings

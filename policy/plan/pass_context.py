@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from policy.backfill.runtime_estimates import Estimates
+from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.order_as_pbs_scheduler_would import Line, queue_line
 from policy.eligibility.soft_quotas import Quotas

@@ -1,6 +1,6 @@
 """Vnodes that report, but not all that the modes in use rank by: they have no sensor for it.
 
-They are ranked by the other quantities of the mode (:mod:`policy.ranking.vnode_ranking_by_readings`). A virtual
+They are ranked by the other quantities of the mode (:mod:`policy.ranking.vnode_ranking_and_requirements`). A virtual
 machine, for example, seldom has a temperature.
 """
 

@@ -1,7 +1,7 @@
 """The sentence of the reason ``not-good-enough``: how far the vnodes open to a job are from its requirements
 (docs/policies.md, P4).
 
-The numbers come from :mod:`policy.ranking.vnode_ranking_by_readings`.
+The numbers come from :mod:`policy.ranking.vnode_ranking_and_requirements`.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ STEPS = (
     Step("decide", ("starts, victims, the head,", "a reason for each other job"), "policy/cycle/engine.py"),
     Step("commit", ("the ledger goes to disk", "before anything is done"), "hooks/store/state_files.py"),
     Step("act", ("only what the queue's", "mode allows, within budget"), "hooks/act/apply_plan.py"),
-    Step("record", ("journal, last pass, counts", "for console and explain"), "hooks/record/journal_entry.py"),
+    Step("record", ("journal, last pass, counts", "for console and explain"), "hooks/record/pass_as_journal_entry.py"),
 )
 
 

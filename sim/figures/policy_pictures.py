@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from policy import Ledger, Plan, decide
-from policy.ranking.vnode_ranking_by_readings import Ranking
+from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.site_settings import RankingSettings
 from sim.figures import example_clusters
 from sim.figures.example_clusters import HOUR_S, RANK_WISH, RANKED_AT_S, Scene

@@ -14,7 +14,7 @@ from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shap
 from policy.migration.job_demand import Demand
 from policy.migration.place_on_first_free_cluster import PlacingSettings, Request, place
 from policy.model.job_preferences import Layout, RankPreference, Requirements
-from policy.ranking.vnode_ranking_by_readings import Ranking
+from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.site_settings import RankingSettings, Settings
 from sim.figures import example_clusters
 from sim.figures.example_clusters import HOUR_S, Scene

@@ -15,7 +15,7 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.job_preferences import RANK_MODES, RankPreference, Requirements
 from policy.model.vnode_bitsets import count_vnodes
 from policy.ranking.ranked_fit import fit_ranked
-from policy.ranking.vnode_ranking_by_readings import Ranking
+from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.built_in_and_custom_vnode_formulas import FORMULAS
 from policy.settings.site_settings import RankingSettings
 from tests.property.strategies.cluster_strategies import places, selects

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, Literal, NamedTuple
 
+from hooks.forecast.make_forecast_in_background_and_publish import read_history
 from hooks.forecast.past_runs import PastRuns
-from hooks.forecast.publish_forecast import read_history
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.quota_plan.published_quota_plan import NO_PLAN, PublishedPlan
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN
@@ -36,7 +36,7 @@ Outcome = Literal["done", "would", "undone"]
 
 
 class Pass(NamedTuple):
-    """One line of the journal, described in hooks/record/journal_entry.py. Missing or unexpected values are tolerated,
+    """One line of the journal, described in hooks/record/pass_as_journal_entry.py. Missing or unexpected values are tolerated,
     since other versions may have written them."""
 
     time_s: float

@@ -49,7 +49,9 @@ COMMANDS: Mapping[str, Part] = {
     "do": Part(
         "tui.cli.change_commands.do_operation", "do", "Hold, delete, move jobs, drain vnodes, switch queues and more."
     ),
-    "audit": Part("tui.cli.audit", "audit", "Who changed what on the server, from where and when."),
+    "audit": Part(
+        "tui.cli.audit_of_administrators_changes", "audit", "Who changed what on the server, from where and when."
+    ),
     "pause": Part("tui.cli.change_commands.pause", "pause", "Start and preempt nothing until resumed, in any mode."),
     "resume": Part("tui.cli.change_commands.pause", "resume", "Start and preempt again after a pause."),
     "check": Part("tui.cli.check_settings_file", "check", "Validate a settings file; every problem is listed."),

@@ -17,7 +17,7 @@ import click
 
 from tui.backends.commands_interface import ChangeError
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
-from tui.operations.by_target.quota_ops import check_scope
+from tui.operations.by_target.soft_quota_priority_and_import_ops import check_scope
 from tui.state.cluster_view import ClusterView
 from tui.tables.cli_table_rows_and_columns import LISTINGS, Listing
 from tui.tables.cli_table_rows_and_columns import quotas as quota_listing

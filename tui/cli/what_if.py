@@ -23,7 +23,7 @@ from tui.forecast.what_if import (
     suppose_settings,
     supposed_mode_notes,
 )
-from tui.operations.by_target.quota_ops import set_quota
+from tui.operations.by_target.soft_quota_priority_and_import_ops import set_quota
 from tui.operations.operation_registry import VERBS, Order, Verb, full_names
 from tui.operations.operation_type_and_preview import Operation
 from tui.pages.plan.what_if_page import what_if_data, what_if_lines

@@ -26,7 +26,7 @@ from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool, SpoolError
 from migration.target_job.job_process_lock_and_transfer_slots import take_share, take_slot
 from migration.transfer.allowed_rsync_commands import NotAllowedError, read_command
-from migration.transfer.authorized_keys_command_lines import has_data_access
+from migration.transfer.forced_command_keys_of_clusters_and_jobs import has_data_access
 from policy.migration.job_record_and_copy_updates import Record
 
 _SLOT_WITHIN_S = 90

@@ -9,7 +9,7 @@ from migration.config.mg_home_folder import home
 from migration.programs.program_search_path import own_program
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
-from migration.transfer.authorized_keys_command_lines import write_lines
+from migration.transfer.forced_command_keys_of_clusters_and_jobs import write_lines
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from migration.cli.for_service.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
-from migration.passes.target.answer_cluster_request import serve
+from migration.passes.target.answer_avail_accept_query_withdraw_stop import serve
 from migration.protocol.messages import (
     MOST_BYTES,
     STOP,

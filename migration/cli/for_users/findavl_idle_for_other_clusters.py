@@ -9,7 +9,7 @@ import click
 from migration.cli.open_site_for_users import HELP
 from migration.cli.printable_error_for_click import shown_problem
 from migration.config.cluster_file import ClusterFileError
-from migration.passes.target.answer_cluster_request import serve
+from migration.passes.target.answer_avail_accept_query_withdraw_stop import serve
 from migration.protocol.messages import AVAIL, Failed
 from migration.spool.spool import SpoolError
 from migration.target_job.service_context import open_site

@@ -15,7 +15,7 @@ from hooks.admission.impossible_requests_and_shrunk_soft_walltime import (
 )
 from hooks.pbs.custom_resources import PLENTY
 from hooks.store.event_hook_summary import QueueSummary, Summary
-from policy.backfill.runtime_estimates import Estimates
+from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.model.ledger_between_passes import History, Ledger
 from policy.settings.site_settings import (
     BackfillSettings,

@@ -9,7 +9,7 @@ import pytest
 
 from hooks.checkpoint import victim_requests_in_parallel as requeue
 from hooks.checkpoint.plan_victim_requests import VictimRequest
-from hooks.checkpoint.save_methods import CHECKPOINT, REQUEUE, SIGNAL
+from hooks.checkpoint.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.checkpoint.victim_requests_in_parallel import VictimRequests, split_requests
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from tests.hooks.sample_server_statuses import job, running, server_status

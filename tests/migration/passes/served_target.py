@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from migration.passes.target.answer_cluster_request import is_never_had, serve
+from migration.passes.target.answer_avail_accept_query_withdraw_stop import is_never_had, serve
 from migration.protocol.messages import (
     STOP,
     About,

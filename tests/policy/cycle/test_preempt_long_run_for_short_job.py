@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from policy import Changes, Job, Ledger, Run, Settings, Snapshot
-from policy.backfill.runtime_estimates import Estimates
+from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.cycle.preempt_long_run_for_short_job import Rescue, waits_until_s
 from policy.model.ledger_between_passes import Backfilled, Cut
 from policy.plan.pass_context import Context

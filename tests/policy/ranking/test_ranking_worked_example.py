@@ -18,7 +18,7 @@ from policy.fit.core_binding import CoreBook
 from policy.model.allocation import Allocation
 from policy.model.job_preferences import RankPreference, Requirements
 from policy.ranking.ranked_fit import fit_ranked
-from policy.ranking.vnode_ranking_by_readings import Ranking
+from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.site_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 from tests.policy.clusters import job, place_of, vnode

@@ -7,7 +7,7 @@ import pytest
 from policy import Ledger, Settings
 from tests.tui.scripted_server import PBS, a_server_status
 from tui.model.overcommitted_quotas import overcommitted
-from tui.operations.by_target.quota_ops import set_quota
+from tui.operations.by_target.soft_quota_priority_and_import_ops import set_quota
 from tui.operations.status_edits_for_preview import edit_queue
 from tui.pages.cluster.needs_attention import attention
 from tui.state.cluster_view import see

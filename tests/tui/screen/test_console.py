@@ -9,7 +9,7 @@ import pytest
 from tests.tui.console_under_test import open_console
 from tests.tui.scripted_server import ScriptedBackend, ScriptedSimulation, a_job, changed, many_jobs
 from tui.action_registry import VIEWS
-from tui.screen.views.vnodes import OccupancyView
+from tui.screen.views.vnode_table_and_occupancy_grid import OccupancyView
 
 
 async def test_it_says_which_server_in_which_mode_locked_and_how_old(backend: ScriptedBackend, audit: Path) -> None:

@@ -13,7 +13,7 @@ from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.run_operation import operation_options, run_operation
 from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
 from tui.model.typed_attributes import SOFT_LIMIT
-from tui.operations.by_target.quota_ops import check_scope, import_quotas
+from tui.operations.by_target.soft_quota_priority_and_import_ops import check_scope, import_quotas
 from tui.operations.operation_type_and_preview import Operation
 from tui.quota_files.check_quota_rows_against_server import read_quotas
 from tui.quota_files.parse_typed_quota import show_user

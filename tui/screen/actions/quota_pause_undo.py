@@ -9,7 +9,7 @@ from tui.backends.commands_interface import Commands, demand_supported
 from tui.backends.read_value_before_and_after_change import show_limit
 from tui.model.typed_attributes import limit_entry
 from tui.operations.by_target.pause_ops import REASON, pause, resume
-from tui.operations.by_target.quota_ops import check_scope, set_quota
+from tui.operations.by_target.soft_quota_priority_and_import_ops import check_scope, set_quota
 from tui.operations.operation_type_and_preview import Operation
 from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
 from tui.screen.actions.screen_api import ScreenApi

@@ -9,7 +9,7 @@ from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.jobs import JobsView
 from tui.screen.views.plan import PlanView
 from tui.screen.views.quotas import QuotasView
-from tui.screen.views.vnodes import OccupancyView
+from tui.screen.views.vnode_table_and_occupancy_grid import OccupancyView
 from tui.state.ended_jobs import WINDOW_S
 from tui.tables.vnode_grid.grid_colours import COLOURS
 from tui.tables.vnode_grid.vnode_ranks import MODES

@@ -13,7 +13,7 @@ from tui.screen.views.plan import PlanView
 from tui.screen.views.queues import QueuesView
 from tui.screen.views.quotas import QuotasView
 from tui.screen.views.reservations import ReservationsView
-from tui.screen.views.vnodes import OccupancyView, VnodesView
+from tui.screen.views.vnode_table_and_occupancy_grid import OccupancyView, VnodesView
 
 _KINDS: tuple[type[View], ...] = (
     OverviewView,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hooks.telemetry.host_reading_format import HostReading
 from policy.model.job_preferences import RANK_MODES, RankPreference
 from policy.model.pbs_units import show_duration
-from policy.ranking.vnode_ranking_by_readings import Ranking
+from policy.ranking.vnode_ranking_and_requirements import Ranking
 from tui.state.cluster_view import ClusterView
 
 MODES = ("none", *RANK_MODES)

@@ -7,7 +7,7 @@ from typing import Any
 
 from hooks.act.apply_plan import Outcome, Permissions
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from hooks.record.journal_entry import Timing, describe_pass
+from hooks.record.pass_as_journal_entry import Timing, describe_pass
 from hooks.record.real_and_dry_run_counts import Episodes
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide

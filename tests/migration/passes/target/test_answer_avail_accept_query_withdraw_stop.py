@@ -12,7 +12,7 @@ import pytest
 
 from migration.passes.target import accept_or_refuse_offer as accepting
 from migration.passes.target.accept_or_refuse_offer import accept
-from migration.passes.target.answer_cluster_request import serve
+from migration.passes.target.answer_avail_accept_query_withdraw_stop import serve
 from migration.programs.run_external_program_with_limits import Finished
 from migration.protocol.messages import (
     About,
@@ -169,7 +169,7 @@ def test_a_withdrawn_attempt_is_refused_from_then_on_and_the_next_is_taken(targe
 
 
 def test_withdrawn_jobs_of_a_cluster_are_bounded(target: FakeTarget, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("migration.passes.target.answer_cluster_request._MOST_WITHDRAWN", 2)
+    monkeypatch.setattr("migration.passes.target.answer_avail_accept_query_withdraw_stop._MOST_WITHDRAWN", 2)
     replies = [send(target, "withdraw", About(f"a.{number}", 1).to_data()) for number in (1, 2, 3, 2)]
     assert [type(one) for one in replies] == [Unknown, Unknown, Failed, Unknown]
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from policy import Finished, Ledger
-from policy.backfill.runtime_estimates import Estimates, remember
-from policy.backfill.runtime_estimates import Tested as Outcome
+from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates, remember
+from policy.backfill.shrunk_estimate_and_may_be_cut import Tested as Outcome
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.ledger_between_passes import History
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, Settings

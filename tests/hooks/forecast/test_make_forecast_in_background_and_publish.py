@@ -10,7 +10,7 @@ from typing import Callable
 import pytest
 
 from hooks.forecast.forecast_due import is_forecast_due
-from hooks.forecast.publish_forecast import Files, publish_forecast, read_history, start_forecast
+from hooks.forecast.make_forecast_in_background_and_publish import Files, publish_forecast, read_history, start_forecast
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.store.detached_process import start_detached
@@ -142,7 +142,7 @@ def test_a_failure_is_told_by_the_next_pass(state: State, monkeypatch: pytest.Mo
     def fail(*_: object) -> None:
         raise ValueError("no\x1b good")
 
-    monkeypatch.setattr("hooks.forecast.publish_forecast.publish_forecast", fail)
+    monkeypatch.setattr("hooks.forecast.make_forecast_in_background_and_publish.publish_forecast", fail)
     start_forecast(state, one_behind_one(), Ledger(), SETTINGS)
     wait_for(lambda: state.read_published(FORECAST_BEGUN).get("failed"))
     notes = start_forecast(state, one_behind_one(), Ledger(), SETTINGS, start=lambda work: None)

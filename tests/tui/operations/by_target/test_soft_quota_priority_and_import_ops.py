@@ -19,7 +19,7 @@ from tui.audit.audit_file import Actor, AuditLog, account_name, audit_path
 from tui.backends.backend_protocol import Reply
 from tui.backends.commands_interface import ChangeError
 from tui.model.typed_attributes import limit_entry
-from tui.operations.by_target.quota_ops import set_quota
+from tui.operations.by_target.soft_quota_priority_and_import_ops import set_quota
 from tui.operations.compare_and_set import make
 from tui.quota_files.parse_typed_quota import parse_quota
 from tui.state.cluster_view import ClusterView, see
