@@ -1,8 +1,8 @@
 """Checks at a start what the job requires of each vnode, by the readings of that moment.
 
-It uses the ranking that a pass decides by (:mod:`policy.ranking.vnode_ranking_and_requirements`; docs/policies.md, P4), for
-the job's vnodes alone. PBS's own scheduler does not know these requirements: where it starts the jobs, only this check
-enforces them.
+It uses the ranking that a pass decides by (:mod:`policy.ranking.vnode_ranking_and_requirements`; docs/policies.md,
+P4), for the job's vnodes alone. PBS's own scheduler does not know these requirements: where it starts the jobs, only
+this check enforces them.
 """
 
 from __future__ import annotations

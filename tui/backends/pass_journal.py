@@ -36,8 +36,8 @@ Outcome = Literal["done", "would", "undone"]
 
 
 class Pass(NamedTuple):
-    """One line of the journal, described in hooks/record/pass_as_journal_entry.py. Missing or unexpected values are tolerated,
-    since other versions may have written them."""
+    """One line of the journal, described in hooks/record/pass_as_journal_entry.py. Missing or unexpected values are
+    tolerated, since other versions may have written them."""
 
     time_s: float
     data: Mapping[str, Any]
