@@ -79,7 +79,7 @@ class Backfilling:
             return Left(_not_beside(self._context, reservation, self._builder))
         # Tested with the full estimate: a job that is cut at the head's time still holds its limits and licences when
         # the gates are checked for the head.
-        reason = self._builder.shut_beside_heads(job, self._now_s + job.left_s)
+        reason = self._builder.blocking_reason_beside_heads(job, self._now_s + job.left_s)
         if reason is not None:
             return Left(reason, final=True)
         if self._builder.is_beyond_limit(job):

@@ -46,9 +46,11 @@ class Earmarks:
             job = cluster.jobs.get(job_id)
             if job is None:
                 continue
-            shut = self._context.gates.blocking_reason(job)
+            blocking = self._context.gates.blocking_reason(job)
             # A promise survives a limit that its owner's runs fill until the promised time; so does its earmark.
-            if shut is not None and (earmark.rule != PROMISE or self._builder.opens_s(job, shut) == UNLIMITED_S):
+            if blocking is not None and (
+                earmark.rule != PROMISE or self._builder.opens_s(job, blocking) == UNLIMITED_S
+            ):
                 continue
             if preemption is None and earmark.rule in (QUOTA, CLASS):
                 continue
@@ -59,7 +61,7 @@ class Earmarks:
                 # itself.
                 early = not still or not ledger.promises
                 allocation = self._where_now(job, earmark, allowed, gone=not still) if early else None
-                if allocation is not None and shut is None:
+                if allocation is not None and blocking is None:
                     self._builder.start(job, allocation, tested(job) if earmark.rule == RESCUE else None)
                 elif still:
                     self._keep(job, earmark, still)
@@ -81,13 +83,13 @@ class Earmarks:
 
     def _where_now(self, job: Job, earmark: Earmark, allowed: int, gone: bool) -> Allocation | None:
         capacity, windows = self._cluster.capacity, self._context.windows
-        shut = NOTHING_CLOSED if windows is None else windows.closed_to(job, self._now_s)
-        ever, allowed = allowed, allowed & ~shut.vnodes
-        with shut.applied_to(capacity):
-            closed = False
+        closed = NOTHING_CLOSED if windows is None else windows.closed_to(job, self._now_s)
+        ever, allowed = allowed, allowed & ~closed.vnodes
+        with closed.applied_to(capacity):
+            is_part_closed = False
             for share in earmark.allocation.shares(capacity.directory):
-                closed = closed or bool(share.mask & ~(allowed & capacity.open_to(job.request)))
-            if not closed and len(earmark.allocation.vnodes) and not capacity.part_within(earmark.allocation)[1]:
+                is_part_closed = is_part_closed or bool(share.mask & ~(allowed & capacity.open_to(job.request)))
+            if not is_part_closed and len(earmark.allocation.vnodes) and not capacity.part_within(earmark.allocation)[1]:
                 return earmark.allocation
             return fit(capacity, job.request, allowed, ever) if gone else None
 

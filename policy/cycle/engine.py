@@ -14,7 +14,7 @@ from policy.backfill.queues_sharing_vnodes import Region
 from policy.backfill.shrunk_estimate_and_may_be_cut import remember
 from policy.cycle.attempts_within_time_limit import AttemptLoop, TimedAttemptLoop
 from policy.cycle.backfill_attempt import wait_behind
-from policy.cycle.incremental_pass import settle, still_settled
+from policy.cycle.incremental_pass import keep_memo, reuse_memo
 from policy.cycle.job_attempt import JobAttempts
 from policy.cycle.preempt_long_run_for_short_job import rescue
 from policy.eligibility.job_order_by_fair_share import FairShareLine
@@ -48,9 +48,9 @@ def decide(
         ledger = _with_what_was_seen(ledger, snapshot, settings)
     if ledger.asked:
         ledger = _with_what_still_stands(ledger, snapshot)
-    settled = still_settled(snapshot, ledger, settings)
-    if settled is not None:
-        return settled
+    plan = reuse_memo(snapshot, ledger, settings)
+    if plan is not None:
+        return plan
     context = Context(snapshot, ledger, settings)
     try:
         return _Pass(context, deadline).decide()
@@ -111,14 +111,14 @@ class _Pass:
         region: Region | None = None
         backfills = settings.backfill.kind != "none"
         plain = context.preemption is None and context.windows is None and len(regions) == 1
-        if backfills and plain and context.cluster.nothing_shut() and not isinstance(entries, FairShareLine):
+        if backfills and plain and context.cluster.no_gate_applies() and not isinstance(entries, FairShareLine):
             region = builder.regions[regions[0][1][0]]
             self._walk_plainly(entries, region)
         else:
             self._walk(entries)
         builder.first_behind, builder.tried_in_vain = self._loop.first_behind, self._loop.tried_in_vain
         if context.preemption is not None:
-            self._job_attempts.heads.settle()
+            self._job_attempts.heads.reserve_again_and_withdraw_promises()
         if settings.rescue.enabled:
             self._loop.guard(lambda: rescue(context, builder, self._job_attempts.earmarks))
         if context.shrinks:
@@ -128,7 +128,7 @@ class _Pass:
             builder.next_s = min([builder.next_s, *context.windows.changes_s[:1]])
         plan = builder.plan()
         if region is not None:
-            settle(context, builder, region, plan)
+            keep_memo(context, builder, region, plan)
         return plan
 
     def _wake_for_reasons(self) -> None:
@@ -140,7 +140,7 @@ class _Pass:
             codes += ["preempt-delay", "exempt-victims"]
         if context.settings.stripe.stagger_s:
             codes.append("staggered")
-        if not context.cluster.nothing_shut():
+        if not context.cluster.no_gate_applies():
             codes.append("not-before")
         if codes:
             self._builder.wake_for(codes)
@@ -268,7 +268,7 @@ class _Pass:
         shortest_first = context.settings.backfill.order == "shortest-first"
         collects = shortest_first or self._loop.begins_elsewhere
         backfills = context.settings.backfill.kind != "none"
-        plain, confined = context.cluster.plain_queues(), context.confined
+        plain, confined = context.cluster.queues_without_gates(), context.confined
         regions, rejections = self._builder.regions, self._job_attempts.rejections
         for entry in self._charging(entries) if isinstance(entries, FairShareLine) else entries:
             job = entry[5]

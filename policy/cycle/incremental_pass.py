@@ -22,7 +22,7 @@ from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 
 
-class Settled:
+class Memo:
     """The memo of a pass: its outcome, how long that holds by itself, and what new jobs are compared with."""
 
     __slots__ = (
@@ -63,7 +63,7 @@ _LASTING = frozenset({"reserved", "too-few-idle", "backfill-window", "fragmented
 """Reasons that time alone does not end before the head's reserved time."""
 
 
-def settle(context: Context, builder: PlanBuilder, region: Region, plan: Plan) -> None:
+def keep_memo(context: Context, builder: PlanBuilder, region: Region, plan: Plan) -> None:
     """Keep the memo of a pass, if it left a promised head and no job whose reason may end by itself."""
     reservation = region.reservation
     if reservation is None or reservation.head.id not in plan.ledger.promises or context.classes is not None:
@@ -88,7 +88,7 @@ def settle(context: Context, builder: PlanBuilder, region: Region, plan: Plan) -
     exact = idle_cores_decide(context, region)
     if plan.starts and (context.cluster.has_shapes or not exact):
         return
-    context.cluster.keep(Settled(context, region, reservation, plan, until_s, exact=exact))
+    context.cluster.keep(Memo(context, region, reservation, plan, until_s, exact=exact))
 
 
 def _as_left(waits: Waits, region: Region, reservation: Reservation, *, plain: bool) -> Waits:
@@ -105,31 +105,31 @@ def _as_left(waits: Waits, region: Region, reservation: Reservation, *, plain: b
     return Waits(left)
 
 
-def still_settled(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan | None:
+def reuse_memo(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan | None:
     """The plan of a pass in which only arrivals need a reason; None if the whole pass is to be decided."""
     cluster = snapshot.cluster()
-    settled = cluster.memo
-    if not isinstance(settled, Settled) or settled.ledger is not ledger or settled.settings is not settings:
+    memo = cluster.memo
+    if not isinstance(memo, Memo) or memo.ledger is not ledger or memo.settings is not settings:
         return None
     now_s = snapshot.time_s
-    if now_s >= settled.until_s or snapshot.finished or not cluster.nothing_shut():
+    if now_s >= memo.until_s or snapshot.finished or not cluster.no_gate_applies():
         return None
     if cluster.arrivals:
-        reservation = settled.reservation
+        reservation = memo.reservation
         window_s = reservation.until_s - now_s
         shrinks = settings.backfill.kind == "checkpoint"
-        waits = settled.waits().by_reason()
+        waits = memo.waits().by_reason()
         for job in cluster.arrivals:
             cores = job.request.cores
-            if not job.request.only_cores or cores > settled.total or job.subjobs is not None:
+            if not job.request.only_cores or cores > memo.total or job.subjobs is not None:
                 return None
-            if cores > settled.idle:
-                reason = Reason("too-few-idle", (("idle", settled.idle),))
-            elif settled.exact and cores > reservation.spare_cores and job.left_s > window_s and not shrinks:
-                reason = reservation.why_not_beside(only_head=settled.plain)
+            if cores > memo.idle:
+                reason = Reason("too-few-idle", (("idle", memo.idle),))
+            elif memo.exact and cores > reservation.spare_cores and job.left_s > window_s and not shrinks:
+                reason = reservation.why_not_beside(only_head=memo.plain)
             else:
                 return None
             waits[reason] = [*waits.get(reason, ()), job]
-        settled.keep(Waits(waits))
+        memo.keep(Waits(waits))
         cluster.arrivals = []
-    return Plan(now_s, (), (), settled.estimates, settled.waits(), ledger, snapshot, settled.next_s)
+    return Plan(now_s, (), (), memo.estimates, memo.waits(), ledger, snapshot, memo.next_s)

@@ -100,16 +100,16 @@ class JobAttempts:
             if allocation is None:
                 in_the_way = self._places.window_in_the_way(job, allowed, closed) if closed.key else None
                 break
-            shut = self._builder.shut_beside_heads(job, self._context.now_s + job.left_s)
-            if shut is not None:
-                builder.leave(job, shut)
+            blocking = self._builder.blocking_reason_beside_heads(job, self._context.now_s + job.left_s)
+            if blocking is not None:
+                builder.leave(job, blocking)
                 return
             left = self._next_of_array(job, builder.start(job, allocation))
         if left is None:
             return
         reason = self._never(job, allowed, region)
         if reason is None and job.id not in builder.promises:
-            reason = self._builder.shut_beside_heads(job, UNLIMITED_S)
+            reason = self._builder.blocking_reason_beside_heads(job, UNLIMITED_S)
         if reason is None:
             if self._cut_at_promise(job, allowed):
                 return
@@ -122,28 +122,28 @@ class JobAttempts:
             region.head_waits = reason
         builder.leave(job, reason)
 
-    def at_a_gate(self, job: Job, shut: Reason) -> None:
+    def at_a_gate(self, job: Job, reason: Reason) -> None:
         """Leave a job that a gate blocks, whatever is free.
 
         A job with a promise becomes the head of its region all the same if only a hard limit or licences block it and
         running jobs will give these back: no other job may take its cores meanwhile.
         """
-        opens_s = self._builder.opens_s(job, shut) if job.id in self._builder.promises else UNLIMITED_S
+        opens_s = self._builder.opens_s(job, reason) if job.id in self._builder.promises else UNLIMITED_S
         region = None if opens_s == UNLIMITED_S else self._builder.regions[job.queue]
         if region is None or region.reservation is not None:
-            self._builder.leave(job, shut)
+            self._builder.leave(job, reason)
             return
         allowed = self._cluster.vnodes_of(job.queue)
         if not self._cut_at_promise(job, allowed):
-            self._builder.leave(job, self.heads.reserve_for(job, allowed, region, (shut,), None, opens_s))
+            self._builder.leave(job, self.heads.reserve_for(job, allowed, region, (reason,), None, opens_s))
 
     def _before_head(self, job: Job, region: Region) -> None:
         """Attempt a job with a better claim than the head: it takes idle cores and victims as if nothing were
         reserved."""
         builder, allowed = self._builder, self._cluster.vnodes_of(job.queue)
-        shut = self._context.gates.blocking_reason(job)
-        if shut is not None:
-            builder.leave(job, shut)
+        blocking = self._context.gates.blocking_reason(job)
+        if blocking is not None:
+            builder.leave(job, blocking)
             return
         closed = self._places.closed_to(job)
         left: Job | None = job
@@ -228,9 +228,9 @@ class JobAttempts:
             self._builder.leave(job, never)
             return
         # Where jobs are tried shortest first, earlier ones may have used up a limit since its gates were checked.
-        shut = self._context.gates.blocking_reason(job)
-        if shut is not None:
-            self._builder.leave(job, shut)
+        blocking = self._context.gates.blocking_reason(job)
+        if blocking is not None:
+            self._builder.leave(job, blocking)
             return
         tried = self._preempt(job, allowed, region)
         if tried is not None:
@@ -273,9 +273,9 @@ class JobAttempts:
         yields = self.heads.gives_way(job, region)
         reservation = region.reservation if yields else self.heads.reserve_again(region)
         end_s = self._context.now_s + job.left_s
-        shut = self._builder.shut_beside_heads(job, end_s)
-        if shut is not None:
-            return (*refused, shut)
+        blocking = self._builder.blocking_reason_beside_heads(job, end_s)
+        if blocking is not None:
+            return (*refused, blocking)
         guard = None if reservation is None or yields else reservation.guard(end_s, job.request)
         closed = self._places.closed_to(job, late=True)
         after_victims = self._builder.free_after_victims()

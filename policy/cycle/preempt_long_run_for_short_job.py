@@ -190,7 +190,7 @@ def rescue(context: Context, builder: PlanBuilder, earmarks: Earmarks) -> None:
         allowed = cluster.vnodes_of(job.queue)
         end_s = _tested_end_s(job, head, estimates, now_s)
         guards = head is not None and head.head.id != job.id
-        if builder.shut_beside_heads(job, now_s + job.left_s) is not None:
+        if builder.blocking_reason_beside_heads(job, now_s + job.left_s) is not None:
             continue
         guard = head.guard(end_s, job.request) if head is not None and guards else None
         if builder.pending and _fits(free, job, allowed, closed):
@@ -226,8 +226,8 @@ def _fill_the_hole(
         head = region.reservation
         if job.id in builder.earmarks or job.id not in cluster.jobs or (head is not None and head.head.id == job.id):
             continue
-        shut = context.gates.blocking_reason(job) or builder.shut_beside_heads(job, builder.now_s + job.left_s)
-        if shut is not None:
+        end_s = builder.now_s + job.left_s
+        if (context.gates.blocking_reason(job) or builder.blocking_reason_beside_heads(job, end_s)) is not None:
             continue
         closed, ever = _closed_to(job, context), cluster.vnodes_of(job.queue)
         with closed.applied_to(free):

@@ -103,7 +103,7 @@ class Heads:
             region.head_waits = reason
         return region.reservation
 
-    def settle(self) -> None:
+    def reserve_again_and_withdraw_promises(self) -> None:
         """Reserve anew for the heads that gave way last, and withdraw the promises of jobs that wait behind a head of a
         higher class; such a job is promised a start again when it is the head. Only for passes in which jobs
         preempt."""

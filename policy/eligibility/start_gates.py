@@ -39,7 +39,7 @@ class Gates:
         self._confined = confined
         self._now_s = now_s
         self._left: dict[str, int] = dict(cluster.server.left)
-        self._plain = cluster.plain_queues()
+        self._plain = cluster.queues_without_gates()
         self._queues: dict[str, Reason | None] = {}
         # Use only grows until a start is cancelled (take_back), so an entity that is over a limit stays over it.
         self._known: dict[tuple[str, str, str, str], dict[_Need, Reason]] = {}
@@ -99,7 +99,7 @@ class Gates:
             for entity, _ in limits.bounds(job.user, job.group, job.project):
                 self._expected[scope, entity] = self._expected.get((scope, entity), 0) + sign * need
 
-    def shut_beside(self, job: Job, head: Job) -> Reason | None:
+    def blocking_reason_beside(self, job: Job, head: Job) -> Reason | None:
         """The reason why the job may not start, if the head's limits and licences are to stay free for the head as
         well."""
         self.expect(head)

@@ -245,24 +245,24 @@ class PlanBuilder:
                 return each
         return None
 
-    def opens_s(self, job: Job, shut: Reason) -> float:
+    def opens_s(self, job: Job, reason: Reason) -> float:
         """When the hard limit or the licences that block the job are given back, by the estimates of the runs; infinite
         if they are not, or if something else blocks it."""
-        if shut.code not in ("hard-limit", "server-resource"):
+        if reason.code not in ("hard-limit", "server-resource"):
             return UNLIMITED_S
         return self._context.gates.opens_s(job, [(pending.end_s, pending.job) for pending in self.pending])
 
-    def shut_beside_heads(self, job: Job, end_s: float) -> Reason | None:
+    def blocking_reason_beside_heads(self, job: Job, end_s: float) -> Reason | None:
         """Why a job that runs until then may not start: the hard limit or the licences that it would take from the head
         of this or another region at its promised time. None if no head needs them."""
-        if job.queue in self._cluster.plain_queues():
+        if job.queue in self._cluster.queues_without_gates():
             return None
         for region in self.each_region():
             reservation = region.reservation
             if reservation is None or reservation.head.id == job.id or end_s <= reservation.until_s:
                 continue
             if self._context.preemption is None or not self._context.claims.outranks(job, reservation.head):
-                reason = self._context.gates.shut_beside(job, reservation.head)
+                reason = self._context.gates.blocking_reason_beside(job, reservation.head)
                 if reason is not None:
                     return reason
         return None

@@ -231,8 +231,8 @@ class Candidates:
         pieces = self._open_pieces.get(key)
         if pieces is None:
             idle, cores = self._idle[usable, rights], chunk.cores
-            shut = sum([idle[index] // cores for index in indices_of(usable & closed) if idle[index] >= cores])
-            pieces = self._open_pieces[key] = self._pieces[usable, rights, cores] - shut
+            in_closed = sum([idle[index] // cores for index in indices_of(usable & closed) if idle[index] >= cores])
+            pieces = self._open_pieces[key] = self._pieces[usable, rights, cores] - in_closed
         return pieces + self._most_pieces(starts, usable & ~closed, chunk.cores) < chunk.pieces
 
     def never_enough(

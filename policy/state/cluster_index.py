@@ -45,7 +45,7 @@ class ClusterIndex:
         "_idle_capacity",
         "_own_priorities",
         "_partitions",
-        "_plain_queues",
+        "_queues_without_gates",
         "_queued",
         "_regions",
         "_shaped",
@@ -96,7 +96,7 @@ class ClusterIndex:
         self._partitions: tuple[tuple[int, tuple[str, ...], int], ...] | None = None
         self._note_limits()
         self._note_windows()
-        self._plain_queues: frozenset[str] | None = None
+        self._queues_without_gates: frozenset[str] | None = None
         self._closed_kinds: tuple[tuple[tuple[Window, ...], int], ...] | None = None
         self._capacity: Capacity | None = None
         self._idle_capacity: Capacity | None = None
@@ -193,10 +193,10 @@ class ClusterIndex:
         if not job.request.only_cores:
             self._shaped += by
 
-    def nothing_shut(self) -> bool:
-        """Whether no waiting job has a gate to pass: none is held back, and all their queues are plain
-        (:meth:`plain_queues`)."""
-        return not self._held_back and self._queued.keys() <= self.plain_queues()
+    def no_gate_applies(self) -> bool:
+        """Whether no waiting job has a gate to pass: none is held back, and all their queues are without
+        gates (:meth:`queues_without_gates`)."""
+        return not self._held_back and self._queued.keys() <= self.queues_without_gates()
 
     def set_run(self, key: str, run: Run | None) -> Run | None:
         """Add a run, which takes its resources, or remove it (None), which gives them back. Returns the run that was
@@ -354,18 +354,18 @@ class ClusterIndex:
             self._closed_kinds = tuple(sorted(kinds.items(), key=lambda kind: kind[1]))
         return self._closed_kinds
 
-    def plain_queues(self) -> frozenset[str]:
+    def queues_without_gates(self) -> frozenset[str]:
         """The managed and started queues without hard limits and windows; none where the server has hard limits or
         consumables of its own."""
-        if self._plain_queues is None:
+        if self._queues_without_gates is None:
             bound = bool(self.server.left or self.server.hard.by_resource())
             plain = (
                 queue
                 for queue in self.queues.values()
                 if queue.managed and queue.started and not queue.closed and not queue.hard.by_resource()
             )
-            self._plain_queues = frozenset(() if bound else (queue.name for queue in plain))
-        return self._plain_queues
+            self._queues_without_gates = frozenset(() if bound else (queue.name for queue in plain))
+        return self._queues_without_gates
 
     def use_in(self, queue: str, resource: str) -> dict[EntityKey, int]:
         """What the runs of a queue ("" for all) occupy of a resource, by entity; the sum of all runs is under ``("o",
@@ -388,7 +388,7 @@ class ClusterIndex:
 
     def _forget_use(self) -> None:
         self.usage.forget()
-        self._plain_queues = None
+        self._queues_without_gates = None
 
 
 _SETTERS: Mapping[str, Callable[[ClusterIndex, str, Any], Any]] = {
