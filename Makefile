@@ -83,7 +83,7 @@ faults: dev      ## over a thousand faults on a real PBS server, for an hour and
 bench: dev       ## the figures: replay speed, seconds a pass
 	$(BIN)/python -m pytest tests/bench --benchmark-only --benchmark-disable-gc -s
 
-bench-forecast: dev  ## how well starts are foretold, and what that costs; TRACES="FILE[=NODESxCORES] ...": on these traces; takes minutes
+bench-forecast: dev  ## how well starts are forecast, and what that costs; TRACES="FILE[=NODESxCORES] ...": on these traces; takes minutes
 	$(BIN)/python -m tests.bench_forecast $(TRACES)
 
 bench-pbs: dev   ## the figures on a real PBS server: submission, starts, a pass, soft limits, the console; as root, takes minutes

@@ -1,7 +1,8 @@
 """The texts that make a host a PBS host: pbs.conf, hosts, the MoM's files, the server's settings, and PBS_HOME's
 layout.
 
-Pure: specification in, text out. Only names and paths checked by `spec` are used, since PBS reads pbs.conf as shell.
+Pure: specification in, text out. Only names and paths checked by `container.testbed_spec` are used, since PBS reads
+pbs.conf as shell.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ from container.testbed_spec import TestbedError
 
 LANDING = "landing"
 _STEP_S = 30.0
-_KEY_FILE = "ssh/id_ed25519"
 _PASSES = "passes"
 _SSH_KEYGEN = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "")
 

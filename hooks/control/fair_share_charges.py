@@ -44,19 +44,19 @@ class Charged(NamedTuple):
         return 0.0 if self.remembered is None else max(0.0, self.used - self.remembered)
 
 
-Record = Mapping[str, Mapping[str, Charged]]
+ChargeRecord = Mapping[str, Mapping[str, Charged]]
 """By scheduler that is driven: its running jobs."""
 
 
 class Charges(NamedTuple):
     """The record of this pass, and the usage files to be written, by scheduler."""
 
-    record: Record
+    record: ChargeRecord
     files: Mapping[str, bytes]
 
 
 def charge_usage(
-    server_status: ServerStatus, snapshot: Snapshot, driven: frozenset[str], before: Record, now_s: int
+    server_status: ServerStatus, snapshot: Snapshot, driven: frozenset[str], before: ChargeRecord, now_s: int
 ) -> Charges:
     """Bring the fair share trees of the snapshot's orders up to date where their queues are driven."""
     record: dict[str, Mapping[str, Charged]] = {}
@@ -142,12 +142,12 @@ def write_usage(server_status: ServerStatus, files: Mapping[str, bytes]) -> list
     return failures
 
 
-def record_to_data(record: Record) -> dict[str, Any]:
+def record_to_data(record: ChargeRecord) -> dict[str, Any]:
     """The record as plain data for JSON."""
     return {scheduler: {job_id: list(each) for job_id, each in jobs.items()} for scheduler, jobs in record.items()}
 
 
-def record_from_data(data: Mapping[str, Any]) -> Record:
+def record_from_data(data: Mapping[str, Any]) -> ChargeRecord:
     """What :func:`record_to_data` made; what cannot be read is taken as no record."""
     try:
         return {

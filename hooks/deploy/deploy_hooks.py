@@ -30,7 +30,7 @@ from hooks.deploy.cleanup.release_victims_and_restore_priorities import (
     put_back_priority,
     release_victim,
 )
-from hooks.deploy.deployment_record import RECORD, Record, demand_ours, find_limited, take_back
+from hooks.deploy.deployment_record import RECORD, DeploymentRecord, demand_ours, find_limited, take_back
 from hooks.deploy.disk_space_and_busy_vnodes import demand_room, describe_jobs_saving, find_busy_vnodes
 from hooks.deploy.hook_events_alarms_and_order import attributes_of
 from hooks.deploy.read_installed_server_state import (
@@ -146,14 +146,14 @@ class Deployment:
             found = self.read()
             steps = self._steps_to_remove(found, keep_partition=keep_partition)
             self._demand_way(steps)
-            limited = find_limited(found, Record.read(self._folder / RECORD))
+            limited = find_limited(found, DeploymentRecord.read(self._folder / RECORD))
             busy = self._carry_out(steps, found, say, may_stay=True, limited=bool(limited))
         done = [step for step in steps if step.line.split()[2:3] not in [[name] for name in busy]]
         return Removed(done, [*busy, *limited], limited)
 
     def find_limited(self) -> Mapping[str, list[str]]:
         """Our resources that a removal would leave because limits name them, with the qmgr lines that unset these."""
-        return find_limited(self.read(), Record.read(self._folder / RECORD))
+        return find_limited(self.read(), DeploymentRecord.read(self._folder / RECORD))
 
     def find_obstacle(self, steps: Sequence[Step], settings: Settings | None = None) -> str:
         """What would stop these steps before they change anything; empty if nothing does. PBS changes the partition of
@@ -207,7 +207,7 @@ class Deployment:
             hooks={name: _make_hook(event, settings) for name, event in HOOKS.items()},
             resources=RESOURCES,
         )
-        written = Record.read(self._folder / RECORD)
+        written = DeploymentRecord.read(self._folder / RECORD)
         demand_ours(found, written)
         old_schedulers = written.schedulers if written is not None else frozenset()
         if part is not None:
@@ -217,7 +217,7 @@ class Deployment:
         folders = list(steps_to_make(self._home, sorted(schedulers)) if part is not None else ())
         steps += folders
         # Hooks without a record: theirs was lost, and the new one has what a removal would then take for ours.
-        old = written or Record(frozenset(found.resources) if found.hooks else frozenset())
+        old = written or DeploymentRecord(frozenset(found.resources) if found.hooks else frozenset())
         changed = {
             what: (found.partitions.get(what, ""), partition)
             for what, partition in wanted.partitions.items()
@@ -246,7 +246,7 @@ class Deployment:
         return steps
 
     def _steps_to_remove(self, found: Installed, *, keep_partition: bool) -> list[Step]:
-        record = Record.read(self._folder / RECORD)
+        record = DeploymentRecord.read(self._folder / RECORD)
         demand_ours(found, record)
         before = take_back(found, record, self._find_switched(found), keep_partition=keep_partition)
         steps = self._steps(found, before)

@@ -19,7 +19,7 @@ RECORD = "installed.json"
 
 
 @dataclass(frozen=True)
-class Record:
+class DeploymentRecord:
     """The server before the first apply, and what was made since.
 
     ``made``: resources; ``schedulers``: those that were created; ``folders``: the names of their folders in PBS_HOME;
@@ -36,7 +36,7 @@ class Record:
     flags: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path) -> Record | None:
+    def read(cls, path: Path) -> DeploymentRecord | None:
         """The record in a file; None if there is none. Raises :class:`DeployError` for one that cannot be read."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
@@ -70,7 +70,9 @@ class Record:
         return json.dumps(data, sort_keys=True) + "\n"
 
 
-def take_back(found: Installed, record: Record | None, switched: Collection[str], *, keep_partition: bool) -> Installed:
+def take_back(
+    found: Installed, record: DeploymentRecord | None, switched: Collection[str], *, keep_partition: bool
+) -> Installed:
     """The server as it was before the first apply, with the schedulers on that we have ``switched`` off. Resources that
     limits name stay (:func:`find_limited`)."""
     made = _find_made(found, record) - find_limited(found, record).keys()
@@ -94,7 +96,7 @@ def take_back(found: Installed, record: Record | None, switched: Collection[str]
     return Installed({}, resources, lines, found.limits, scheduling, partitions)
 
 
-def find_limited(found: Installed, record: Record | None) -> dict[str, list[str]]:
+def find_limited(found: Installed, record: DeploymentRecord | None) -> dict[str, list[str]]:
     """Those of our resources that a limit of a queue or of the server names, with the qmgr lines that unset these."""
     limited: dict[str, list[str]] = {}
     made = _find_made(found, record)
@@ -105,7 +107,7 @@ def find_limited(found: Installed, record: Record | None) -> dict[str, list[str]
     return limited
 
 
-def _find_made(found: Installed, record: Record | None) -> frozenset[str]:
+def _find_made(found: Installed, record: DeploymentRecord | None) -> frozenset[str]:
     """The resources that an apply has made. Hooks without a record: theirs was lost. If there are no hooks either,
     nothing there is ours."""
     if record is not None:
@@ -113,7 +115,7 @@ def _find_made(found: Installed, record: Record | None) -> frozenset[str]:
     return frozenset(RESOURCES) if found.hooks else frozenset()
 
 
-def demand_ours(found: Installed, record: Record | None) -> None:
+def demand_ours(found: Installed, record: DeploymentRecord | None) -> None:
     """Raise :class:`DeployError` for a hook of our name that others made: without a record nothing of it could be
     restored."""
     for name, hook in found.hooks.items() if record is None else ():

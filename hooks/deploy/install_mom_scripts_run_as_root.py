@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from hooks.scripts.root_only_path import find_handed_back
+from hooks.scripts.root_only_path import why_not_root_only
 from hooks.store.atomic_file import replace_file
 from policy.settings.site_settings import CHECKPOINT_ACTION_S
 
@@ -32,7 +32,7 @@ def install_scripts(folder: Path, pbs_exec: Path, criu: str | None) -> Iterator[
         if not path or not path.isprintable() or any(character in " #\"'" for character in path):
             raise ValueError(f"{path!r}: allowed in a MoM's configuration is a path without blanks, quotes and #")
     for place in (folder, *([Path(criu)] if criu is not None and "/" in criu else [])):
-        why = find_handed_back(place)
+        why = why_not_root_only(place)
         if why:
             raise ValueError(why)
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)

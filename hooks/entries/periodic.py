@@ -29,8 +29,8 @@ from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult
 from hooks.control.express_preemption_not_honoured import find_express_queues
 from hooks.control.fair_share_charges import (
+    ChargeRecord,
     Charges,
-    Record,
     charge_usage,
     record_from_data,
     record_to_data,
@@ -155,7 +155,7 @@ class ServerRead(NamedTuple):
     priorities: Priorities
     switched: Switched
     runs: Mapping[str, Any]
-    charged: Record
+    charged: ChargeRecord
     ledger_of: Callable[[str], tuple[Ledger, str]]
     quota_plan: PlanFiles = PlanFiles()
 

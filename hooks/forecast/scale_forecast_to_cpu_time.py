@@ -43,7 +43,7 @@ class Within(NamedTuple):
     seed: int = 1
 
 
-class Made(NamedTuple):
+class PartialForecast(NamedTuple):
     """A forecast, and the jobs further back in line that it leaves out."""
 
     forecast: Forecast
@@ -60,7 +60,7 @@ def forecast_within(
     clock: Callable[[], float] = time.process_time,
     wanted: Collection[str] | None = None,
     planned: Sequence[LimitsFrom] = (),
-) -> Iterator[Made]:
+) -> Iterator[PartialForecast]:
     """The forecast after its first draw, after twice as many, and so on, and the last one; at least one. It is of all
     waiting jobs, or of the ``wanted`` ones alone. ``planned``: limits that change later, in order of time."""
     begun_s = clock()
@@ -83,10 +83,10 @@ def forecast_within(
         made += 1
         if made == shown:
             shown *= 2
-            yield Made(forecaster.result(), left_out)
+            yield PartialForecast(forecaster.result(), left_out)
         if clock() - begun_s >= _OVER * within.cpu_s and made > 1:
             break
-    yield Made(forecaster.result(), left_out)
+    yield PartialForecast(forecaster.result(), left_out)
 
 
 def find_left_out(snapshot: Snapshot, ledger: Ledger) -> list[str]:

@@ -1,6 +1,6 @@
 """The reader for the console: a program under PBS's own Python that answers each line of JSON with lines of JSON.
 
-``{"want": "picture"}`` is answered with the lines of :mod:`hooks.reader.status_differences`; the last one has
+``{"want": "status"}`` is answered with the lines of :mod:`hooks.reader.status_differences`; the last one has
 ``read_s``, the seconds that the answer took. With ``"whole": true`` the answer is whole.
 ``{"want": "ended", "since_s": 0}`` is answered with ``{"ended": {...}}``: the jobs of the history that ended since.
 ``{"want": "used"}`` is answered with ``{"used": {...}}``: the ``resources_used`` of the jobs that run.
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from hooks.reader.status_differences import Differences
 
-_WANTS = ("picture", "ended", "used")
+_WANTS = ("status", "ended", "used")
 
 
 def serve(pbs_ifl: Any, requests: TextIO, answers: TextIO) -> None:

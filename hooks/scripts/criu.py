@@ -17,7 +17,7 @@ from typing import Any, Callable
 
 from hooks.scripts.harden_root_script import complain, lift_memory_bound
 from hooks.scripts.restore_task_limits import join_groups, read_bounds
-from hooks.scripts.root_only_path import find_handed_back
+from hooks.scripts.root_only_path import why_not_root_only
 from hooks.scripts.session_processes import (
     POLL_S,
     TRIES,
@@ -104,7 +104,7 @@ def find_program(criu: str) -> tuple[str, str]:
         return "", f"there is no {criu}"
     if setpriv is None:
         return "", f"there is no setpriv in {_PATH}, by which {criu} runs as the job's user"
-    return program, find_handed_back(Path(program))
+    return program, why_not_root_only(Path(program))
 
 
 def run_criu(program: str, what: str, path: Path, bounds: dict[str, Any], over: int, *options: str) -> int:

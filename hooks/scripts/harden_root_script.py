@@ -12,7 +12,7 @@ import sys
 import syslog
 from pathlib import Path
 
-from hooks.scripts.root_only_path import find_handed_back
+from hooks.scripts.root_only_path import why_not_root_only
 
 _MOST_MEMORY = 1 << 30
 _FIRST_INHERITED = 3
@@ -48,7 +48,7 @@ def refuse_to_run(script: str) -> str:
     """Why the script must not run; empty if it may."""
     if not sys.flags.isolated:
         return _NOT_ISOLATED
-    return find_handed_back(Path(script))
+    return why_not_root_only(Path(script))
 
 
 def bound_memory() -> None:

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 
-def find_handed_back(path: Path) -> str:
+def why_not_root_only(path: Path) -> str:
     """Why another user could exchange this file or folder; empty if none could.
 
     The path and all its parents, also those of symbolic links in it, must belong to root or to the calling user and be
@@ -28,13 +28,13 @@ def find_handed_back(path: Path) -> str:
                 break
             if stat.S_ISLNK(status.st_mode):
                 left += [part.parent / part.readlink(), part.resolve()]
-            why = _why_handed_back(status, is_parent=part != whole)
+            why = _why_writable_by_others(status, is_parent=part != whole)
             if why:
                 return f"{part} {why}, so {whole} could be exchanged, which root runs"
     return ""
 
 
-def _why_handed_back(status: os.stat_result, *, is_parent: bool) -> str:
+def _why_writable_by_others(status: os.stat_result, *, is_parent: bool) -> str:
     if status.st_uid not in (0, os.geteuid()):
         return f"belongs to user {status.st_uid}; allowed is root"
     if stat.S_ISLNK(status.st_mode) or (is_parent and status.st_mode & stat.S_ISVTX):

@@ -18,7 +18,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOVED = ".mg-left-"
 
 
-class Left(NamedTuple):
+class NotRemoved(NamedTuple):
     """What is left of a folder: entries that cannot be removed, and the first of them; or only more than the bounds
     allow at once."""
 
@@ -46,7 +46,7 @@ def open_folder_to_empty(name: str, above: int) -> int:
         return os.open(name, _FOLDER, dir_fd=above)
 
 
-def remove_folder(name: str, above: int) -> Left | None:
+def remove_folder(name: str, above: int) -> NotRemoved | None:
     """Remove the folder in ``above``; None once it is gone. Raises OSError for one that cannot be opened, or upon which
     another file system is mounted.
     """
@@ -57,13 +57,13 @@ def remove_folder(name: str, above: int) -> Left | None:
         while sweep.empty_top():
             pass
     except _BoundReachedError:
-        return Left(0, "")
+        return NotRemoved(0, "")
     finally:
         os.close(sweep.top)
     if not sweep.stuck:
         os.rmdir(name, dir_fd=above)
         return None
-    return Left(sweep.stuck, sweep.first)
+    return NotRemoved(sweep.stuck, sweep.first)
 
 
 class _Sweep:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from migration.as_user.fit_file_name import fit_path
 from migration.as_user.folder_tree_listing import FRESH_LINK, check_inside, read_entry, read_lines
-from migration.as_user.remove_folder_in_limited_steps import Left, open_folder_to_empty, remove_folder
+from migration.as_user.remove_folder_in_limited_steps import NotRemoved, open_folder_to_empty, remove_folder
 
 NO_FILE = 2
 """The exit status of ``read`` where there is no file."""
@@ -165,7 +165,7 @@ def remove(arguments: list[str]) -> int:
     return 0
 
 
-def _remove(name: str, above: int) -> Left | None:
+def _remove(name: str, above: int) -> NotRemoved | None:
     try:
         os.unlink(name, dir_fd=above)
     except FileNotFoundError:

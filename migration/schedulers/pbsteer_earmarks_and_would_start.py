@@ -71,7 +71,7 @@ def read_status(run: Run, pbs_exec: str, timeout_s: float) -> ServerStatus | Non
     """
     reader = str(Path(hooks.reader.answer_console_by_json_lines.__file__).resolve())
     for python in _pythons(pbs_exec):
-        done = run([python, "-I", reader, pbs_exec], stdin=b'{"want": "picture", "whole": true}\n', timeout_s=timeout_s)
+        done = run([python, "-I", reader, pbs_exec], stdin=b'{"want": "status", "whole": true}\n', timeout_s=timeout_s)
         if done.status == TIMED_OUT:
             raise SchedulerSilent(f"the reader: {done.problem}")
         error, status = _assemble(done.out)

@@ -1,1 +1,1 @@
-"""One scheduling pass: the order in which jobs are attempted, and the outcome of each attempt."""
+"""One pass of pbsteer (PBS calls a scheduler's own a cycle): the order of attempts, and the outcome of each."""

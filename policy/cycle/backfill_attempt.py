@@ -29,7 +29,7 @@ class Placed(NamedTuple):
     left: Job | None
 
 
-class Left(NamedTuple):
+class NotBackfilled(NamedTuple):
     """The job does not backfill, for this reason. ``final``: it must not preempt either."""
 
     reason: Reason
@@ -50,22 +50,22 @@ class Backfilling:
         self._now_s = context.now_s
         self._cluster = context.cluster
 
-    def start(self, job: Job, region: Region, reservation: Reservation) -> Placed | Left:
+    def start(self, job: Job, region: Region, reservation: Reservation) -> Placed | NotBackfilled:
         """Start the job beside the head or inside its window; else return why not."""
         allowed = self._cluster.vnodes_of(job.queue)
         if self._settings.backfill.kind == "none":
             if not self._rejections.fits_now(job, allowed, NOTHING_CLOSED, region):
-                return Left(why_pinned(job) if job.pinned else self._rejections.fragmented(region))
-            return Left(Reason("behind-head", (("head", reservation.head.id),)), final=True)
+                return NotBackfilled(why_pinned(job) if job.pinned else self._rejections.fragmented(region))
+            return NotBackfilled(Reason("behind-head", (("head", reservation.head.id),)), final=True)
         closed = self._places.closed_to(job)
         if self._rejections.lacks_room(job, allowed):
-            return Left(why_pinned(job) if job.pinned else self._rejections.fragmented(region))
+            return NotBackfilled(why_pinned(job) if job.pinned else self._rejections.fragmented(region))
         in_the_way = self._rejections.window_in_the_way(job, closed)
         if in_the_way is not None:
-            return Left(in_the_way)
+            return NotBackfilled(in_the_way)
         reason = self._context.gates.blocking_reason(job)
         if reason is not None:
-            return Left(reason, final=True)
+            return NotBackfilled(reason, final=True)
         left_s, cuttable = job.left_s, False
         if self._context.shrinks:
             left_s, cuttable = _tested(self._context, job, region, reservation)
@@ -75,27 +75,27 @@ class Backfilling:
             passes and self._rejections.delays_head(job, closed)
         ):
             if not self._rejections.fits_now(job, allowed, closed, region):
-                return Left(self._lacks(job, allowed, closed, region))
-            return Left(_not_beside(self._context, reservation, self._builder))
+                return NotBackfilled(self._lacks(job, allowed, closed, region))
+            return NotBackfilled(_not_beside(self._context, reservation, self._builder))
         # Tested with the full estimate: a job that is cut at the head's time still holds its limits and licences when
         # the gates are checked for the head.
         reason = self._builder.blocking_reason_beside_heads(job, self._now_s + job.left_s)
         if reason is not None:
-            return Left(reason, final=True)
+            return NotBackfilled(reason, final=True)
         if self._builder.is_beyond_limit(job):
-            return Left(self._rejections.beyond_limit(), final=True)
+            return NotBackfilled(self._rejections.beyond_limit(), final=True)
         allocation = self._places.place(job, allowed, closed)
         if allocation is None:
-            return Left(self._lacks(job, allowed, closed, region))
+            return NotBackfilled(self._lacks(job, allowed, closed, region))
         if not isinstance(allocation, Reason) and not reservation.admits(allocation, end_s, job.request):
             allocation = self._places.place(job, allowed & ~reservation.head_vnodes(), closed)
             if allocation is None or (
                 isinstance(allocation, Allocation) and not reservation.admits(allocation, end_s, job.request)
             ):
                 self._rejections.note_delay(job, closed)
-                return Left(_not_beside(self._context, reservation, self._builder))
+                return NotBackfilled(_not_beside(self._context, reservation, self._builder))
         if isinstance(allocation, Reason):
-            return Left(allocation, final=True)
+            return NotBackfilled(allocation, final=True)
         left = self._builder.start(job, allocation, Backfilled(end_s, cuttable))
         if cuttable and not passes:
             reservation.note_inside(self._builder.starts[-1].id)

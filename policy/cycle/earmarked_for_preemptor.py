@@ -89,7 +89,11 @@ class Earmarks:
             is_part_closed = False
             for share in earmark.allocation.shares(capacity.directory):
                 is_part_closed = is_part_closed or bool(share.mask & ~(allowed & capacity.open_to(job.request)))
-            if not is_part_closed and len(earmark.allocation.vnodes) and not capacity.part_within(earmark.allocation)[1]:
+            if (
+                not is_part_closed
+                and len(earmark.allocation.vnodes)
+                and not capacity.part_within(earmark.allocation)[1]
+            ):
                 return earmark.allocation
             return fit(capacity, job.request, allowed, ever) if gone else None
 

@@ -23,7 +23,7 @@ from policy.reasons.reason_names import Number, NumberName
 from policy.settings.built_in_and_custom_vnode_formulas import (
     UNKNOWN,
     Formula,
-    Left,
+    VnodeHeadroom,
     formulas_with,
     ratio_at_least,
     ratio_at_most,
@@ -250,21 +250,21 @@ def _given(needs: Requirements) -> tuple[tuple[str, float], ...]:
     return tuple((quantity, need) for quantity, need in pairs if need is not None)
 
 
-def _ratios(rows: Iterable[Left], quantity: str, need: float) -> list[float]:
+def _ratios(rows: Iterable[VnodeHeadroom], quantity: str, need: float) -> list[float]:
     """The ratio by which each of these vnodes meets one requirement."""
     ratio = ratio_at_most if quantity == "temperature" else ratio_at_least
-    place = Left.place_of(quantity)
+    place = VnodeHeadroom.place_of(quantity)
     return [ratio(row[place], need) for row in rows]
 
 
-def _at_worst(row: Left, quantities: Iterable[str]) -> Left:
+def _at_worst(row: VnodeHeadroom, quantities: Iterable[str]) -> VnodeHeadroom:
     """The vnode as if nothing were left of these quantities, and as if it were as hot as it tolerates: a sensor that is
     missing is no advantage."""
     values = list(row)
     for quantity in quantities:
-        place = Left.place_of(quantity)
+        place = VnodeHeadroom.place_of(quantity)
         values[place : place + 2] = (1.0 if quantity == "temperature" else 0.0), 1.0
-    return Left(*values)
+    return VnodeHeadroom(*values)
 
 
 def _any_of(masks: Mapping[str, int], quantities: Iterable[str]) -> int:

@@ -15,7 +15,7 @@ from policy.model.allocation import Allocation
 from policy.model.job_preferences import Requirements
 from policy.model.jobs_runs_vnodes_queues import Job, Reading, Vnode
 from policy.model.vnode_bitsets import each_bit, indices_of, mask_of
-from policy.settings.built_in_and_custom_vnode_formulas import QUANTITIES, UNKNOWN, Left
+from policy.settings.built_in_and_custom_vnode_formulas import QUANTITIES, UNKNOWN, VnodeHeadroom
 from policy.settings.site_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 from policy.state.vnodes_by_idle_cores import Capacity
@@ -33,7 +33,8 @@ _NO_NEEDS = Requirements()
 
 
 class Remaining:
-    """One :class:`~policy.settings.built_in_and_custom_vnode_formulas.Left` per vnode, by index of the directory.
+    """One :class:`~policy.settings.built_in_and_custom_vnode_formulas.VnodeHeadroom` per vnode, by index of the
+    directory.
 
     ``reporting``: the vnodes with a reading that is recent enough; ``stale``: those whose reading is not. ``known``:
     for each quantity, the vnodes with a known amount left; ``rated``: those with a known total as well.
@@ -55,11 +56,11 @@ class Remaining:
         self._since: dict[int, list[_Use]] = {}
         self._note_runs(cluster, now_s)
         idle = self._idle_cores()
-        self.rows: list[Left] = [self._left(index, idle[index]) for index in range(len(self._vnodes))]
+        self.rows: list[VnodeHeadroom] = [self._left(index, idle[index]) for index in range(len(self._vnodes))]
         self.known: dict[str, int] = {}
         self.rated: dict[str, int] = {}
         for name in QUANTITIES:
-            here = Left.place_of(name)
+            here = VnodeHeadroom.place_of(name)
             known = [index for index, row in enumerate(self.rows) if not math.isnan(row[here])]
             self.known[name] = mask_of(known)
             self.rated[name] = mask_of([index for index in known if self.rows[index][here + 1] > 0])
@@ -119,7 +120,7 @@ class Remaining:
                 idle[index] = level
         return idle
 
-    def _left(self, index: int, idle: int) -> Left:
+    def _left(self, index: int, idle: int) -> VnodeHeadroom:
         vnode, reading = self._vnodes[index], self._readings[index] or _NO_READING
         cores = vnode.available.get("ncpus", 0)
         memory, network = _number(reading.memory_kib), _number(reading.network)
@@ -137,7 +138,7 @@ class Remaining:
                 compute = _less(compute, (max(use.cores * each, use.needs.compute or 0) for use in uses))
             memory = _less(memory, (max(use.memory_kib, use.needs.memory_kib or 0) for use in uses))
             network = _less(network, (use.needs.network or 0 for use in uses))
-        return Left(
+        return VnodeHeadroom(
             compute, compute_all, memory, _number(memory_all), network, _number(reading.network_all),
             _number(reading.temperature), _number(reading.temperature_most),
         )  # fmt: skip

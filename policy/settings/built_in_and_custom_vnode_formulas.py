@@ -28,7 +28,7 @@ class FormulaError(ValueError):
     """A formula is not fit to rank vnodes; the message names it and the points that show why."""
 
 
-class Left(NamedTuple):
+class VnodeHeadroom(NamedTuple):
     """What is left of a vnode (A, B, C), its temperature (D), and the total or highest of each; ``nan`` if unknown."""
 
     compute: float = UNKNOWN
@@ -55,7 +55,7 @@ class Formula(NamedTuple):
     compliance from being negative. The function is called only if all these are known; others are ``nan``."""
 
     uses: tuple[str, ...]
-    value: Callable[[Left], float]
+    value: Callable[[VnodeHeadroom], float]
     plus: float = 0.0
 
 
@@ -77,23 +77,23 @@ def ratio_at_most(temperature: float, most: float) -> float:
     return MOST_COMPLIANCE if temperature <= most else 0.0
 
 
-def _compute(left: Left) -> float:
+def _compute(left: VnodeHeadroom) -> float:
     return left.compute / left.compute_all
 
 
-def _memory(left: Left) -> float:
+def _memory(left: VnodeHeadroom) -> float:
     return left.memory_kib / left.memory_all_kib
 
 
-def _network(left: Left) -> float:
+def _network(left: VnodeHeadroom) -> float:
     return left.network / left.network_all
 
 
-def _stability(left: Left) -> float:
+def _stability(left: VnodeHeadroom) -> float:
     return 1 - left.temperature / left.temperature_most
 
 
-def _composite(left: Left) -> float:
+def _composite(left: VnodeHeadroom) -> float:
     return (
         left.compute / left.compute_all
         + left.memory_kib / left.memory_all_kib
@@ -153,9 +153,9 @@ def _formula(text: str) -> Formula:
         expression = read_expression(text, QUANTITIES)
     except ExpressionError as error:
         raise FormulaError(str(error)) from None
-    places = [(name, Left.place_of(name)) for name in expression.uses]
+    places = [(name, VnodeHeadroom.place_of(name)) for name in expression.uses]
 
-    def value(left: Left) -> float:
+    def value(left: VnodeHeadroom) -> float:
         try:
             return expression.value({name: left[place] / left[place + 1] for name, place in places})
         except ZeroDivisionError:
@@ -186,7 +186,7 @@ def _check(mode: str, formula: Formula, quantity: str) -> None:
         raise FormulaError(f"the formula for {mode!r} uses {quantity}, but its value never depends on it")
 
 
-def _pairs(uses: tuple[str, ...], quantity: str) -> Iterator[tuple[Left, Left]]:
+def _pairs(uses: tuple[str, ...], quantity: str) -> Iterator[tuple[VnodeHeadroom, VnodeHeadroom]]:
     """Points of the grid one step apart in a quantity, the worse one first; quantities not used are ``nan``."""
     others = [name for name in uses if name != quantity]
     for filled, (low, high) in product(product(_GRID, repeat=len(others)), zip(_GRID, _GRID[1:])):
@@ -195,17 +195,17 @@ def _pairs(uses: tuple[str, ...], quantity: str) -> Iterator[tuple[Left, Left]]:
         yield _point({**at, quantity: worse}), _point({**at, quantity: better})
 
 
-def _point(filled: Mapping[str, float]) -> Left:
+def _point(filled: Mapping[str, float]) -> VnodeHeadroom:
     pairs = ((filled.get(name, UNKNOWN) * most, most) for name, most in zip(QUANTITIES, _ALL_OF_IT))
-    return Left(*(number for pair in pairs for number in pair))
+    return VnodeHeadroom(*(number for pair in pairs for number in pair))
 
 
-def _show(left: Left) -> str:
+def _show(left: VnodeHeadroom) -> str:
     parts = ((name, here / most) for name, here, most in zip(QUANTITIES, left[::2], left[1::2]))
     return ", ".join(f"{name} {part:g}" for name, part in parts if not math.isnan(part))
 
 
-def _number(mode: str, function: Callable[[Left], float], point: Left) -> float:
+def _number(mode: str, function: Callable[[VnodeHeadroom], float], point: VnodeHeadroom) -> float:
     """The value at a point. Raises FormulaError unless it is a finite number."""
     value = function(point)
     if not math.isfinite(value):

@@ -1,1 +1,1 @@
-"""The commands simulate, compare and tune."""
+"""The commands simulate, compare, tune and forecast."""

@@ -1,4 +1,4 @@
-"""`pbsteer forecast TRACE --evaluate`: how well the starts of waiting jobs would have been foretold on a workload."""
+"""`pbsteer forecast TRACE --evaluate`: how well the starts of waiting jobs would have been forecast on a workload."""
 
 from __future__ import annotations
 

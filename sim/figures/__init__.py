@@ -1,1 +1,1 @@
-"""The pictures of the documentation, and the table of hard limits against soft quotas."""
+"""The pictures of the documentation, and the tables of the quota paper."""

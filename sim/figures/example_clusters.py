@@ -23,7 +23,7 @@ HOUR_S = 3600
 GIB_KIB = 1 << 20
 
 
-class Scene(NamedTuple):
+class Example(NamedTuple):
     """A workload, its cluster, the names of its jobs (the first word is the id), and the policies to replay it under,
     by their titles.
     """
@@ -34,7 +34,7 @@ class Scene(NamedTuple):
     policies: Mapping[str, Policy]
 
 
-def quota() -> Scene:
+def quota() -> Example:
     """P1: eight cores, four for each of two users. alice has jobs for all eight; bob's job comes two hours later."""
     jobs = [
         _job(1, "alice", 0, 7, 7, 4),
@@ -42,29 +42,29 @@ def quota() -> Scene:
         _job(3, "alice", 0, 5, 5, 2),
         _job(4, "bob", 2, 3, 3, 2),
     ]
-    scene = _scene(8, jobs, {job.number: f"{job.number} {job.user}" for job in jobs}, ("hard-limit", "quota"))
+    example = _example(8, jobs, {job.number: f"{job.number} {job.user}" for job in jobs}, ("hard-limit", "quota"))
     limits = _limits("[u:alice=4],[u:bob=4]")
     queues = {
         "hard-limit": Queue(QUEUE, hard=HardLimits(max_run_res={"ncpus": limits})),
         "quota": Queue(QUEUE, quotas=limits),
     }
     called = {"hard-limit": "hard limits", "quota": "soft quotas"}
-    return scene._replace(
-        policies={called[name]: replace(policy, queue=queues[name]) for name, policy in scene.policies.items()}
+    return example._replace(
+        policies={called[name]: replace(policy, queue=queues[name]) for name, policy in example.policies.items()}
     )
 
 
-def priority(need: int) -> Scene:
+def priority(need: int) -> Example:
     """P2's second example, on cores instead of GPUs: u1 has all eight; an hour later u2's job 3 requests `need`
     cores.
     """
     jobs = [_job(1, "u1", 0, 6, 6, 4), _job(2, "u1", 0, 6, 6, 4), _job(3, "u2", 1, 2, 2, need)]
-    scene = _scene(8, jobs, {1: "1 u1, class 20", 2: "2 u1, base", 3: "3 u2, class 10"}, ("priority",))
+    example = _example(8, jobs, {1: "1 u1, class 20", 2: "2 u1, base", 3: "3 u2, class 10"}, ("priority",))
     queue = replace(PRIORITIES, name=QUEUE)
-    return scene._replace(policies={f"job 3 needs {need}": replace(scene.policies["priority"], queue=queue)})
+    return example._replace(policies={f"job 3 needs {need}": replace(example.policies["priority"], queue=queue)})
 
 
-def window() -> Scene:
+def window() -> Example:
     """P3: A and B run; C, the head, D and E wait. D and E request six hours each, and truly run for two and five."""
     jobs = [
         _job(1, "a", 0, 2, 2, 2),
@@ -73,22 +73,22 @@ def window() -> Scene:
         _job(4, "d", 1, 2, 6, 1),
         _job(5, "e", 1, 5, 6, 1),
     ]
-    return _scene(4, jobs, dict(enumerate("ABCDE", start=1)), ("easy", "checkpoint"))
+    return _example(4, jobs, dict(enumerate("ABCDE", start=1)), ("easy", "checkpoint"))
 
 
-def rescue() -> Scene:
+def rescue() -> Example:
     """The rescue: job 1 has the whole cluster for five hours; two short jobs arrive after two hours."""
     jobs = [
         _job(1, "long", 0, 5, 7, 8),
         _job(2, "short", 2, 1 / 4, 1 / 3, 4),
         _job(3, "short", 2.25, 1 / 4, 1 / 3, 2),
     ]
-    return _scene(8, jobs, {job.number: str(job.number) for job in jobs}, ("checkpoint-sjbf", "checkpoint-rescue"))
+    return _example(8, jobs, {job.number: str(job.number) for job in jobs}, ("checkpoint-sjbf", "checkpoint-rescue"))
 
 
-def moment(scene: Scene, at_h: float) -> Snapshot:
-    """The snapshot of a scene after `at_h` hours: its first jobs run, and all jobs submitted since wait."""
-    ids = {number: name.split()[0] for number, name in scene.names.items()}
+def moment(example: Example, at_h: float) -> Snapshot:
+    """The snapshot of an example after `at_h` hours: its first jobs run, and all jobs submitted since wait."""
+    ids = {number: name.split()[0] for number, name in example.names.items()}
     jobs = {
         trace.number: Job(
             ids[trace.number],
@@ -99,14 +99,14 @@ def moment(scene: Scene, at_h: float) -> Snapshot:
             trace.estimate_s,
             sequence=trace.number,
         )
-        for trace in scene.workload.jobs
+        for trace in example.workload.jobs
     }
-    first = [trace for trace in scene.workload.jobs if not trace.submit_s]
-    later = [trace for trace in scene.workload.jobs if 0 < trace.submit_s <= at_h * HOUR_S]
-    *_, policy = scene.policies.values()
+    first = [trace for trace in example.workload.jobs if not trace.submit_s]
+    later = [trace for trace in example.workload.jobs if 0 < trace.submit_s <= at_h * HOUR_S]
+    *_, policy = example.policies.values()
     return Snapshot.build(
         at_h * HOUR_S,
-        [Vnode("n1", {"ncpus": scene.cluster.cores})],
+        [Vnode("n1", {"ncpus": example.cluster.cores})],
         [policy.queue],
         [jobs[trace.number] for trace in later],
         [
@@ -122,15 +122,15 @@ def _job(number: int, user: str, submit_h: float, run_h: float, estimate_h: floa
     return TraceJob(number, submit_s, run_s, estimate_s, cores, user, user)
 
 
-def _scene(cores: int, jobs: Sequence[TraceJob], names: Mapping[int, str], policies: Sequence[str]) -> Scene:
-    """A scene on one node, with the policies that `pbsteer simulate` has by these names."""
+def _example(cores: int, jobs: Sequence[TraceJob], names: Mapping[int, str], policies: Sequence[str]) -> Example:
+    """An example on one node, with the policies that `pbsteer simulate` has by these names."""
     cluster = Cluster(1, cores)
-    workload = Workload("scene", cluster, tuple(jobs))
-    return Scene(workload, cluster, names, {name: resolve(name, workload, cluster) for name in policies})
+    workload = Workload("example", cluster, tuple(jobs))
+    return Example(workload, cluster, names, {name: resolve(name, workload, cluster) for name in policies})
 
 
 def _limits(text: str) -> Limits:
-    return parse_limits(text, "a scene")
+    return parse_limits(text, "an example")
 
 
 # P2: both examples have the same two users.

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/policies.md from the engine's decisions on the page's scenes.
+"""Draws the pictures of docs/policies.md from the engine's decisions on the page's example clusters.
 
 ``python -m sim.figures.policy_pictures FOLDER`` draws them all. The same code draws the same bytes.
 """
@@ -13,7 +13,7 @@ from policy import Ledger, Plan, decide
 from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.site_settings import RankingSettings
 from sim.figures import example_clusters
-from sim.figures.example_clusters import HOUR_S, RANK_WISH, RANKED_AT_S, Scene
+from sim.figures.example_clusters import HOUR_S, RANK_WISH, RANKED_AT_S, Example
 from sim.figures.svg import INK, Drawing
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.replay import replay
@@ -32,19 +32,19 @@ _FILLS = ("#9ecae9", "#fdc58a", "#a8dba8", "#e3b7d8", "#f3e48c")
 # Runs over cores and time
 
 
-def _draw_scenes(title: str, shown: Sequence[Scene], hours: int, promised: Sequence[int] = ()) -> Drawing:
-    """A Gantt view for each policy of each scene, one below the other; the promises of the jobs `promised` are
+def _draw_examples(title: str, shown: Sequence[Example], hours: int, promised: Sequence[int] = ()) -> Drawing:
+    """A Gantt view for each policy of each example, one below the other; the promises of the jobs `promised` are
     marked.
     """
     replays = [
-        (scene, called, policy.settings.checkpoint.saves, replay(scene.workload, scene.cluster, policy))
-        for scene in shown
-        for called, policy in scene.policies.items()
+        (example, called, policy.settings.checkpoint.saves, replay(example.workload, example.cluster, policy))
+        for example in shown
+        for called, policy in example.policies.items()
     ]
     drawing = Drawing(_WIDTH, _PANEL * len(replays) + 30, title)
     keys = ["triangle: submitted"]
-    for index, (scene, called, saves, result) in enumerate(replays):
-        panel = _Panel(drawing, _PANEL * index, scene, hours)
+    for index, (example, called, saves, result) in enumerate(replays):
+        panel = _Panel(drawing, _PANEL * index, example, hours)
         panel.draw_frame(called)
         panel.draw_runs(result, saves)
         for record in result.records:
@@ -59,13 +59,13 @@ def _draw_scenes(title: str, shown: Sequence[Scene], hours: int, promised: Seque
 class _Panel:
     """One Gantt view: time to the right, the cluster's cores upwards."""
 
-    def __init__(self, drawing: Drawing, top: float, scene: Scene, hours: int) -> None:
+    def __init__(self, drawing: Drawing, top: float, example: Example, hours: int) -> None:
         self._drawing = drawing
         self._top = top
         self._base = top + 32 + _CORES
-        self._scene = scene
+        self._example = example
         self._hours = hours
-        self._users = list(dict.fromkeys(job.user for job in scene.workload.jobs))
+        self._users = list(dict.fromkeys(job.user for job in example.workload.jobs))
 
     def _x(self, at_s: float) -> float:
         return _LEFT + at_s / HOUR_S * (_WIDTH - _LEFT - _RIGHT) / self._hours
@@ -75,15 +75,15 @@ class _Panel:
         drawing, base = self._drawing, self._base
         drawing.words(_LEFT, self._top + 22, called, bold=True)
         drawing.box(_LEFT, base - _CORES, _WIDTH - _LEFT - _RIGHT, _CORES, "#f6f6f6", "#bbbbbb")
-        drawing.words(_LEFT - 8, base - _CORES / 2 + 4, f"{self._scene.cluster.cores} cores", "end")
+        drawing.words(_LEFT - 8, base - _CORES / 2 + 4, f"{self._example.cluster.cores} cores", "end")
         for hour in range(self._hours + 1):
             at = self._x(hour * HOUR_S)
             drawing.line((at, base), (at, base + 4), INK)
             drawing.words(at, base + 17, f"{hour} h", "middle")
         coming: dict[float, list[str]] = {}
-        for job in self._scene.workload.jobs:
+        for job in self._example.workload.jobs:
             if job.submit_s:
-                coming.setdefault(job.submit_s, []).append(self._scene.names[job.number].split(",")[0])
+                coming.setdefault(job.submit_s, []).append(self._example.names[job.number].split(",")[0])
         for at_s, names in coming.items():
             drawing.words(self._x(at_s), base + 33, "▲ " + ", ".join(names))
 
@@ -102,11 +102,11 @@ class _Panel:
                     self._drawing.line((at, self._y(low)), (at, self._y(high)), _CUT, 3)
 
     def _y(self, core: float) -> float:
-        return self._base - core * _CORES / self._scene.cluster.cores
+        return self._base - core * _CORES / self._example.cluster.cores
 
     def _draw_run(self, bar: Bar, fill: str, edge: str) -> None:
         start, end = self._x(bar.start_s), self._x(bar.end_s)
-        name = self._scene.names[bar.record.job.number]
+        name = self._example.names[bar.record.job.number]
         for low, high in bar.rows:
             self._drawing.box(start, self._y(high), end - start, self._y(low) - self._y(high), fill, edge)
             if end - start > 7 * len(name) + 4:
@@ -116,29 +116,29 @@ class _Panel:
         """Mark the promised start of a head."""
         at = self._x(record.start_s - (record.head_delay_s or 0))
         self._drawing.line((at, self._top + 26), (at, self._base), INK, dashes="5 4")
-        self._drawing.words(at, self._top + 22, f"{self._scene.names[record.job.number]} was promised", "middle")
+        self._drawing.words(at, self._top + 22, f"{self._example.names[record.job.number]} was promised", "middle")
 
 
 def draw_quota() -> Drawing:
     """P1: the same jobs with the quotas as hard limits and as soft ones."""
-    return _draw_scenes("Hard limits and soft quotas", [example_clusters.quota()], 12)
+    return _draw_examples("Hard limits and soft quotas", [example_clusters.quota()], 12)
 
 
 def draw_priority() -> Drawing:
     """P2: job 3 preempts lower classes, if their cores are enough."""
-    return _draw_scenes(
+    return _draw_examples(
         "A higher class takes from a lower one", [example_clusters.priority(4), example_clusters.priority(8)], 9
     )
 
 
 def draw_window() -> Drawing:
     """P3: the cores that the window leaves idle, and their use by runs that are checkpointed at the promised time."""
-    return _draw_scenes("Backfilling with and without checkpoints", [example_clusters.window()], 13, promised=(3,))
+    return _draw_examples("Backfilling with and without checkpoints", [example_clusters.window()], 13, promised=(3,))
 
 
 def draw_rescue() -> Drawing:
     """The rescue: one run is cut for a short job that has waited long for its length."""
-    return _draw_scenes("Short jobs rescued", [example_clusters.rescue()], 6)
+    return _draw_examples("Short jobs rescued", [example_clusters.rescue()], 6)
 
 
 # Ranked vnodes

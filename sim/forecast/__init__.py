@@ -1,1 +1,1 @@
-"""Forecasts held against what then happened in a replay, beside two other ways to foretell a start."""
+"""Forecasts held against what then happened in a replay, beside two other ways to forecast a start."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from hooks.pbs.files_and_output.accounting_fields import Fields, SenselessError, check_clock, read_fields
-from sim.traces.accounting_log_files_and_lines import LinePosition, Record
+from sim.traces.accounting_log_files_and_lines import AccountingRecord, LinePosition
 
 _JOB_ID = re.compile(rb"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(\..{1,255})?", re.DOTALL)
 _RESERVATION_ID = re.compile(rb"[RSM][0-9]+(\..*)?", re.DOTALL)
@@ -33,7 +33,7 @@ class JobHistory:
         "saved_s", "start_s", "suspended_s", "user", "walltime_s",
     )  # fmt: skip
 
-    def __init__(self, record: Record, number: int) -> None:
+    def __init__(self, record: AccountingRecord, number: int) -> None:
         self.id = record.id.decode("utf-8", "backslashreplace")
         self.number = number
         self.place: LinePosition = record.place
@@ -154,7 +154,7 @@ class JobHistories:
         self.vnodes: set[str] = set()
         self._current: dict[bytes, JobHistory] = {}
 
-    def take(self, record: Record) -> None:
+    def take(self, record: AccountingRecord) -> None:
         """Take one record. Raises SenselessError with the cause, and takes nothing, where it makes no sense."""
         kind = record.kind
         if kind in _PASSED_OVER or _RESERVATION_ID.fullmatch(record.id):
@@ -183,7 +183,7 @@ class JobHistories:
         elif not history.running:
             history.gone = MOVED if kind == "M" else DELETED
 
-    def _described(self, record: Record, number: int) -> None:
+    def _described(self, record: AccountingRecord, number: int) -> None:
         """Take a record that describes its job: Q, S, E or R."""
         kind, fields = record.kind, read_fields(record.text)
         moment_s = {"Q": fields.queued_s, "S": fields.start_s}.get(kind, fields.end_s)

@@ -38,7 +38,7 @@ class LinePosition(NamedTuple):
     line: int
 
 
-class Record(NamedTuple):
+class AccountingRecord(NamedTuple):
     """A line in the form of a record. `stamp_s` is its local time, counted as if it were UTC."""
 
     stamp_s: int
@@ -94,10 +94,11 @@ def _is_log(path: Path) -> bool:
     return _first_stamp_s(path) > 0 or not any(True for _ in read_lines(path, _LONGEST_LINE_BYTES, AccountingError))
 
 
-def read_records(files: Iterable[Path]) -> Iterator[Record | UnreadableLine]:
+def read_records(files: Iterable[Path]) -> Iterator[AccountingRecord | UnreadableLine]:
     """Every record of the files, and every line that is not one."""
     for file in files:
-        waiting: list[Record] = []  # at most one record whose text continues in the next line, with its lines so far
+        # At most one record whose text continues in the next line, with its lines so far.
+        waiting: list[AccountingRecord] = []
         for number, line in enumerate(read_lines(file, _LONGEST_LINE_BYTES, AccountingError), 1):
             if waiting:
                 waiting[0] = waiting[0]._replace(text=waiting[0].text + b"\n" + line)
@@ -114,7 +115,7 @@ def read_records(files: Iterable[Path]) -> Iterator[Record | UnreadableLine]:
         yield from waiting
 
 
-def _record(line: bytes, place: LinePosition) -> Record | UnreadableLine:
+def _record(line: bytes, place: LinePosition) -> AccountingRecord | UnreadableLine:
     match = _HEADER.fullmatch(line)
     if match is None:
         return UnreadableLine("not an accounting record", place)
@@ -124,10 +125,10 @@ def _record(line: bytes, place: LinePosition) -> Record | UnreadableLine:
         time = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=timezone.utc)
     except ValueError:
         return UnreadableLine("a date or time that does not exist", place)
-    return Record(int(time.timestamp()), match[7].decode("ascii"), match[8], match[9], place)
+    return AccountingRecord(int(time.timestamp()), match[7].decode("ascii"), match[8], match[9], place)
 
 
-def _is_whole(record: Record) -> bool:
+def _is_whole(record: AccountingRecord) -> bool:
     """False if an account or project was opened and the times, which PBS writes after them, have not been read yet."""
     text = record.text
     if record.kind not in _DESCRIBING or not (b'account="' in text or b'project="' in text):
@@ -138,7 +139,7 @@ def _is_whole(record: Record) -> bool:
 def _first_stamp_s(file: Path) -> int:
     """The time of the first record among the first lines; 0 where there is none."""
     for number, line in enumerate(read_lines(file, _LONGEST_LINE_BYTES, AccountingError), 1):
-        if isinstance(record := _record(line, LinePosition(file.name, number)), Record):
+        if isinstance(record := _record(line, LinePosition(file.name, number)), AccountingRecord):
             return record.stamp_s
         if number == _LINES_LOOKED_AT:
             break

@@ -1,8 +1,12 @@
-"""Every path of the project that README.md, docs/developing.md and the packages' READMEs name is there."""
+"""Every path of the project that README.md, docs/developing.md and the packages' READMEs name is there, and whatever of
+ours a docstring refers to."""
 
 from __future__ import annotations
 
+import ast
+import pkgutil
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,7 @@ PACKAGES = {
 _SPAN = re.compile(r"`([\w.][\w./-]*(?:/|\.py)|[\w.-]+/[\w./-]+\.(?:md|toml|sh))`")
 _BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _ELSEWHERE = ("PBS_HOME/",)
+_REFERENCE = re.compile(rf":(?:mod|data|func|class|meth|attr|exc):`~?((?:{'|'.join(FOLDERS)})(?:\.\w+)*)`")
 
 
 def paths(page: Path) -> list[str]:
@@ -52,3 +57,52 @@ def test_a_folders_readme_lists_each_of_its_packages(folder: str) -> None:
     text = (ROOT / folder / "README.md").read_text(encoding="utf-8")
     packages = [path.parent.name for path in sorted((ROOT / folder).glob("*/__init__.py"))]
     assert [name for name in packages if f"`{name}`" not in text] == []
+
+
+def references() -> Iterator[tuple[str, str]]:
+    """Each file of the product, with a dotted name of ours that a docstring in it refers to."""
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                    for name in _REFERENCE.findall(str(node.value.value)):
+                        yield f"{file.relative_to(ROOT)}:{node.lineno}", name
+
+
+def is_there(name: str) -> bool:
+    """Whether this is a module, or what one has; fields of classes without a default count too."""
+    try:
+        pkgutil.resolve_name(name)
+    except ImportError:
+        return False
+    except AttributeError:
+        owner, _, field = name.rpartition(".")
+        try:
+            return field in getattr(pkgutil.resolve_name(owner), "__annotations__", {})
+        except (ImportError, AttributeError):
+            return False
+    return True
+
+
+def test_what_docstrings_refer_to_is_there() -> None:
+    named = list(references())
+    assert len(named) > 100
+    known = {name: is_there(name) for name in dict.fromkeys(name for _, name in named)}
+    assert [(place, name) for place, name in named if not known[name]] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("policy.cycle.engine", True),
+        ("policy.cycle.engine.decide", True),
+        ("policy.Reason.sentence", True),
+        ("policy.Reason.code", True),
+        ("policy.cycle.no_such_module", False),
+        ("policy.cycle.engine.no_such_function", False),
+        ("policy.Reason.no_such_method", False),
+        ("policy.NoSuchClass.sentence", False),
+    ],
+)
+def test_a_name_is_there_if_a_module_has_it(name: str, there: bool) -> None:
+    assert is_there(name) is there

@@ -17,7 +17,7 @@ from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.site_settings import RankingSettings, Settings
 from sim.figures import example_clusters
-from sim.figures.example_clusters import HOUR_S, Scene
+from sim.figures.example_clusters import HOUR_S, Example
 from sim.replay.named_policies import Policy, resolve
 from sim.replay.replay import replay
 from sim.workload.generate_parameter_study_jobs import campaign
@@ -44,8 +44,8 @@ def assert_printed(lines: Iterable[str]) -> None:
     assert f"\n{block}\n" in PAGE, block
 
 
-def last_policy(scene: Scene) -> Policy:
-    *_, policy = scene.policies.values()
+def last_policy(example: Example) -> Policy:
+    *_, policy = example.policies.values()
     return policy
 
 
@@ -70,20 +70,20 @@ def test_what_four_jobs_wait_for() -> None:
 
 @pytest.mark.parametrize("need", [9, 8, 5, 4])
 def test_what_the_third_job_may_take(need: int) -> None:
-    scene = example_clusters.priority(need)
-    lines = tell(decide(example_clusters.moment(scene, 1), Ledger(), last_policy(scene).settings))
+    example = example_clusters.priority(need)
+    lines = tell(decide(example_clusters.moment(example, 1), Ledger(), last_policy(example).settings))
     assert_printed([f"needs {need}:", *lines])
 
 
 # P3
 
 
-def timeline(scene: Scene, policy: Policy) -> list[str]:
-    """When each job of a scene runs, in hours and minutes."""
+def timeline(example: Example, policy: Policy) -> list[str]:
+    """When each job of an example runs, in hours and minutes."""
     lines = []
-    for record in replay(scene.workload, scene.cluster, policy).records:
+    for record in replay(example.workload, example.cluster, policy).records:
         spans = ", ".join(f"{clock(start_s)} to {clock(end_s)}" for start_s, end_s in record.segments)
-        lines.append(f"{scene.names[record.job.number]}  {spans}")
+        lines.append(f"{example.names[record.job.number]}  {spans}")
     return lines
 
 
@@ -93,23 +93,23 @@ def clock(at_s: float) -> str:
 
 @pytest.mark.parametrize("name", ["easy", "checkpoint"])
 def test_timeline_of_a_to_e(name: str) -> None:
-    scene = example_clusters.window()
-    assert_printed([f"--policy {name}", *timeline(scene, scene.policies[name])])
+    example = example_clusters.window()
+    assert_printed([f"--policy {name}", *timeline(example, example.policies[name])])
 
 
-def passes(scene: Scene, policy: Policy, later: Sequence[Changes]) -> list[Plan]:
+def passes(example: Example, policy: Policy, later: Sequence[Changes]) -> list[Plan]:
     """The pass at one hour, and those after each of the changes."""
-    plans = [decide(example_clusters.moment(scene, 1), Ledger(), policy.settings)]
+    plans = [decide(example_clusters.moment(example, 1), Ledger(), policy.settings)]
     for changes in later:
         plans.append(decide(plans[-1].started.apply(changes), plans[-1].ledger, policy.settings))
     return plans
 
 
 def test_what_is_said_of_a_to_e() -> None:
-    scene = example_clusters.window()
+    example = example_clusters.window()
     a_ends, b_ends = Changes(2 * HOUR_S, gone=["A"]), Changes(6 * HOUR_S, gone=["B", "D"])
-    first, easy = passes(scene, scene.policies["easy"], [a_ends])
-    _, second, third = passes(scene, scene.policies["checkpoint"], [a_ends, b_ends])
+    first, easy = passes(example, example.policies["easy"], [a_ends])
+    _, second, third = passes(example, example.policies["checkpoint"], [a_ends, b_ends])
     assert_printed(["1:00, both policies", *tell(first)])
     assert_printed(["2:00, easy", *tell(easy)])
     assert_printed(["2:00, checkpoint", *tell(second)])
@@ -120,18 +120,18 @@ def test_what_is_said_of_a_to_e() -> None:
 
 
 def test_timeline_of_the_rescue() -> None:
-    scene = example_clusters.rescue()
-    for name, policy in scene.policies.items():
-        assert_printed([f"--policy {name}", *timeline(scene, policy)])
+    example = example_clusters.rescue()
+    for name, policy in example.policies.items():
+        assert_printed([f"--policy {name}", *timeline(example, policy)])
 
 
 def test_what_is_said_of_the_rescue() -> None:
-    scene = example_clusters.rescue()
-    settings = last_policy(scene).settings
-    early = example_clusters.moment(scene, 2.5)
+    example = example_clusters.rescue()
+    settings = last_policy(example).settings
+    early = example_clusters.moment(example, 2.5)
     told = explain(early, decide(early, Ledger(), settings), "2", settings).lines
     assert_printed(["2:30", *(f"2  {line.text}" for line in told if line.label in ("waits for", "rescue"))])
-    assert_printed(["2:40", *tell(decide(example_clusters.moment(scene, 2 + 2 / 3), Ledger(), settings))])
+    assert_printed(["2:40", *tell(decide(example_clusters.moment(example, 2 + 2 / 3), Ledger(), settings))])
 
 
 # P4

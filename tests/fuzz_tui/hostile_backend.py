@@ -75,7 +75,7 @@ class HostileBackend:
 
     def poll(self) -> ServerStatus:
         """A picture, or one of the ways of not giving one."""
-        kind = self._chance.choices(("picture", "half", "refused", "broken", "slow"), (80, 8, 5, 4, 3))[0]
+        kind = self._chance.choices(("status", "half", "refused", "broken", "slow"), (80, 8, 5, 4, 3))[0]
         self.polls[kind] += 1
         if kind == "refused":
             raise BackendError(self._odd())

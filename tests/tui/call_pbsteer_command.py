@@ -19,7 +19,7 @@ def script_commands(monkeypatch: pytest.MonkeyPatch, state: Path) -> ScriptedBac
         "tui.cli.change_commands.quota_show_set_and_priority",
         "tui.cli.change_commands.run_operation",
     ):
-        monkeypatch.setattr(f"{module}.open_backend", lambda **_: scripted)
+        monkeypatch.setattr(f"{module}.open_backend_by_options", lambda **_: scripted)
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
     return scripted
 

@@ -29,7 +29,7 @@ _SCHEDULER = re.compile(r"^set sched \S+ (?=\S+ ?=)")
 """Removes the scheduler's name, which the server's log does not show."""
 
 
-class Record(NamedTuple):
+class AuditRecord(NamedTuple):
     """One change; ``stage`` is done, failed, refused or unconfirmed; texts are as they were written."""
 
     number: int
@@ -47,7 +47,7 @@ class Record(NamedTuple):
     """Known from the server's log only, which has the request but not the value before it."""
 
 
-def read_trail(path: Path, shared: Path | None, names: Collection[str]) -> list[Record]:
+def read_trail(path: Path, shared: Path | None, names: Collection[str]) -> list[AuditRecord]:
     """The changes to the server of these names in the ends of the files, newest first; none if there are no files.
 
     A user's file has changes to all servers. The shared file is in the server's PBS_HOME, so its lines copied from the
@@ -81,7 +81,7 @@ def find_problem(shared: Path | None) -> str:
         return f"{shared}: {error.strerror}"
 
 
-def _with_logged(unlogged: list[Record], logged: list[Record]) -> list[Record]:
+def _with_logged(unlogged: list[AuditRecord], logged: list[AuditRecord]) -> list[AuditRecord]:
     """The consoles' records and those log entries that match none of them. An unconfirmed record that matches one
     becomes done."""
     left: dict[tuple[str, str], list[int]] = {}
@@ -126,10 +126,10 @@ def _lines(path: Path) -> list[bytes]:
         return []
 
 
-def _records(lines: Iterable[bytes], *, copied: bool) -> list[Record]:
+def _records(lines: Iterable[bytes], *, copied: bool) -> list[AuditRecord]:
     """The records of a file. ``copied``: it has entries that passes copied from the server's log, and each says where
     in the log it is. A user's own file has none, whatever its lines say: that user may write anything into it."""
-    records: list[Record] = []
+    records: list[AuditRecord] = []
     open_ones: dict[tuple[str, ...], int] = {}
     for line in lines:
         record = _record(line, len(records), copied=copied)
@@ -148,7 +148,7 @@ def _records(lines: Iterable[bytes], *, copied: bool) -> list[Record]:
     return records
 
 
-def _record(line: bytes, number: int, *, copied: bool) -> Record | None:
+def _record(line: bytes, number: int, *, copied: bool) -> AuditRecord | None:
     """The record of one line; None if the line is incomplete or no record."""
     try:
         data: Mapping[str, Any] = json.loads(line)
@@ -160,4 +160,4 @@ def _record(line: bytes, number: int, *, copied: bool) -> Record | None:
     change, logged = str(data.get("change", "")), copied and _PLACE.fullmatch(str(data.get("log", ""))) is not None
     stage, user, origin, server = texts
     command, before, after, reply = rest
-    return Record(number, time_s, stage, user, origin, server, command, before, after, reply, change, logged)
+    return AuditRecord(number, time_s, stage, user, origin, server, command, before, after, reply, change, logged)

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from tui.audit.audit_file import audit_path
-from tui.audit.read_and_merge_audit_records import Record, find_problem, read_trail
-from tui.cli.shared_options import open_backend, source_options
+from tui.audit.read_and_merge_audit_records import AuditRecord, find_problem, read_trail
+from tui.cli.shared_options import open_backend_by_options, source_options
 from tui.text.screen_line import safe
 from tui.text.times_and_durations import day_and_time
 
@@ -32,7 +32,7 @@ def audit(*, last: int, user: str, as_json: bool, demo: bool, server: str, setti
     managers, whatever they were made with, as the passes copied them from the server's log; consoles of root there add
     what was there before. Elsewhere, or where the shared file may not be read, they are this user's own.
     """
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     own = backend.own_audit or audit_path(os.environ)
     try:
         names, shared = backend.names(), backend.shared_audit()
@@ -60,7 +60,7 @@ def audit(*, last: int, user: str, as_json: bool, demo: bool, server: str, setti
         click.echo(safe(f"these are your own changes alone; {why}"), err=True)
 
 
-def _line(record: Record, now_s: float) -> str:
+def _line(record: AuditRecord, now_s: float) -> str:
     who = f"{day_and_time(record.time_s, now_s)}  {record.stage:<11}  {record.user} from {record.origin}"
     values = "" if record.logged else f"  ({record.before or 'none'} → {record.after or 'none'})"
     return f"{who}: {record.command}{values}"

@@ -62,7 +62,7 @@ COMMANDS: Mapping[str, Part] = {
     "compare": Part("sim.cli.compare", "compare", "Compare policies on a workload: one table and one picture."),
     "tune": Part("sim.cli.tune", "tune", "Recommend settings from the site's own history."),
     "forecast": Part(
-        "sim.cli.forecast_evaluation", "forecast", "How well starts would have been foretold on a workload: --evaluate."
+        "sim.cli.forecast_evaluation", "forecast", "How well starts would have been forecast on a workload: --evaluate."
     ),
     "migrate": Part(
         "migration.cli.migrate_check_and_plan",

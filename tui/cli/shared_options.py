@@ -43,7 +43,7 @@ def source_options(command: F) -> F:
     return command
 
 
-def open_backend(*, demo: bool, server: str, settings_path: Path | None) -> Any:
+def open_backend_by_options(*, demo: bool, server: str, settings_path: Path | None) -> Any:
     """The backend that the options name. Raises :class:`click.ClickException` where there is none."""
     from policy import SettingsError  # noqa: PLC0415 - the engine is loaded on use
     from tui.cli.open_backend import NoServerError, open_demo, open_real  # noqa: PLC0415

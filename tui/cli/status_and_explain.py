@@ -12,7 +12,7 @@ import click
 from policy.explain.hostfiles_for_mpi_and_openmp import Lists
 from policy.model.pbs_units import show_job
 from tui.backends.migration_spool import MigrationSpool
-from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.pages.cluster.status_command_data_and_text import status_data, status_lines
 from tui.pages.job.collect_job_details import detail_of
 from tui.pages.job.job_explanation import explanation_data, lists_of_job
@@ -32,7 +32,7 @@ def status(*, demo: bool, server: str, settings_path: Path | None, as_json: bool
     Cores, vnodes and jobs, each queue with the head it is reserved for, what needs attention, and what the policy
     would do in a pass made now. Nothing is changed.
     """
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
         cluster = replace(poll_cluster_view(backend), hook_faults=find_hook_faults(backend))
         migration = MigrationSpool(backend).read_migration()
@@ -66,7 +66,7 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     vnodes (with sockets and cores where it asked for them), a PBS node file, a hostfile for Open MPI or MPICH, or the
     OpenMP places on each vnode.
     """
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
         cluster = poll_cluster_view(backend)
         found = _find(cluster, job)

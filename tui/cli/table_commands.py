@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import click
 
 from tui.backends.commands_interface import ChangeError
-from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.operations.by_target.soft_quota_priority_and_import_ops import check_scope
 from tui.state.cluster_view import ClusterView
 from tui.tables.cli_table_rows_and_columns import LISTINGS, Listing
@@ -101,7 +101,7 @@ def _print(
 ) -> None:
     if comma + as_json + (output is not None) > 1:
         raise click.UsageError("--csv, --json and -o: give one of them")
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
         cluster = poll_cluster_view(backend)
     finally:

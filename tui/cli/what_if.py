@@ -14,7 +14,7 @@ from hooks.pbs.custom_resources import PRIORITY
 from migration.config.parse_toml import parse_toml
 from policy import SettingsError
 from tui.backends.commands_interface import ChangeError, Commands
-from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import (
     Supposed,
@@ -71,7 +71,7 @@ def _run(
     seconds: float,
     as_json: bool,
 ) -> None:
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
         cluster = poll_cluster_view(backend)
         supposed = suppose(cluster, backend.commands)

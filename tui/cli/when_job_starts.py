@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from policy.model.pbs_units import show_job
-from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.forecast.job_not_submitted_yet import ProposedJobError, complete, read_resources
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.when_it_starts import when_it_starts, when_submitted
@@ -80,7 +80,7 @@ def when(
     except ProposedJobError as error:
         raise click.UsageError(str(error)) from error
     cells = shutil.get_terminal_size((100, 24)).columns
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
         cluster = poll_cluster_view(backend)
         if job is None:

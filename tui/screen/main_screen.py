@@ -39,7 +39,7 @@ from tui.screen.views.job import JobView
 from tui.screen.views.visited_places import Place, Places
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.screen.widgets.clickable_tabs import Tabs
-from tui.screen.widgets.footer import Footer, Said
+from tui.screen.widgets.footer import Footer, ShownMessage
 from tui.screen.widgets.prompt import Prompt, Typing
 from tui.screen.widgets.virtual_table import Table
 from tui.screen.workers.background_lookups import Lookups
@@ -52,10 +52,10 @@ from tui.screen.workers.worker_messages import (
     JobFilesFound,
     JobFound,
     Loaded,
-    Made,
-    Making,
     MigrationRead,
     NotKept,
+    OperationEnded,
+    OperationProgress,
     TakenOut,
     TrailRead,
 )
@@ -252,14 +252,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Preferences or typed lines could not be written."""
         self.say(message.problem, "bad")
 
-    def on_making(self, message: Making) -> None:
+    def on_operation_progress(self, message: OperationProgress) -> None:
         """An operation is under way."""
         self.say(
             f"{message.operation.title}: {message.made:,} of {len(message.operation.changes):,} done; :halt stops it",
             "warn",
         )
 
-    def on_made(self, message: Made) -> None:
+    def on_operation_ended(self, message: OperationEnded) -> None:
         """An operation has ended: done, done in part, or failed."""
         text = self.runner.finish(message)
         whole = all(outcome.ok for outcome in message.outcomes)
@@ -328,7 +328,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def say(self, text: str, role: str = "") -> None:
         """Show a sentence in place of the keys, until the next action or for some seconds."""
         now_s = self.cluster.now_s if self.cluster is not None and self.simulation is not None else self._clock()
-        self.footer.say(Said(now_s, text, role), self._elapsed())
+        self.footer.say(ShownMessage(now_s, text, role), self._elapsed())
         self.footer.set_class(self.footer.has_message, "told")
 
     def _tell_where(self) -> None:

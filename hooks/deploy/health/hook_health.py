@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import digest_of, source_digest, version_of
-from hooks.deploy.deployment_record import RECORD, Record
+from hooks.deploy.deployment_record import RECORD, DeploymentRecord
 from hooks.deploy.health.hook_errors_in_log import Complaint, is_fresh
 from hooks.deploy.hook_events_alarms_and_order import HOOK_EVENTS, attributes_of
 from hooks.deploy.read_installed_server_state import Hook, Installed, read_applied
@@ -44,7 +44,7 @@ class Evidence(NamedTuple):
     present files were written; ``alerts``: the last alerts, empty for none; ``breaker``: whether passes rest."""
 
     installed: Installed
-    record: Record | None = None
+    record: DeploymentRecord | None = None
     folder: bool = False
     tracking: str = ""
     entry: Mapping[str, Any] = {}

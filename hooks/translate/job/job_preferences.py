@@ -36,7 +36,7 @@ _MOST = 1e15
 
 class Preferences(NamedTuple):
     """A job's own preferences; ``unread`` has a sentence for each invalid one. ``save`` is one of
-    :data:`policy.model.job_preferences.SAVE_METHODS`, or empty."""
+    :data:`policy.model.save_method_names.SAVE_METHODS`, or empty."""
 
     rank: RankPreference | None
     layout: Layout | None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooks.control.fair_share_charges import (
+    ChargeRecord,
     Charges,
-    Record,
     charge_usage,
     record_from_data,
     record_to_data,
@@ -28,7 +28,7 @@ class Cluster:
     """A driven queue, pass after pass. ``usage``: the bytes of the usage file, as PBS's scheduler would read them."""
 
     def __init__(self) -> None:
-        self.record: Record = {}
+        self.record: ChargeRecord = {}
         self.usage = format_usage([], NOW_S).decode("latin-1")
         self.tree: FairShareTree | None = None
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.deploy.install_mom_scripts_run_as_root import install_scripts, read_script
-from hooks.scripts.root_only_path import find_handed_back
+from hooks.scripts.root_only_path import why_not_root_only
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 NOBODY = 65534
@@ -118,14 +118,14 @@ def test_a_link_does_not_hide_where_a_script_is(tmp_path: Path) -> None:
     folder.mkdir()
     folder.chmod(0o777)
     link.symlink_to(folder)
-    assert f"{folder} has mode 777" in find_handed_back(link / "pbsteer")
-    assert not find_handed_back(tmp_path / "pbsteer")
+    assert f"{folder} has mode 777" in why_not_root_only(link / "pbsteer")
+    assert not why_not_root_only(tmp_path / "pbsteer")
 
 
 def test_a_folder_with_the_sticky_bit_may_be_above_but_not_the_place_itself(tmp_path: Path) -> None:
     tmp_path.chmod(0o1777)
-    assert not find_handed_back(tmp_path / "pbsteer")
-    assert "everybody may write" in find_handed_back(tmp_path)
+    assert not why_not_root_only(tmp_path / "pbsteer")
+    assert "everybody may write" in why_not_root_only(tmp_path)
 
 
 @needs_root
@@ -142,4 +142,4 @@ def test_a_folder_of_a_group_of_users_is_refused(tmp_path: Path) -> None:
     folder.mkdir()
     os.chown(folder, 0, NOBODY)
     folder.chmod(0o775)
-    assert f"group {NOBODY} may write to it" in find_handed_back(folder)
+    assert f"group {NOBODY} may write to it" in why_not_root_only(folder)

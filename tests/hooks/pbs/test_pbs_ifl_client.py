@@ -147,7 +147,7 @@ def test_a_mark_and_a_hold_are_one_request() -> None:
 
 def test_the_reader_answers_line_by_line() -> None:
     answers = StringIO()
-    reader.serve(pbs_ifl, StringIO('{"want": "picture"}\n{"want": "x"}\nnonsense\n[]\n'), answers)
+    reader.serve(pbs_ifl, StringIO('{"want": "status"}\n{"want": "x"}\nnonsense\n[]\n'), answers)
     *parts, first, second, third = [json.loads(line) for line in answers.getvalue().splitlines()]
     assert parts[0] == {"anew": True}
     keys = next(part["keys"] for part in parts if "keys" in part)
@@ -161,5 +161,5 @@ def test_the_reader_answers_line_by_line() -> None:
 def test_the_reader_says_when_the_server_is_away_and_goes_on() -> None:
     pbs_ifl.WORLD["away"] = True
     answers = StringIO()
-    reader.serve(pbs_ifl, StringIO('{"want": "picture"}\n' * 2), answers)
+    reader.serve(pbs_ifl, StringIO('{"want": "status"}\n' * 2), answers)
     assert all("cannot connect" in json.loads(line)["error"] for line in answers.getvalue().splitlines())

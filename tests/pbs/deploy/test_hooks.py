@@ -293,7 +293,7 @@ def test_the_reader_gives_the_console_its_picture(pbs: PbsCluster, pbs_exec: str
     job_id = pbs.qsub("alice", select="1:ncpus=2", options=["-J", "1-3"])
     pbs.wait_for_state(job_id, "B")
     argv = [f"{pbs_exec}/bin/pbs_python", "-I", reader_file, pbs_exec]
-    lines = pbs.run(argv, stdin='{"want": "picture"}\n').demand_success().stdout.splitlines()
+    lines = pbs.run(argv, stdin='{"want": "status"}\n').demand_success().stdout.splitlines()
     assembly = Assembly()
     server_status = [assembly.take(json.loads(line)) for line in lines][-1]
     assert server_status is not None

@@ -7,7 +7,7 @@ import math
 from policy import Job, Reading, Run, Snapshot, Vnode
 from policy.model.job_preferences import RankPreference, Requirements
 from policy.ranking.vnode_reading_minus_later_starts import Remaining
-from policy.settings.built_in_and_custom_vnode_formulas import Left
+from policy.settings.built_in_and_custom_vnode_formulas import VnodeHeadroom
 from policy.settings.site_settings import RankingSettings
 from tests.policy.clusters import job, place_of, vnode
 
@@ -16,7 +16,9 @@ GIB = 1 << 20
 FULL = Reading(950, 24, 32, 60 * GIB, 64 * GIB, 80, 100, 40, 90)
 
 
-def left(*runs: Run, reading: Reading | None = FULL, of: Vnode | None = None, stale_intervals: float = 3) -> Left:
+def left(
+    *runs: Run, reading: Reading | None = FULL, of: Vnode | None = None, stale_intervals: float = 3
+) -> VnodeHeadroom:
     of = of or vnode("a", 16)
     readings = {} if reading is None else {"a": reading}
     cluster = Snapshot.build(NOW_S, [of], runs=runs, readings=readings).cluster()
@@ -29,7 +31,7 @@ def run(start_s: float, where: str = "a=4", needs: Requirements | None = None) -
 
 
 def test_a_recent_reading_is_what_is_left() -> None:
-    assert left() == Left(24, 32, 60 * GIB, 64 * GIB, 80, 100, 40, 90)
+    assert left() == VnodeHeadroom(24, 32, 60 * GIB, 64 * GIB, 80, 100, 40, 90)
 
 
 def test_what_started_before_the_reading_is_in_it() -> None:

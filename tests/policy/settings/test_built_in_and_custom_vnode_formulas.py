@@ -10,7 +10,7 @@ from policy.model.job_preferences import RANK_MODES
 from policy.settings.built_in_and_custom_vnode_formulas import (
     FORMULAS,
     FormulaError,
-    Left,
+    VnodeHeadroom,
     formulas_with,
     ratio_at_least,
     ratio_at_most,
@@ -18,7 +18,7 @@ from policy.settings.built_in_and_custom_vnode_formulas import (
     smallest_ratio,
 )
 
-HALF = Left(compute=16, compute_all=32, memory_kib=30, memory_all_kib=40, network=10, network_all=100,
+HALF = VnodeHeadroom(compute=16, compute_all=32, memory_kib=30, memory_all_kib=40, network=10, network_all=100,
             temperature=45, temperature_most=90)  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def test_only_the_composite_is_raised_by_one_in_the_product() -> None:
 
 
 def test_the_composite_in_the_product_is_not_negative_on_a_full_vnode_at_its_highest_temperature() -> None:
-    full = Left(0, 32, 0, 40, 0, 100, 90, 90)
+    full = VnodeHeadroom(0, 32, 0, 40, 0, 100, 90, 90)
     formula = FORMULAS["composite"]
     assert formula.value(full) + formula.plus == 0
 

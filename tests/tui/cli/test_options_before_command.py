@@ -28,7 +28,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, An
         return ScriptedBackend()
 
     for module in MODULES:
-        monkeypatch.setattr(f"{module}.open_backend", remember)
+        monkeypatch.setattr(f"{module}.open_backend_by_options", remember)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     return asked
 
@@ -94,7 +94,7 @@ def test_a_server_that_is_away_is_one_sentence_and_exit_status_2(
 ) -> None:
     for module in MODULES:
         away = ScriptedBackend(failure="the PBS server on hpc1 is down")
-        monkeypatch.setattr(f"{module}.open_backend", lambda away=away, **_: away)
+        monkeypatch.setattr(f"{module}.open_backend_by_options", lambda away=away, **_: away)
     result = run(*words)
     assert result.exit_code == 2
     assert result.output == "Error: the PBS server on hpc1 is down\n"

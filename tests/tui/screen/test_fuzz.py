@@ -16,7 +16,7 @@ def test_random_keys_sizes_and_answers_end_nothing() -> None:
     assert ran.steps >= STEPS
     assert sum(ran.did["actions"].values()) > STEPS / 10
     assert len(ran.did["views"]) >= 3
-    assert ran.did["polls"]["picture"] > 0
+    assert ran.did["polls"]["status"] > 0
 
 
 def test_the_keys_are_those_of_the_registry() -> None:

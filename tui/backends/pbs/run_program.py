@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tui.backends.backend_protocol import BackendError
 
 
-class Said(NamedTuple):
+class ProgramOutput(NamedTuple):
     """A program's output, and its exit status."""
 
     status: int
@@ -27,7 +27,7 @@ class Said(NamedTuple):
         return " ".join((self.err.strip() or self.out.strip() or f"exit status {self.status}").split())
 
 
-def run(argv: Sequence[str], timeout_s: float, more_environment: Mapping[str, str] | None = None) -> Said:
+def run(argv: Sequence[str], timeout_s: float, more_environment: Mapping[str, str] | None = None) -> ProgramOutput:
     """Run a program to its end. Raises :class:`BackendError` if it cannot be started or exceeds its time."""
     name = os.path.basename(argv[0])  # noqa: PTH119 - a name for messages, not a path to follow
     try:
@@ -43,4 +43,6 @@ def run(argv: Sequence[str], timeout_s: float, more_environment: Mapping[str, st
         raise BackendError(f"{name} did not answer within {timeout_s:g} s") from error
     except OSError as error:
         raise BackendError(f"cannot run {argv[0]}: {error.strerror}") from error
-    return Said(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+    return ProgramOutput(
+        done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    )

@@ -26,7 +26,7 @@ from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
 from tui.backends.pbs.explain_unreachable_server import explain
 from tui.backends.pbs.find_pbs import PbsPlace
-from tui.backends.pbs.run_program import Said, run
+from tui.backends.pbs.run_program import ProgramOutput, run
 from tui.backends.pbs.start_and_ask_reader_process import Reader, ReaderUnusableError
 from tui.backends.pbs.status_from_qstat_pbsnodes_qmgr import BUILT_IN, flat, objects, read_json, server_status_from
 from tui.model.typed_attributes import moment
@@ -160,31 +160,31 @@ class PbsBackend:
     def script(self, job_id: str) -> str:
         """The script, by ``printjob -s``: PBS keeps it in its database on the server's host, which root alone reads."""
         asked = parent_of(job_id) if is_subjob(job_id) else job_id
-        said = run([self._place.program("printjob"), "-s", asked], READ_TIMEOUT_S, self._environment)
-        if said.status != 0 or not said.out.strip():
-            raise BackendError(f"printjob -s {asked}: {said.words} (it needs root, on the server's host)")
-        return said.out
+        output = run([self._place.program("printjob"), "-s", asked], READ_TIMEOUT_S, self._environment)
+        if output.status != 0 or not output.out.strip():
+            raise BackendError(f"printjob -s {asked}: {output.words} (it needs root, on the server's host)")
+        return output.out
 
     def log_lines(self, job_id: str, days: int) -> Sequence[str]:
         """The lines by ``tracejob``, which reads the logs in this host's PBS_HOME."""
         argv = [self._place.program("tracejob"), "-w", "300", "-n", str(days), job_id]
-        said = run(argv, READ_TIMEOUT_S, self._environment)
-        lines = [line for line in said.out.splitlines() if line.strip()]
+        output = run(argv, READ_TIMEOUT_S, self._environment)
+        lines = [line for line in output.out.splitlines() if line.strip()]
         if not lines:
-            raise BackendError(f"tracejob {job_id}: {said.words}")
+            raise BackendError(f"tracejob {job_id}: {output.words}")
         return lines[-MOST_LOG_LINES:]
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
         """One object, by PBS's programs; None if it is not there, also for a ``job`` that has ended."""
         ask = _ASK[kind]
-        said = run([self._place.program(ask.program), *ask.options, name], READ_TIMEOUT_S, self._environment)
-        if said.status != 0:
-            if any(word in said.words for word in ask.unknown):
+        output = run([self._place.program(ask.program), *ask.options, name], READ_TIMEOUT_S, self._environment)
+        if output.status != 0:
+            if any(word in output.words for word in ask.unknown):
                 return None
-            raise BackendError(explain(said.words, self._place.server) or f"{ask.program}: {said.words}")
+            raise BackendError(explain(output.words, self._place.server) or f"{ask.program}: {output.words}")
         if not ask.under:
-            return parse_list(said.out).get(name)
-        found = read_json(said.out, ask.program).get(ask.under, {})
+            return parse_list(output.out).get(name)
+        found = read_json(output.out, ask.program).get(ask.under, {})
         texts = found.get(name) if isinstance(found, dict) else None
         return flat(texts) if texts is not None else None
 
@@ -193,8 +193,8 @@ class PbsBackend:
         program, *arguments = argv
         if program not in PROGRAMS:
             raise BackendError(f"{program!r} is none of the programs that change something: {', '.join(PROGRAMS)}")
-        said = run([self._place.program(program), *arguments], WRITE_TIMEOUT_S, self._environment)
-        return Reply(said.status == 0, said.words if said.status else said.out.strip())
+        output = run([self._place.program(program), *arguments], WRITE_TIMEOUT_S, self._environment)
+        return Reply(output.status == 0, output.words if output.status else output.out.strip())
 
     def close(self) -> None:
         """End the reader."""
@@ -221,21 +221,21 @@ class PbsBackend:
             self._json("qstat", "-Q", "-f", "-F", "json", by_s=by_s),
             self._json("pbsnodes", "-a", "-v", "-F", "json", by_s=by_s),
             self._json("qstat", "-t", "-f", "-F", "json", by_s=by_s),
-            resources={**BUILT_IN, **parse_list(self._said("qmgr", "-c", "list resource", by_s=by_s).out)},
-            scheds=parse_list(self._said("qmgr", "-c", "list sched", by_s=by_s).out),
+            resources={**BUILT_IN, **parse_list(self._output_of("qmgr", "-c", "list resource", by_s=by_s).out)},
+            scheds=parse_list(self._output_of("qmgr", "-c", "list sched", by_s=by_s).out),
             time_s=time.time(),
         )
 
-    def _said(self, program: str, *arguments: str, by_s: float | None = None) -> Said:
+    def _output_of(self, program: str, *arguments: str, by_s: float | None = None) -> ProgramOutput:
         left_s = READ_TIMEOUT_S if by_s is None else by_s - time.monotonic()
         if left_s <= 0:
             raise BackendError(
                 f"the server's programs did not answer within {READ_TIMEOUT_S:g} s; {program} was not run"
             )
-        said = run([self._place.program(program), *arguments], left_s, self._environment)
-        if said.status != 0 and not said.out.strip():
-            raise BackendError(f"{program}: {said.words}")
-        return said
+        output = run([self._place.program(program), *arguments], left_s, self._environment)
+        if output.status != 0 and not output.out.strip():
+            raise BackendError(f"{program}: {output.words}")
+        return output
 
     def _json(self, program: str, *arguments: str, by_s: float | None = None) -> dict[str, object]:
-        return read_json(self._said(program, *arguments, by_s=by_s).out, program)
+        return read_json(self._output_of(program, *arguments, by_s=by_s).out, program)

@@ -83,7 +83,7 @@ class Reader:
         """The server status from the differences to the last one; after any failure all of it is requested."""
         server_status = None
         try:
-            for part in self._ask({"want": "picture", "whole": self._assembly.is_empty}, deadline_s):
+            for part in self._ask({"want": "status", "whole": self._assembly.is_empty}, deadline_s):
                 error = part.get("error")
                 if isinstance(error, str) and error.startswith(_NO_LIBRARY):
                     raise _NoLibraryError

@@ -11,7 +11,7 @@ from hooks.pbs.custom_resources import PRIORITY
 from policy.model.limit_attributes import LimitError, parse_limits
 from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.run_operation import operation_options, run_operation
-from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.model.typed_attributes import SOFT_LIMIT
 from tui.operations.by_target.soft_quota_priority_and_import_ops import check_scope, import_quotas
 from tui.operations.operation_type_and_preview import Operation
@@ -34,7 +34,7 @@ def export_quotas(*, queues: tuple[str, ...], kind: str, demo: bool, server: str
 
     Priorities are those of the resource user_priority. What is printed can be edited and given to quota import.
     """
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
         cluster = poll_cluster_view(backend)
         names = [check_scope(cluster, queue) for queue in queues] or [*execution_queues(cluster), SERVER]

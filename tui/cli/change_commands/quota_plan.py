@@ -19,7 +19,7 @@ from tui.audit.audit_file import Actor
 from tui.backends.commands_interface import ChangeError, demand_supported
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
 from tui.cli.change_commands.run_operation import open_audit
-from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import Supposed, look_ahead
 from tui.operations.compare_and_set import make_all
@@ -109,7 +109,7 @@ def planned(*, demo: bool, server: str, settings_path: Path | None, as_json: boo
 
     Needs the right to read the journal. An entry that no pass has seen yet is new.
     """
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
         passes = backend.journal.read()
         problem = backend.journal.problem
@@ -162,7 +162,7 @@ def _run(
     as_json: bool,
 ) -> None:
     """Show what the plan would be and what it does, confirm, write it."""
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
         if backend.journal.problem:
             raise click.ClickException(safe(backend.journal.problem))

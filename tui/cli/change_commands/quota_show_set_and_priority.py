@@ -18,7 +18,7 @@ from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.quota_export_and_import import export_quotas, import_
 from tui.cli.change_commands.quota_plan import plan, planned, withdraw
 from tui.cli.change_commands.run_operation import operation_options, run_operation
-from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.operations.by_target.soft_quota_priority_and_import_ops import check_scope, set_quota
 from tui.operations.operation_type_and_preview import Operation
 from tui.operations.quota_plan_ops import entry_line
@@ -52,7 +52,7 @@ def show(*, queue: str | None, demo: bool, server: str, settings_path: Path | No
 
     A quota marked * is the queue's entry for everyone else.
     """
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
         cluster = poll_cluster_view(backend)
     finally:

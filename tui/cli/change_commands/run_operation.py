@@ -18,7 +18,7 @@ from tui.audit.audit_file import Actor, AuditLog, audit_path
 from tui.backends.backend_protocol import Backend, audit_log_for
 from tui.backends.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
-from tui.cli.shared_options import open_backend, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.compare_and_set import Outcome, make_all
 from tui.operations.confirmation.confirmation_lines import further_lines, operation_lines
@@ -63,7 +63,7 @@ def run_operation(
 
     Exits with 1 if a change failed or a target was left out.
     """
-    backend = open_backend(demo=demo, server=server, settings_path=settings_path)
+    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     outcomes: list[Outcome] = []
     try:
         cluster = poll_cluster_view(backend)

@@ -16,7 +16,7 @@ from hooks.alerts.pass_alerts import describe_alerts
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import source_digest
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
-from hooks.deploy.deployment_record import RECORD, Record
+from hooks.deploy.deployment_record import RECORD, DeploymentRecord
 from hooks.deploy.health.hook_errors_in_log import is_fresh, read_complaints
 from hooks.deploy.health.hook_health import Evidence, Health, check_health
 from hooks.pbs.custom_resources import MODE
@@ -35,7 +35,7 @@ def read_health(deployment: Deployment, home: Path, now_s: float) -> Health:
     folder = state_folder(str(home))
     evidence = Evidence(
         deployment.read(),
-        Record.read(folder / RECORD),
+        DeploymentRecord.read(folder / RECORD),
         folder.exists(),
         _read_tracking(home),
         State(folder).read_published(LAST_PASS),

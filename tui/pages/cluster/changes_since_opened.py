@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.audit.read_and_merge_audit_records import Record
+from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.model.server_changes import Event
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe
@@ -13,7 +13,7 @@ from tui.text.times_and_durations import clock_time, day_and_time
 _LAG_S = 120.0
 
 
-def changed_lines(cluster: ClusterView, records: Sequence[Record], most: int) -> list[Line]:
+def changed_lines(cluster: ClusterView, records: Sequence[AuditRecord], most: int) -> list[Line]:
     """At most ``most`` lines, the newest events first; ``records`` are the changes in the audit."""
     watched = cluster.watched
     counts = [
@@ -39,7 +39,7 @@ def changed_lines(cluster: ClusterView, records: Sequence[Record], most: int) ->
     return lines
 
 
-def _event_line(event: Event, records: Sequence[Record]) -> Line:
+def _event_line(event: Event, records: Sequence[AuditRecord]) -> Line:
     who = _made_by(event, records)
     return (
         (f"{clock_time(event.time_s)} ", "dim"),
@@ -48,7 +48,7 @@ def _event_line(event: Event, records: Sequence[Record]) -> Line:
     )
 
 
-def _made_by(event: Event, records: Sequence[Record]) -> str:
+def _made_by(event: Event, records: Sequence[AuditRecord]) -> str:
     """The user of the audit's command that contains all of the event's names and was sent shortly before."""
     for record in records:
         if event.time_s - _LAG_S <= record.time_s <= event.time_s + 1 and all(

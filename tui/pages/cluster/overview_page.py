@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hooks.record.day_of_activity import SLOT_S, SLOTS, Day, Slot
 from policy.model.pbs_units import show_job
-from tui.audit.read_and_merge_audit_records import Record
+from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.backends.idle_core_history import IdleHistory
 from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.pages.cluster.needs_attention import needs
@@ -79,7 +79,7 @@ class _Page:
 
 
 def overview_rows(
-    cluster: ClusterView, day: Day, history: IdleHistory, cells: int, height: int, records: Sequence[Record] = ()
+    cluster: ClusterView, day: Day, history: IdleHistory, cells: int, height: int, records: Sequence[AuditRecord] = ()
 ) -> list[Row]:
     """The page for so many cells and lines; ``records`` are the changes in the audit."""
     wide = cells >= _WIDE
@@ -349,6 +349,6 @@ def _coming_free(cluster: ClusterView, cells: int, rows: int) -> list[Part]:
     return [*parts, Part((("  ", ""), (marks, "dim")))]
 
 
-def _changes(cluster: ClusterView, records: Sequence[Record], cells: int) -> list[Part]:
+def _changes(cluster: ClusterView, records: Sequence[AuditRecord], cells: int) -> list[Part]:
     lines = changed_lines(cluster, records, _MOST_CHANGES)
     return [_rule("changed", cells), *(Part((("  ", ""), *line), Link("audit")) for line in lines)]

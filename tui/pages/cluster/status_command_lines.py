@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tui.audit.read_and_merge_audit_records import Record
+from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.backends.idle_core_history import IdleHistory
 from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.pages.cluster.needs_attention import attention
@@ -25,7 +25,7 @@ _LEAST_CHANGES, _LEAST_NEEDS = 3, 4
 
 
 def cluster_lines(
-    cluster: ClusterView, history: IdleHistory, cells: int, records: Sequence[Record] = (), height: int = 40
+    cluster: ClusterView, history: IdleHistory, cells: int, records: Sequence[AuditRecord] = (), height: int = 40
 ) -> list[Line]:
     """The whole view for a width in cells; ``records`` are the changes in the audit. If ``height`` lines are too few,
     recent changes are shortened first; then the less serious part of what needs attention moves to the end."""

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 
 from tui.screen.views.base_view import MOVES, lines_of
 from tui.screen.widgets.base_line_view import Paper
-from tui.screen.widgets.footer import Said
+from tui.screen.widgets.footer import ShownMessage
 from tui.text.screen_line import Line, safe, wrapped
 from tui.text.times_and_durations import clock_time
 
@@ -37,9 +37,9 @@ class MessagesScreen(ModalScreen[None]):
         ),
     ]
 
-    def __init__(self, said: Iterable[Said]) -> None:
+    def __init__(self, messages: Iterable[ShownMessage]) -> None:
         super().__init__()
-        self._said = list(said)
+        self._messages = list(messages)
         self.paper = Paper()
         self.paper.can_focus = False
 
@@ -50,7 +50,8 @@ class MessagesScreen(ModalScreen[None]):
     def on_resize(self) -> None:
         """The lines depend on the width."""
         lines: list[Line] = [
-            ((f"{clock_time(each.time_s, seconds=True)}  ", "dim"), (safe(each.text), each.role)) for each in self._said
+            ((f"{clock_time(each.time_s, seconds=True)}  ", "dim"), (safe(each.text), each.role))
+            for each in self._messages
         ]
         cells = min(self.app.size.width, _WIDEST) - _FRAME
         self.paper.show(wrapped(lines, cells) or [(("no message yet", "dim"),)])

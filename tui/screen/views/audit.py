@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.audit.audit_file import UNCONFIRMED
-from tui.audit.read_and_merge_audit_records import Record
+from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.screen.views.table_with_details import TableWithDetails
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
@@ -23,7 +23,7 @@ class AuditView(TableWithDetails[int]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._records: dict[int, Record] = {}
+        self._records: dict[int, AuditRecord] = {}
 
     def keys(self, cluster: ClusterView) -> Sequence[int]:
         """The records, newest first."""

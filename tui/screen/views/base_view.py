@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Vertical
 
 from hooks.record.day_of_activity import Day
-from tui.audit.read_and_merge_audit_records import Record
+from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.backends.idle_core_history import IdleHistory
 from tui.screen.views.visited_places import Place
 from tui.screen.widgets.base_line_view import LineView, Paper
@@ -38,7 +38,7 @@ class Shown:
 
     cluster: ClusterView
     history: IdleHistory = field(default_factory=IdleHistory)
-    trail: tuple[Record, ...] = ()
+    trail: tuple[AuditRecord, ...] = ()
     trail_problem: str = ""
     is_stale: bool = False
     migration: Migration | None = None

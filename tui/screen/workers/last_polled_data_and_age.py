@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hooks.record.day_of_activity import Day, Events
-from tui.audit.read_and_merge_audit_records import Record
+from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.backends.idle_core_history import IdleHistory
 from tui.screen.views.base_view import Shown
 from tui.state.cluster_view import ClusterView
@@ -31,7 +31,7 @@ class Seen:
         self._history = IdleHistory()
         self._watched = (0, 0, 0)
         self._day = Day()
-        self._trail: tuple[tuple[Record, ...], str] = ((), "")
+        self._trail: tuple[tuple[AuditRecord, ...], str] = ((), "")
         self.cluster: ClusterView | None = None
         self.migration: Migration | None = None
         self.away = ""
@@ -77,7 +77,7 @@ class Seen:
         events = Events(*(max(0, now - then) for now, then in zip(counts, before)))
         return self._day.sampled(cluster.now_s, vnodes.used, vnodes.total, events, use=use_by_entity(cluster))
 
-    def read_trail(self, records: tuple[Record, ...], problem: str) -> bool:
+    def read_trail(self, records: tuple[AuditRecord, ...], problem: str) -> bool:
         """Take the audit records; returns whether they are new."""
         before, self._trail = self._trail, (records, problem)
         return before != self._trail

@@ -24,7 +24,7 @@ from tui.operations.confirmation.typed_confirmation import asked_for
 from tui.operations.operation_type_and_preview import Operation, foresee
 from tui.operations.undo import Kept, keep_before, undo_of
 from tui.pages.plan.what_if_page import what_if_lines
-from tui.screen.workers.worker_messages import Foreseen, Made, Making
+from tui.screen.workers.worker_messages import Foreseen, OperationEnded, OperationProgress
 from tui.state.cluster_view import ClusterView
 from tui.state.server_poller import Forecasts
 from tui.text.screen_line import Line
@@ -182,7 +182,7 @@ class OperationRunner:
         return asked_for(operation, self.server, self._site)
 
     def run(self, operation: Operation) -> None:
-        """Do a confirmed operation; the screen gets :class:`Making` and, at the end, :class:`Made`."""
+        """Do a confirmed operation; the screen gets :class:`OperationProgress`, at the end :class:`OperationEnded`."""
         if self.busy is None:
             self._run(operation)
 
@@ -210,7 +210,7 @@ class OperationRunner:
         self._halted.set()
         return f"stopping {self.busy.title} after this command"
 
-    def finish(self, message: Made) -> str:
+    def finish(self, message: OperationEnded) -> str:
         """Remember what can be undone; returns the sentence for the screen, with what matters most in front.
 
         Of an interrupted undo, the changes without a confirmed outcome stay, to be undone again.
@@ -250,7 +250,7 @@ class OperationRunner:
             nonlocal told_s
             if made and time.monotonic() - told_s > _OFTEN_S:
                 told_s = time.monotonic()
-                self._host.post_message(Making(operation, made))
+                self._host.post_message(OperationProgress(operation, made))
             return not self._halted.is_set()
 
         def work() -> None:
@@ -258,6 +258,6 @@ class OperationRunner:
             migrates = operation.changes[0].target.kind == MIGRATING_JOB
             audit = audit_log_for(self._audit, backend)
             outcomes = make_all(self._host.spool if migrates else backend, operation.changes, audit, self._clock, go_on)
-            self._host.post_message(Made(operation, outcomes))
+            self._host.post_message(OperationEnded(operation, outcomes))
 
         self._host.run_worker(work, thread=True, name="operation")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from tui.audit.read_and_merge_audit_records import Record
+from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.operations.compare_and_set import Outcome
 from tui.operations.operation_type_and_preview import Operation
 from tui.pages.job.job_page import JobDetail, JobFiles
@@ -46,7 +46,7 @@ class JobFilesFound(Message):
 class TrailRead(Message):
     """The audit file was read, or ``problem`` says why it cannot be."""
 
-    def __init__(self, records: tuple[Record, ...], problem: str) -> None:
+    def __init__(self, records: tuple[AuditRecord, ...], problem: str) -> None:
         super().__init__()
         self.records, self.problem = records, problem
 
@@ -99,7 +99,7 @@ class Foreseen(Message):
         self.operation, self.lines = operation, lines
 
 
-class Made(Message):
+class OperationEnded(Message):
     """An operation has ended, done in whole or in part."""
 
     def __init__(self, operation: Operation, outcomes: Sequence[Outcome]) -> None:
@@ -107,7 +107,7 @@ class Made(Message):
         self.operation, self.outcomes = operation, outcomes
 
 
-class Making(Message):
+class OperationProgress(Message):
     """An operation of several changes is under way; ``made`` of them are done."""
 
     def __init__(self, operation: Operation, made: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.audit.audit_file import UNCONFIRMED
-from tui.audit.read_and_merge_audit_records import Record
+from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.tables.columns import Column
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time
@@ -14,7 +14,7 @@ _WIDE = 150
 _ROLES = {"done": "good", "failed": "bad", "refused": "warn", UNCONFIRMED: "bad"}
 
 
-def audit_columns(records: Mapping[int, Record], now_s: float, cells: int) -> list[Column[int]]:
+def audit_columns(records: Mapping[int, AuditRecord], now_s: float, cells: int) -> list[Column[int]]:
     """The columns over the records' numbers; a narrow line omits some, to leave room for the command."""
 
     def texts(name: str, title: str, cells: int, field: str, rank: int, most: int = 0) -> Column[int]:

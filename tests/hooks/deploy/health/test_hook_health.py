@@ -12,7 +12,7 @@ import pytest
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import source_digest
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
-from hooks.deploy.deployment_record import Record
+from hooks.deploy.deployment_record import DeploymentRecord
 from hooks.deploy.health.hook_errors_in_log import Complaint
 from hooks.deploy.health.hook_health import Evidence, Health, check_health, find_waiting_moms
 from hooks.deploy.read_installed_server_state import Installed
@@ -40,7 +40,7 @@ def installed(tmp_path: Path) -> Installed:
 
 
 def check(installed: Installed, *, tracking: str = SENT, entry: dict[str, Any] = ENTRY, **more: Any) -> Health:
-    evidence = Evidence(installed, Record(frozenset(RESOURCES)), folder=True, tracking=tracking, entry=entry)
+    evidence = Evidence(installed, DeploymentRecord(frozenset(RESOURCES)), folder=True, tracking=tracking, entry=entry)
     return check_health(evidence._replace(**more), HOOKS, NOW_S)
 
 
@@ -60,7 +60,7 @@ def test_a_server_without_hooks_is_told_in_one_sentence() -> None:
 
 def test_what_a_removal_has_left_is_told_with_how_to_end_it() -> None:
     left = {"pbsteer_app": RESOURCES["pbsteer_app"], "user_priority": RESOURCES["user_priority"]}
-    (told,) = check(Installed(resources=left), record=Record(frozenset({"pbsteer_app"}))).problems
+    (told,) = check(Installed(resources=left), record=DeploymentRecord(frozenset({"pbsteer_app"}))).problems
     assert told == (
         "no hook is in the server, but of pbsteer there still is: 1 resource (pbsteer_app), the folder in PBS_HOME. An"
         " apply or a removal did not finish: pbsteer hooks apply or remove continues it"

@@ -26,7 +26,7 @@ HOUR_S = 3600
 def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedBackend:
     scripted = script_commands(monkeypatch, tmp_path)
     for module in ("quota_plan", "quota_export_and_import"):
-        monkeypatch.setattr(f"tui.cli.change_commands.{module}.open_backend", lambda **_: scripted)
+        monkeypatch.setattr(f"tui.cli.change_commands.{module}.open_backend_by_options", lambda **_: scripted)
     scripted.folder = tmp_path / "home" / "pbsteer"
     scripted.folder.mkdir(parents=True)
     scripted.journal = JournalReader(scripted.folder)
