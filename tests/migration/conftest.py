@@ -1,3 +1,5 @@
+"""What all tests of migration share: the account that runs them counts as that of a person."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,6 @@
+"""The forecast is made beside the passes in a process of its own, goes by the site's past runs, and is published
+whole or not at all."""
+
 from __future__ import annotations
 
 import json

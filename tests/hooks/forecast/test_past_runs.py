@@ -1,3 +1,5 @@
+"""The history of runs is read from the accounting log piece by piece, and is bounded for each user."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""A published forecast is read back as it was written; other data is no forecast."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The file of clusters: what it may say, and a message for each problem in it."""
+
 from pathlib import Path
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""An external program gets its input, is bounded in time and output, and leaves no process behind."""
+
 import time
 from pathlib import Path
 

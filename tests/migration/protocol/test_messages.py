@@ -1,3 +1,5 @@
+"""A message is read as it was sent, and garbage is refused with a message that names the field."""
+
 import json
 from contextlib import suppress
 from dataclasses import replace

@@ -1,3 +1,5 @@
+"""The drop box takes what users leave, oldest first, and refuses what is unsafe, too much or not readable."""
+
 import os
 import stat
 import time

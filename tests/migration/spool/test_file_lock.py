@@ -1,3 +1,5 @@
+"""One process holds a file's lock; another waits for it no longer than its limit."""
+
 from pathlib import Path
 
 import pytest

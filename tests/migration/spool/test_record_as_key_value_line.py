@@ -1,3 +1,5 @@
+"""A record is read from its line as it was written; a line that is none is refused with the reason."""
+
 import subprocess
 from dataclasses import replace
 

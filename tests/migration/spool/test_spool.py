@@ -1,3 +1,5 @@
+"""The spool keeps its records in order and each job once; a bad line is put aside and shown, never lost."""
+
 from __future__ import annotations
 
 import fcntl

@@ -1,3 +1,5 @@
+"""What the tests of a job at its target share: a target in a folder of the test's own."""
+
 from pathlib import Path
 
 import pytest

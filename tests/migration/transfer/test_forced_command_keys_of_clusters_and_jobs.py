@@ -1,3 +1,5 @@
+"""Each SSH key of a cluster or a job forces its one program, and other keys get none."""
+
 from dataclasses import replace
 
 from migration.config.cluster_file import parse_cluster_file

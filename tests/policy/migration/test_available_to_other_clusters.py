@@ -1,3 +1,5 @@
+"""What a cluster offers to others: free cores less what is promised, with what is reserved for a head kept apart."""
+
 from typing import Any
 
 import pytest

@@ -1,3 +1,5 @@
+"""A newer copy of a record is folded in, an older one is not, and a target changes nothing that the user asked for."""
+
 from dataclasses import replace
 
 import pytest

@@ -1,3 +1,5 @@
+"""Of too many ended records of a user the oldest are removed; other users keep theirs."""
+
 from hypothesis import given
 from hypothesis import strategies as st
 

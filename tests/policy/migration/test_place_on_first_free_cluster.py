@@ -1,3 +1,5 @@
+"""Where a pass places requests: here, else at the first cluster that can start them, within the bounds of a pass."""
+
 from dataclasses import replace
 from typing import Any
 

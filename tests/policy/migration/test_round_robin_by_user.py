@@ -1,3 +1,5 @@
+"""Users take turns, so none waits behind many items of another."""
+
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,3 +1,5 @@
+"""How long a job waits at a target before it goes back, and how long a cluster that failed is left alone."""
+
 from dataclasses import replace
 from typing import Any
 

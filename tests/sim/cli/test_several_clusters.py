@@ -1,3 +1,5 @@
+"""`pbsteer simulate` with several clusters: what migration gains, and the messages for what cannot be."""
+
 from __future__ import annotations
 
 import json

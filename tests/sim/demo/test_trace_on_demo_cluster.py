@@ -1,3 +1,5 @@
+"""The jobs of a trace run on the demo cluster as they were recorded."""
+
 from __future__ import annotations
 
 import dataclasses

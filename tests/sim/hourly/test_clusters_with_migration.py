@@ -1,3 +1,6 @@
+"""The model in steps of an hour: waiting jobs go to the first cluster that can start them, and no core is used
+twice."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""The model in steps of an hour: a soft quota gives away the cores that a hard limit leaves idle."""
+
 from sim.hourly.hard_and_soft_quotas import run_hard_limit, run_soft_quota
 from sim.hourly.random_jobs import HORIZON_H, HourlyJob
 

@@ -1,3 +1,5 @@
+"""A replay on several clusters: a waiting job moves where it starts earlier, and runs once."""
+
 from __future__ import annotations
 
 import pytest

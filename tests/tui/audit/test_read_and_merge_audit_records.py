@@ -1,3 +1,5 @@
+"""The audit view's list: the console's own file and the server's log as one, each change once."""
+
 from __future__ import annotations
 
 import json

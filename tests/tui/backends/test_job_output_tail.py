@@ -1,3 +1,5 @@
+"""The end of a job's output is read from the spool or its place, from a regular file of its owner alone."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""The console reads the journal of passes: each line once, whole and bounded, whatever stands between."""
+
 from __future__ import annotations
 
 import json

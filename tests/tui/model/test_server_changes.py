@@ -1,3 +1,5 @@
+"""What changed between two looks at the server is told in a few events."""
+
 from __future__ import annotations
 
 from tests.tui.scripted_server import NOON_S, a_job, a_server_status, a_vnode, changed, running, with_job

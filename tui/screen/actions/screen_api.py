@@ -1,7 +1,8 @@
 """What actions may use of the screen: the cluster view, the shown view, the message line, the prompt, the lock, the
 backend.
 
-:class:`~tui.screen.main_screen.MainScreen` implements it. Actions depend on this protocol only, so each group of them is a file of its own.
+:class:`~tui.screen.main_screen.MainScreen` implements it. Actions depend on this protocol only, so each group of them
+is a file of its own.
 """
 
 from __future__ import annotations

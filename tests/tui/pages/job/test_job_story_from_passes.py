@@ -1,3 +1,5 @@
+"""The story of a job, from the journal of passes: one chapter for each thing that happened."""
+
 from __future__ import annotations
 
 import re
