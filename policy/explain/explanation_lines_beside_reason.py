@@ -24,8 +24,9 @@ from policy.model.limit_attributes import show_entity
 from policy.model.pbs_units import show_count, show_duration, show_job
 from policy.plan.plan_types import Plan, Start
 from policy.ranking.vnode_ranking_and_requirements import Ranking, Standing
-from policy.reasons.reason import Reason, recall, show_quota
+from policy.reasons.reason import Reason, recall
 from policy.reasons.reason_names import MoreNumbers
+from policy.reasons.sentence_of_each_reason import show_quota
 from policy.settings.site_settings import Settings
 from policy.state.cluster_index import ClusterIndex
 

@@ -12,10 +12,9 @@ from types import MappingProxyType
 from typing import Any, Callable, NamedTuple, Optional, cast, get_args
 
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
-from policy.model.pbs_units import SIZES, show_count, show_duration, show_job
+from policy.model.pbs_units import show_duration, show_job
 from policy.reasons.reason_names import (
     FactName,
-    Facts,
     JobId,
     MoreNumbers,
     Number,
@@ -24,9 +23,8 @@ from policy.reasons.reason_names import (
     ReasonCode,
     Time,
 )
-from policy.reasons.requirement_shortfall_sentence import show_shortfall
+from policy.reasons.sentence_of_each_reason import SENTENCES
 from policy.reasons.walltimes_that_would_fit import walltime_until, walltimes_that_do
-from policy.reasons.windows_in_reasons import show_closed_vnodes, show_into_window, show_what_is_over
 
 Moment = Optional[Callable[[float], str]]
 """Writes a future time as a fixed moment (``at 20:35``), for texts that are read later."""
@@ -70,7 +68,7 @@ class Reason(NamedTuple):
         for at_s, in_words in _IN_WORDS.items():
             if at_s in facts:
                 facts[in_words] = _when(facts[at_s], now_s, moment)
-        return _SENTENCES[self.code](facts)
+        return SENTENCES[self.code](facts)
 
     def as_json(self, job: Job, now_s: float, more: MoreNumbers = _NOTHING_MORE) -> Mapping[str, object]:
         """The reason as plain data, with its sentence; an infinite time is null."""
@@ -81,8 +79,6 @@ class Reason(NamedTuple):
             "tried": [tried.as_json(job, now_s, more) for tried in self.tried],
         }
 
-
-_BASE = -1
 
 _IN_WORDS: dict[FactName, FactName] = {at_s: f"{at_s}_in" for at_s in get_args(Time)}  # type: ignore[misc]
 _JOBS: frozenset[FactName] = frozenset(get_args(JobId))
@@ -96,10 +92,6 @@ def _estimate(job: Job) -> str:
     return left or f"its estimate of {show_duration(job.estimate_s)}"
 
 
-def _class(number: Number) -> str:
-    return "base" if number == _BASE else str(number)
-
-
 def _when(at_s: Number, now_s: float, moment: Moment) -> str:
     if not isinstance(at_s, (int, float)) or at_s == UNLIMITED_S:
         return "at an unknown time (running jobs have no walltime)"
@@ -108,301 +100,6 @@ def _when(at_s: Number, now_s: float, moment: Moment) -> str:
     return f"in {show_duration(at_s - now_s)}" if moment is None else moment(at_s)
 
 
-def _count(count: Number, noun: str) -> str:
-    return show_count(count, noun) if isinstance(count, int) else f"{count} {noun}s"
-
-
-def _cores(count: Number) -> str:
-    return _count(count, "core")
-
-
-def _are(count: Number, what: str = "") -> str:
-    """``4 are``, ``1 core is``, ``2 more are``."""
-    number = _cores(count) if what == "core" else f"{count} {what}".strip()
-    return f"{number} {'is' if count == 1 else 'are'}"
-
-
-def _short(need: Number, there: Number) -> int:
-    """How many are missing, at least 0."""
-    return max(0, need - there) if isinstance(need, int) and isinstance(there, int) else 0
-
-
-def _idle_in_vain(facts: Facts) -> str:
-    """Why the head does not start although enough cores are idle."""
-    if _short(facts["cores"], facts["idle"]):
-        return ""
-    return f", but {facts['in_the_way']} is in the way" if "in_the_way" in facts else ", but not as it asks for them"
-
-
-def _is_to_come(facts: Facts) -> bool:
-    """Whether the time is later than now."""
-    return facts["at_s_in"] != "now"
-
-
-def _ago(facts: Facts) -> str:
-    """An upper bound on how long ago a stripe started; empty in a dated sentence, which is read later."""
-    return "" if facts["dated"] else f" less than {show_duration(float(facts['stagger_s']))} ago"
-
-
-def show_quota(limit: Number, resource: Number, scope: Number, queue: str | None = None) -> str:
-    """A quota as the object of a sentence: its resource unless that is cores, and its scope unless that is this
-    ``queue``."""
-    of = "" if resource == "ncpus" else f" {_noun(resource)}"
-    where = " on the whole cluster" if not scope else "" if scope == queue else f" in queue {scope}"
-    return f"a quota of {limit}{of}{where}"
-
-
-def _quota(facts: Facts) -> str:
-    """The quota that a reason names. Reasons of earlier versions name only cores in a queue."""
-    return show_quota(facts["limit"], facts.get("counted", facts.get("resource", "ncpus")), facts["queue"])
-
-
-def _within(facts: Facts) -> str:
-    """What would bring a job within the quota that it would exceed, unless another job takes it first."""
-    used, need, limit = facts["used"], facts["need"], facts["limit"]
-    if not (isinstance(used, int) and isinstance(need, int) and isinstance(limit, int)):
-        return ""
-    if "varies" in facts:
-        return "; it counts with all of the vnodes that it has to itself, so with more or less on others"
-    back = f"once {used + need - limit} of these are given back, or " if need <= limit else ""
-    going = facts.get("going", 0)
-    enough = used + need + (going if isinstance(going, int) else 0)
-    return f": within it {back}with a quota of {enough}, if no other job takes that first"
-
-
-def _other(facts: Facts) -> str:
-    """What the priority quota counts, where that is not cores."""
-    return "" if facts.get("counted", "ncpus") == "ncpus" else f" {_noun(facts['counted'])}"
-
-
-def _noun(resource: Number) -> str:
-    """What a number of a resource is followed by: its name, with the unit where it is a size."""
-    return f"kb of {resource}" if resource in SIZES else str(resource)
-
-
-def _in_class(facts: Facts) -> str:
-    """What would lift a job out of the base class, whatever the jobs ahead of it take of the same quota."""
-    needed, limit, used = facts.get("lifts_at"), facts["limit"], facts.get("held")
-    if not (isinstance(needed, int) and isinstance(limit, int) and isinstance(used, int)):
-        return ""
-    back = f", or {needed - limit} of the {used} in use given back" if 0 < needed - limit <= used else ""
-    return f": a quota of at least {needed} lifts it{back}"
-
-
-def _ahead(facts: Facts) -> str:
-    """How many jobs are ahead of the job, where that was counted."""
-    return f"; jobs ahead of it: {facts['ahead']:,}" if "ahead" in facts else ""
-
-
-def _could_start(facts: Facts) -> bool:
-    """Whether a job that ends by the reservation is sure to start: only the head is in its way, and no later job of the
-    pass could take its start back."""
-    return "only_head" in facts and not facts["placed"] and ("may_be_taken" not in facts or "keeps_start" in facts)
-
-
-def _lets_start(facts: Facts) -> str:
-    """What a job that passes a reservation could ask for instead to start now."""
-    beside = facts.get("fewer", 0)
-    if not _could_start(facts):
-        return "would fit now, but "
-    ways = [str(facts["walltimes"])] if facts["walltimes"] else []
-    if facts["anywhere"] and isinstance(beside, int) and beside > 0:
-        ways.append(f"at most {_cores(beside)}")
-    return f"{' or '.join(ways)} would let it start now: " if ways else "would fit now, but "
-
-
-def _ends_before(facts: Facts) -> bool:
-    """Whether the sentence claims only that a walltime ends before the reservation, not that the job would start with
-    it."""
-    return bool(facts["walltime"]) and not _could_start(facts)
-
-
-def _at_limit(facts: Facts) -> str:
-    """What a job at a limit of PBS waits for."""
-    used, need, limit = facts["used"], facts["need"], facts["limit"]
-    if not (isinstance(used, int) and isinstance(need, int) and isinstance(limit, int)):
-        return ""
-    back = f"{used + need - limit} of these to be given back, or for " if need <= limit else ""
-    return f": it waits for {back}a limit of {used + need}"
-
-
-def _will_not_do(facts: Facts) -> str:
-    """Why the cores that may be taken, with the idle ones, are not enough."""
-    cores, idle, there = facts["cores"], facts["idle"], facts["preemptible"]
-    if isinstance(cores, int) and isinstance(idle, int) and isinstance(there, int) and idle + there >= cores:
-        return "no choice of whole runs was found that leaves it room as it asks for it, and their owners their quotas"
-    return f"with the {idle} idle it would still not fit"
-
-
-def _capped(facts: Facts) -> str:
-    """The cores that could be taken but for the cap on preemptions."""
-    if not facts.get("capped"):
-        return ""
-    times = _count(facts["cap"], "time")
-    return f"; {_are(facts['capped'], 'core')} used by runs that were preempted as often as the cap allows, {times}"
-
-
-_SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
-    "blocked": lambda f: f"may not start: {f['why']}",
-    "left-undone": lambda f: f"would start now, but {f['why']}",
-    "not-before": lambda f: f"may not start before its set time, {f['at_s_in']}",
-    "under-threshold": lambda f: (
-        f"its value by job_sort_formula is {f['has']:g}, and only jobs above job_sort_formula_threshold"
-        f" ({f['limit']:g}) may run"
-    ),
-    "no-fair-share": lambda f: (
-        f"its fair share entity {f['entity']} has no share of the machine, and PBS's scheduler is set to run only jobs"
-        " of entities with shares"
-    ),
-    "queue-stopped": lambda f: f"queue {f['queue']} is stopped: it starts no jobs until the queue is started (qstart)",
-    "queue-unknown": lambda f: f"queue {f['queue']} is not one that pbsteer manages: PBS's own scheduler decides",
-    "queue-closed": lambda f: (
-        f"queue {f['queue']} starts no jobs now, in {f['window']}"
-        + ("" if f["at_s"] == UNLIMITED_S else f"; it does again {f['at_s_in']}")
-    ),
-    "into-window": show_into_window,
-    "pinned": lambda f: (
-        f"goes back to where it was checkpointed, {f['vnodes']}, and waits until there is room for it there"
-        + (", which there would not be now even if all were idle" if "gone" in f else "")
-        + ": PBS itself binds it to these vnodes"
-    ),
-    "hard-limit": lambda f: (
-        f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'])}: {f['used']} are in use, and it needs"
-        f" {f['need']}{_at_limit(f)}"
-    ),
-    "server-resource": lambda f: (
-        f"asks for {f['asked']} {_noun(f['resource'])} of the server: {_are(f['left'])} left, and it waits for"
-        f" {_short(f['asked'], f['left'])} more"
-    ),
-    "never-fits": lambda f: (
-        f"needs {_cores(f['cores'])} in {_count(f['chunks'], 'chunk')}, and the vnodes open to queue {f['queue']} could"
-        f" hold {_count(f['possible'], 'chunk')} of that kind even if all were idle"
-        + (f" ({f['with_away']:,} with those that take no jobs now)" if "with_away" in f else "")
-        + ": it waits for more vnodes, or for another request"
-    ),
-    "never-arranged": lambda f: (
-        f"would not fit even if all jobs had ended: the vnodes open to queue {f['queue']} that take jobs do not hold it"
-        " in the arrangement it asks for; it waits for more vnodes, or for another select or place"
-    ),
-    "reserved": lambda f: (
-        (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] and _is_to_come(f) else "first in line: ")
-        + f"needs {_cores(f['cores'])}, {_are(f['idle'])} idle{_idle_in_vain(f)};"
-        + (f" reserved to start {f['at_s_in']}, " if not f["dated"] and _is_to_come(f) else " it starts ")
-        + show_what_is_over(f)
-        + (", if the vnodes then meet what it requires" if f["requires"] else "")
-    ),
-    "promise-moved": lambda f: (
-        f"gave way to {f['beneficiary']}, which is within its quota or of a higher class"
-        + ("" if f["at_s_in"] == "now" else f"; it had been promised a start {f['at_s_in']}")
-    ),
-    "behind-head": lambda f: f"waits behind {f['head']}, as no backfilling is set",
-    "too-few-idle": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{show_closed_vnodes(f)}{_ahead(f)};"
-        " a start time is set for the first in line only"
-    ),
-    "fragmented": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes"
-        f"{' without other jobs (it asks for exclusive ones)' if f['exclusive'] else ''} in the shape it asks for"
-        f"{show_closed_vnodes(f)}{_ahead(f)}"
-    ),
-    "backfill-window": lambda f: (
-        f"would run past the reservation of {f['head']} {f['at_s_in']} by {f['estimate']};"
-        f" {_are(f['beside'], 'core')} spare beside that"
-        if f["dated"]
-        else f"{_lets_start(f)}{f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
-        f" beside which {_are(f['beside'], 'core')} spare"
-        + (f": a walltime of at most {f['walltime']} ends before it" if _ends_before(f) else "")
-    ),
-    "preempting": lambda f: (
-        f"starts {f['at_s_in']}, as promised, or as soon as its cores are free; its victims are to free theirs by then:"
-        f" {f['victims']}"
-        if "at_s" in f
-        else f"starts as soon as its victims have freed their cores: {f['victims']}"
-    ),
-    "limit-of-pass": lambda f: (
-        f"looked at again in the next pass: this one has reached its limit of {_count(f['limit'], 'start')}"
-    ),
-    "not-looked-at": lambda f: (
-        "not looked at in this pass, which had no time left for it: the next pass begins with the jobs that this one"
-        " has left out"
-    ),
-    "no-quota": lambda f: (
-        f"preempts no job: no quota of {f['user']} in queue {f['queue']} counts it, and only a job that one counts may"
-        " preempt"
-    ),
-    "over-quota": lambda f: (
-        f"preempts no job: {f['entity']} would use {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"
-    ),
-    "unpreemptible": lambda f: (
-        f"could not be preempted, as {f['why']}, so it starts within quota only: {f['entity']} would use"
-        f" {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"
-    ),
-    "preempt-delay": lambda f: (
-        f"may preempt {f['at_s_in']}, if the runs are still there whose cores it could take now"
-        if "cores_there" in f
-        else f"may not preempt before its delay is over, {f['at_s_in']}"
-    ),
-    "no-victims": lambda f: (
-        f"preempts no job: at most {_cores(f['preemptible'])} may be taken from those over quota, and {_will_not_do(f)}"
-        f"{_capped(f)}"
-    ),
-    "exempt-victims": lambda f: (
-        f"preempts no job yet: runs that it could preempt are still in their exempt time; it can {f['enough_s_in']},"
-        " if they are still there"
-    ),
-    "preempt-delays-head": lambda f: (
-        "preempts no job: running it on their cores would delay the job first in line"
-        + (f"; with a walltime of at most {f['walltime']} it would not" if f["walltime"] else "")
-    ),
-    "victims-of-pass": lambda f: (
-        f"preempts no job in this pass, which has taken {f['limit']} victims, its limit: looked at again in the next"
-    ),
-    "preempted-quota": lambda f: f"preempted for {f['beneficiary']}: {f['entity']} used {f['used']} of {_quota(f)}",
-    "no-priority": lambda f: f"base class, preempts no job: {f['user']} has no priority in queue {f['queue']}",
-    "base-class": lambda f: (
-        f"base class, preempts no job: needs {f['need']}{_other(f)}, and {_are(f['left'])} left of the priority quota"
-        f" of {f['limit']} of {f['entity']} after the jobs in line{_in_class(f)}"
-    ),
-    "no-lower-class": lambda f: (
-        f"preempts no job: no running job that may be preempted has a class below its own, {f['class']}{_capped(f)}"
-    ),
-    "too-few-lower": lambda f: (
-        f"preempts no job: {_are(f['preemptible'], 'core')} used by jobs below its class {f['class']} that may be"
-        f" preempted, and {_will_not_do(f)}{_capped(f)}"
-    ),
-    "preempted-class": lambda f: (
-        f"preempted for {f['beneficiary']}, whose class {f['above']} is above its own, {_class(f['class'])}"
-    ),
-    "cut-for-promise": lambda f: (
-        f"cut for {f['beneficiary']}, whose promised time has come: it was backfilled on that condition, and waits"
-        " again with its age"
-    ),
-    "cut-for-rescue": lambda f: (
-        f"saved and requeued for {f['beneficiary']}, a short job that had waited long for its length: "
-        f"{show_duration(f['left_s'])} were left of its estimate"
-        if isinstance(f["left_s"], (int, float)) and f["left_s"] != UNLIMITED_S
-        else f"saved and requeued for {f['beneficiary']}, a short job that had waited long for its length"
-    ),
-    "passed-over": lambda f: (
-        f"the idle cores that it would take go to {f['beneficiary']}, which is within its quota or of a higher class"
-    ),
-    "striped": lambda f: (
-        f"striped over {f['width']} nodes with at most {_count(f['pieces'], 'piece')} on each, where {f['fewest']}"
-        f" would hold it: {f['by']}"
-    ),
-    "packed": lambda f: f"packed on as few nodes as have room: {f['why']}",
-    "stripe-unplaced": lambda f: (
-        f"tried over {f['width']} nodes: not so many have room now for their share of at most"
-        f" {_count(f['pieces'], 'piece')}"
-    ),
-    "staggered": lambda f: (
-        f"would fit now, but a stripe started on {f['vnode']}{_ago(f)}:"
-        f" jobs that share nodes start one after the other; it may start {f['at_s_in']}"
-    ),
-    "not-good-enough": show_shortfall,
-}
-
-
 def recall(code: str, numbers: tuple[tuple[str, Any], ...]) -> Reason | None:
     """The reason that a ledger has; None for a code that only another version knows."""
-    return Reason(code, cast(Numbers, numbers)) if code in _SENTENCES else None
+    return Reason(code, cast(Numbers, numbers)) if code in SENTENCES else None

@@ -11,8 +11,9 @@ import pytest
 import policy
 from policy import Job, Reason
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
-from policy.reasons.reason import _SENTENCES, recall
+from policy.reasons.reason import recall
 from policy.reasons.reason_names import Number, NumberName, Numbers, ReasonCode
+from policy.reasons.sentence_of_each_reason import SENTENCES
 from tests.policy.clusters import job
 
 POLICY = Path(policy.__file__).parent
@@ -50,7 +51,7 @@ def test_an_exclusive_job_is_told_that_it_needs_vnodes_without_other_jobs() -> N
 
 
 def test_every_code_that_is_made_has_a_sentence_and_every_sentence_a_code_that_is_made() -> None:
-    assert codes_in_source() == set(get_args(ReasonCode)) == _SENTENCES.keys()
+    assert codes_in_source() == set(get_args(ReasonCode)) == SENTENCES.keys()
 
 
 def test_a_stored_reason_is_recalled_unless_only_another_version_knows_its_code() -> None:
