@@ -55,7 +55,6 @@ def describe_pass(
     ranks by, and the first of them.
     """
     snapshot = translation.snapshot
-    no_sensor = find_missing_sensors(snapshot.cluster(), settings.ranking, plan.time_s)
     return {
         "time_s": plan.time_s,
         "early": early,
@@ -69,6 +68,20 @@ def describe_pass(
         "waiting": len(snapshot.jobs),
         "running": len(snapshot.runs),
         "idle_cores": snapshot.idle_cores(),
+        **_describe_decisions(plan),
+        "waits": _count_waits(plan, Longest(snapshot.cluster(), plan, settings)),
+        **_describe_outcome(outcome),
+        "notes": [*notes, *translation.problems][:_MOST_SENTENCES],
+        "passing": list(passing),
+        "paused": paused,
+        "no_sensor": _count_without_sensor(plan, translation, settings),
+        "noted": len(notes) + len(translation.problems),
+    }
+
+
+def _describe_decisions(plan: Plan) -> dict[str, Any]:
+    """What the plan starts, preempts, reserves and promises anew."""
+    return {
         "starts": [
             {
                 "job": start.id,
@@ -106,7 +119,12 @@ def describe_pass(
             }
             for moved in plan.moved
         ],
-        "waits": _count_waits(plan, Longest(snapshot.cluster(), plan, settings)),
+    }
+
+
+def _describe_outcome(outcome: Outcome) -> dict[str, Any]:
+    """What of the plan was carried out, and what the server refused."""
+    return {
         "started": list(outcome.started),
         "preempted": list(outcome.preempted),
         "asked": list(outcome.asked),
@@ -117,15 +135,13 @@ def describe_pass(
         "failures": list(outcome.failures[:_MOST_SENTENCES]),
         "put_off": outcome.put_off,
         "unstarted": list(outcome.unstarted[:_MOST_SENTENCES]),
-        "notes": [*notes, *translation.problems][:_MOST_SENTENCES],
-        "passing": list(passing),
-        "paused": paused,
-        "no_sensor": {
-            quantity: {"vnodes": len(names), "first": list(names[:_MOST_VNODES])}
-            for quantity, names in no_sensor.items()
-        },
-        "noted": len(notes) + len(translation.problems),
     }
+
+
+def _count_without_sensor(plan: Plan, translation: Translation, settings: Settings) -> dict[str, Any]:
+    """By quantity, how many vnodes do not report what a mode in use ranks by, and the first of them."""
+    found = find_missing_sensors(translation.snapshot.cluster(), settings.ranking, plan.time_s)
+    return {quantity: {"vnodes": len(names), "first": list(names[:_MOST_VNODES])} for quantity, names in found.items()}
 
 
 def _tell(reason: Reason, job: Job, now_s: float) -> Mapping[str, object]:
