@@ -2,8 +2,9 @@
 again: PBS makes an object of all attributes for each look, which takes most of the hook's time.
 
 The server's interpreter keeps the modules of hooks from one event to the next, for all hooks alike, so the modifyjob
-hook can drop what is remembered. What changes an array without that event (``qmove``, another site's hook) is noticed
-after a second at the latest.
+hook can drop what is remembered. PBS copies the array's queue, project and requests to each subjob as it starts it, so
+what changes these without that event (``qmove``, ``qorder``, another site's hook) shows in the subjob's own digest.
+Whether the array may be checkpointed does not show there, and is noticed after a second at the latest.
 """
 
 from __future__ import annotations
@@ -11,21 +12,23 @@ from __future__ import annotations
 import time
 
 _KEPT_S = 1.0
-_found: dict[tuple[str, str, float], float] = {}
-"""When an array was found as planned, by its id, the digest of the plan, and when the pass read the server."""
+_found: dict[tuple[str, str, str, float], float] = {}
+"""When an array was found as planned, by its id, the digest of the subjob that started, that of the plan, and when the
+pass read the server."""
 
 
-def is_found_unaltered(array: str, planned: str, planned_s: float) -> bool:
-    """Whether the array was found as planned, by the same pass, a moment ago."""
-    found_s = _found.get((array, planned, planned_s))
+def is_found_unaltered(array: str, subjob: str, planned: str, planned_s: float) -> bool:
+    """Whether the array was found as planned, by the same pass and with an equal ``subjob``, a moment ago. ``subjob``
+    and ``planned`` are digests."""
+    found_s = _found.get((array, subjob, planned, planned_s))
     return found_s is not None and 0 <= time.monotonic() - found_s < _KEPT_S
 
 
-def note_unaltered(array: str, planned: str, planned_s: float) -> None:
+def note_unaltered(array: str, subjob: str, planned: str, planned_s: float) -> None:
     """Remember that the array has just been found as planned; those of earlier passes are dropped."""
-    if any(read_s != planned_s for _, _, read_s in _found):
+    if any(read_s != planned_s for *_, read_s in _found):
         _found.clear()
-    _found[array, planned, planned_s] = time.monotonic()
+    _found[array, subjob, planned, planned_s] = time.monotonic()
 
 
 def forget_arrays() -> None:

@@ -69,6 +69,15 @@ def find_left(pbs_home: str, jobs: Container[str]) -> list[Path]:
         note
         for prefix in (SAVED, SAVING_NOTE)
         for job_id, notes in find_saved(pbs_home, prefix).items()
-        if job_id not in jobs and not os.path.exists(f"{files}/{job_id}.JB")  # noqa: PTH110 - as above
+        if job_id not in jobs and not _is_there(f"{files}/{job_id}.JB")
         for note in notes
     ]
+
+
+def _is_there(path: str) -> bool:
+    """Whether a file is there. Raises OSError where that cannot be found out: then no note is deleted."""
+    try:
+        os.stat(path)  # noqa: PTH116 - as above
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True

@@ -62,6 +62,7 @@ def read_saving(config: str | None) -> tuple[str, int] | None:
     """Method and exit status from the file of the hook's settings; None if it cannot be read."""
     try:
         checkpoint = read_section(config, "checkpoint")
-    except (OSError, ValueError):
+    except (OSError, ValueError, ImportError, MemoryError):
+        # The reader of JSON is loaded only here, and may not be there either.
         return None
     return checkpoint.get("method", REQUEUE), checkpoint.get("exit_status", SAVED_STATUS)

@@ -209,10 +209,14 @@ def _shown(module):
 
 def _show_sources():
     """Have a traceback show the lines of the modules: only then, as linecache takes longer to load than some hooks."""
-    import linecache
+    try:
+        import linecache
 
-    for module, source in _SOURCES.items():
-        linecache.cache[_shown(module)] = (len(source), None, source.splitlines(True), _shown(module))
+        for module, source in _SOURCES.items():
+            linecache.cache[_shown(module)] = (len(source), None, source.splitlines(True), _shown(module))
+    except Exception:
+        # The traceback is shown without them.
+        return
 
 
 def _compile(module):

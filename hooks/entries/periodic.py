@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
 from hooks.act.job_priorities_for_pbs_sched import Advice, find_advice, give_advice
@@ -72,6 +72,9 @@ from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes
+
+if TYPE_CHECKING:
+    from policy.forecast.simulate_until_all_started import LimitsFrom
 
 
 def handle(pbs: Any) -> str | None:
@@ -317,9 +320,13 @@ def _forecast(decision: Decision, raw: ServerStatus, settings: Settings, state: 
     from hooks.forecast.scale_forecast_to_cpu_time import Within
     from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
 
-    now_s, translation = decision.plan.time_s, decision.translation
-    plan = decision.quota_work.published()
-    planned = planned_limits(raw, translation.modes, plan, now_s, now_s + Within().horizon_s)
+    translation, work = decision.translation, decision.quota_work
+
+    def planned() -> Sequence[LimitsFrom]:
+        now_s = decision.plan.time_s
+        before = {limit: override.before for limit, override in work.due.record.overrides.items()}
+        return planned_limits(raw, translation.modes, work.published(), now_s, now_s + Within().horizon_s, before)
+
     return start_forecast(state, translation.snapshot, decision.ledger, settings, planned)
 
 

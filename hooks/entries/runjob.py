@@ -88,15 +88,17 @@ def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:
     it: otherwise a job that only looks different would never start."""
     job_id = str(job.id)
     planned = summary.planned.get(job_id, "")
-    if not planned or (not is_subjob(job_id) and digest_of_job(job) == planned):
+    if not planned:
         return None
-    parent = parent_of(job_id)
-    if is_found_unaltered(parent, planned, summary.planned_s):
+    of_event, parent = digest_of_job(job), parent_of(job_id)
+    if not is_subjob(job_id) and of_event == planned:
+        return None
+    if is_subjob(job_id) and is_found_unaltered(parent, of_event, planned, summary.planned_s):
         return None
     own = server.job(parent)
     if own is None or digest_of_job(own) == planned or int(own.mtime or 0) < int(summary.planned_s):
         if parent != job_id:
-            note_unaltered(parent, planned, summary.planned_s)
+            note_unaltered(parent, of_event, planned, summary.planned_s)
         return None
     return "the job was altered after this start of it had been planned: the next pass decides on it as it is now"
 

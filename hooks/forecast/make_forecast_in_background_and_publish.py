@@ -32,6 +32,8 @@ from policy.model.printable_text import printable
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 
+Planned = Callable[[], Sequence[LimitsFrom]]
+
 _NICE = 19
 _HARD_CPU_FACTOR = 4
 _LONGEST_PROBLEM = 300
@@ -44,11 +46,12 @@ def start_forecast(
     snapshot: Snapshot,
     ledger: Ledger,
     settings: Settings,
-    planned: Sequence[LimitsFrom] = (),
+    planned: Planned = tuple,
     *,
     start: Callable[[Callable[[], None]], None] = start_detached,
 ) -> list[str]:
-    """Begin a forecast of what the pass has read; ``planned`` are limits that change later.
+    """Begin a forecast of what the pass has read; ``planned`` returns the limits that change later, in order of time,
+    and is called beside the pass.
 
     Returns a sentence if it cannot be begun, or the last one failed. Never raises: no pass fails for lack of a
     forecast."""
@@ -63,9 +66,7 @@ def start_forecast(
     return notes
 
 
-def _in_background(
-    state: State, snapshot: Snapshot, ledger: Ledger, settings: Settings, planned: Sequence[LimitsFrom]
-) -> None:
+def _in_background(state: State, snapshot: Snapshot, ledger: Ledger, settings: Settings, planned: Planned) -> None:
     """In the process of its own: make the forecast, unless one is still being made."""
     # Everything that is there was made before and stays: to look for garbage in it again and again would cost much.
     gc.freeze()
@@ -76,7 +77,7 @@ def _in_background(
     files = Files(state)
     try:
         with locked(open_lock_file(state.path, MAKING)):
-            publish_forecast(files, snapshot, ledger, settings, planned)
+            publish_forecast(files, snapshot, ledger, settings, planned())
     except (BlockingIOError, FileNotFoundError):
         # Another one is still being made, or the hooks were removed.
         return
@@ -107,8 +108,7 @@ def publish_forecast(
     """Bring the history up to date, then publish the forecast: first ones after some draws, and the whole one.
 
     ``planned`` are limits that change later, in order of time. Raises OSError if the disk does not take it; the files
-    are then as they were. An accounting log that cannot be read
-    adds nothing to the history.
+    are then as they were. An accounting log that cannot be read adds nothing to the history.
     """
     state, begun_s = files.state, time.process_time()
     past, record = read_history(state.read_published(FORECAST_HISTORY))

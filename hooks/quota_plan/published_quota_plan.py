@@ -13,12 +13,14 @@ _LIVE = ("planned", "waits", IN_FORCE, TO_GO_BACK)
 
 
 class ShownQuota(NamedTuple):
-    """An entry, its state in words, why it waits ("" if it does not), and, while it is set, the value to go back to."""
+    """An entry, its state in words, why it waits ("" if it does not), and, while it is set, the value to go back to.
+    ``sets_limit``: whether its limit has its value, or was about to get it in the pass that published this."""
 
     entry: PlannedQuota
     state: str
     why: str = ""
     before: int | None = None
+    sets_limit: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -27,12 +29,18 @@ class ShownQuota(NamedTuple):
 
     @property
     def is_set(self) -> bool:
-        """Whether its limit has its value now."""
+        """Whether its limit was seen to have its value."""
         return self.state in (IN_FORCE, TO_GO_BACK)
 
     def to_data(self) -> dict[str, Any]:
         """The entry with its state as plain data."""
-        return {**self.entry.to_data(), "state": self.state, "why": self.why, "before": self.before}
+        return {
+            **self.entry.to_data(),
+            "state": self.state,
+            "why": self.why,
+            "before": self.before,
+            "sets_limit": self.sets_limit,
+        }
 
 
 class PublishedPlan(NamedTuple):
@@ -49,7 +57,8 @@ class PublishedPlan(NamedTuple):
             state, why = state_of(entry, due, now_s)
             override = due.record.overrides.get(entry.limit)
             is_set = override is not None and override.number == entry.number
-            shown.append(ShownQuota(entry, state, why, override.before if override is not None and is_set else None))
+            before = override.before if override is not None and is_set else None
+            shown.append(ShownQuota(entry, state, why, before, is_set))
         return cls(tuple(shown), problem)
 
     def to_data(self) -> dict[str, Any]:
@@ -67,7 +76,8 @@ class PublishedPlan(NamedTuple):
             except (PlanError, AttributeError):
                 continue
             before = before if isinstance(before, int) else None
-            shown.append(ShownQuota(entry, str(each.get("state", "")), str(each.get("why", "")), before))
+            state, why = str(each.get("state", "")), str(each.get("why", ""))
+            shown.append(ShownQuota(entry, state, why, before, each.get("sets_limit") is True))
         return cls(tuple(shown), str(data.get("problem", "")))
 
 

@@ -21,8 +21,10 @@ def read_section(path: str | None, name: str) -> Mapping[str, Any]:
         return {}
     with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes longer to load than this takes in all
         text = file.read()
-    # The file has only sections with values that differ from the defaults, and their names as they are (ASCII).
-    if f'"{name}"' not in text and text.startswith("{") and text.rstrip().endswith("}"):
+    # The file has only sections with values that differ from the defaults, and their names as they are (ASCII). A file
+    # that was cut off has a brace too few.
+    is_whole = text.startswith("{") and text.count("{") == text.count("}")
+    if is_whole and f'"{name}"' not in text and "\\" not in text:
         return {}
     import json  # noqa: PLC0415 - it loads a dozen modules
 

@@ -107,7 +107,8 @@ def _planned_limits(
     there_is = cluster.passes.quota_plan
     if given is None:
         return planned_limits(status, modes, there_is, cluster.now_s, end_s)
-    return limits_ahead(status, in_effect(given, modes), set_now(there_is), cluster.now_s, end_s)
+    before = set_now(there_is)
+    return limits_ahead(status, in_effect(given, modes, before, cluster.now_s), before, cluster.now_s, end_s)
 
 
 def supposed_mode_notes(cluster: ClusterView, status: ServerStatus) -> tuple[str, ...]:
