@@ -54,10 +54,14 @@ _DISK = "size=48m,nr_inodes=120,mode=700"
 _SERVER = ["pgrep", "-o", "-x", "pbs_server.bin"]
 _SECOND = Path(__file__).with_name("concurrent_pass.py")
 
+# A job that asks for more than its user's quota never starts again once it was preempted that often: so more often than
+# the faults of one run can make it.
+_MOST_PREEMPTIONS = 40
+
 SETTINGS = Settings(
     backfill=BackfillSettings(kind="checkpoint", shrink_factor=0.5, shrink_threshold_s=10),
     checkpoint=CheckpointSettings(grace_s=GRACE_S, cost_s=0, repeat_at_most_s=3600),
-    quota=QuotaSettings(max_preemptions=4),
+    quota=QuotaSettings(max_preemptions=_MOST_PREEMPTIONS),
     ranking=RankingSettings(interval_s=5),
     schedule=ScheduleSettings(interval_s=INTERVAL_S, budget_s=0.8),
     server=ServerSettings(),
