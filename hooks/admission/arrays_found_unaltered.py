@@ -1,5 +1,5 @@
 """Remembers which arrays a runjob event has found unaltered, so that the starts of their other subjobs do not read them
-again: PBS makes an object of all attributes for each look, which takes most of the hook's time.
+again: each time PBS makes an object of all attributes, which takes most of the hook's time.
 
 The server's interpreter keeps the modules of hooks from one event to the next, for all hooks alike, so the modifyjob
 hook can drop what is remembered. PBS copies the array's queue, project and requests to each subjob as it starts it, so

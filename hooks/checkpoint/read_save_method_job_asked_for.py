@@ -8,6 +8,7 @@ from __future__ import annotations
 from hooks.pbs.custom_resources_on_hosts import SAVE
 from policy.model.save_method_names import SAVE_METHODS
 
+# Not imported: typing takes longer to load than this module and all that it needs.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+# Not imported: typing takes longer to load than this module and all that it needs.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container

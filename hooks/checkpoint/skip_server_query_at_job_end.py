@@ -11,6 +11,7 @@ from hooks.checkpoint.read_save_method_job_asked_for import REQUEUE, SAVING, rea
 from hooks.store.settings_for_host_hooks import read_section
 from policy.model.save_method_names import SAVED_STATUS
 
+# Not imported: typing takes longer to load than this module and all that it needs.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

@@ -18,6 +18,7 @@ from hooks.checkpoint.skip_server_query_at_job_end import (
     says_saved,
 )
 
+# Not imported: typing takes longer to load than this module and all that it needs.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable

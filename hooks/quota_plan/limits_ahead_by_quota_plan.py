@@ -54,8 +54,8 @@ def limits_ahead(
 ) -> list[LimitsFrom]:
     """The limits at each moment of the span at which a planned quota begins or ends, in order of time.
 
-    A limit goes back to its value of ``before``, any other to what it is now. One that cannot be read stays as it is:
-    passes leave it, too.
+    A limit goes back to its value of ``before``, any other to what it is now. A limit that cannot be read stays as
+    it is, because passes leave it too.
     """
     base = read_limits(status, [*(entry.limit for entry in plan), *before])
     base.update((limit, value) for limit, value in before.items() if limit in base)
@@ -120,13 +120,13 @@ def _ignore(_queue: str, _problem: str) -> None:
 def in_effect(
     plan: Sequence[PlannedQuota], modes: Mapping[str, str], before: Before, now_s: float
 ) -> list[PlannedQuota]:
-    """The entries that passes set by these modes of queues, none where they only observe, and those that are set
-    already: these end at their time in any mode."""
+    """The entries that passes set by these modes of queues, and those that are set already. In a queue in ``observe``
+    no entry is set, but one that is set already holds until its end."""
     any_acts = any(mode != "observe" for mode in modes.values())
 
-    def is_set_here(entry: PlannedQuota) -> bool:
+    def will_hold(entry: PlannedQuota) -> bool:
         if entry.limit in before and entry.holds_at(now_s):
             return True
         return modes.get(entry.limit.queue, "observe") != "observe" if entry.limit.queue else any_acts
 
-    return [entry for entry in plan if is_set_here(entry)]
+    return [entry for entry in plan if will_hold(entry)]

@@ -6,6 +6,7 @@ of JSON for a section that the file does not have. The values were checked when 
 
 from __future__ import annotations
 
+# Not imported: typing takes longer to load than this module and all that it needs.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,5 +1,6 @@
-"""What the end of a job costs its host more with pbsteer's hook there, for jobs that nobody could have asked to save,
-and with a hook there that does nothing, which is what PBS itself takes for any hook.
+"""The processor time of a job's end on its host: without a hook, with a hook that does nothing, and with pbsteer's.
+
+The jobs are ones that no pass could have asked to save. A hook that does nothing shows what PBS takes for any hook.
 
 Counted is the processor time of the processes that the MoM has started and seen end, by the kernel, so that whatever
 else the machine does counts for nothing.
