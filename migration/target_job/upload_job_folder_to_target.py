@@ -1,4 +1,7 @@
-"""Uploading: the job's folder, then its shared input, then the manifest of what is here. Each part can be repeated."""
+"""Uploading: the job's folder, then its shared input, then the manifest of what is here. Each part can be repeated.
+
+A job whose shared input another job is bringing rests meanwhile, and goes on where it was.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, NamedTuple
 
 from migration.as_user.user_files_in_landing_folder import TAKEN
 from migration.target_job.job_at_target import Job
-from migration.transfer.shared_input_cache import SharedFile, bring_shared, lock_of, locked_path
+from migration.transfer.shared_input_cache import ComingError, SharedFile, bring_shared, lock_of, locked_path
 from migration.transfer.ssh_and_rsync_to_source import JOB, Connection, NoSpaceError, StoppedError, TransferError
 from migration.transfer.upload_manifest_and_changed_files import read_manifest
 from policy.migration.wait_and_retry_bounds import pause_s
@@ -50,18 +53,18 @@ def upload(job: Job) -> None:
         return
     try:
         connection = job.connection()
-        survey = Survey.read(connection.ask("survey"))
-        if survey.problem or survey.refused:
-            job.advance("abandoned", reason=survey.problem or "; ".join(survey.refused[:_MOST_SHOWN]))
-            return
         # What an ended job has left in a folder of this name is not removed meanwhile.
         with locked_path(job.site.home, lock_of(record.dstdir), connection.stopped):
-            make_folder(job)
-            check_space(job, survey)
-            received = connection.fetch(JOB, record.dstdir, left_s, record.exclude)
-            job.amend(uploaded_bytes=record.uploaded_bytes + received)
+            survey = _bring_folder(job, connection, left_s)
+            if survey is None:
+                return
+            job.set_awaited("")
             _bring_shared(job, connection, survey.shared, left_s)
             job.write_manifest(job.look_here(left_s))
+    except ComingError as coming:
+        job.set_awaited(coming.lock)
+        job.amend(reason=str(coming))
+        return
     except StoppedError:
         return
     except FolderTakenError as taken:
@@ -71,9 +74,28 @@ def upload(job: Job) -> None:
         job.give_back(f"no space: {full}")
         return
     except (TransferError, OSError) as broken:
+        job.write_arrived(None)
         job.retry(str(broken), pause_s(job.record.tries + 1))
         return
     job.advance("build" if record.build else "submit", reason="", tries=0)
+
+
+def _bring_folder(job: Job, connection: Connection, timeout_s: float) -> Survey | None:
+    """The survey of the job's folder, once a copy of that is here; None where the folder cannot come at all."""
+    arrived = job.read_arrived()
+    if arrived is not None:
+        return Survey.read(arrived)
+    data = connection.ask("survey")
+    survey = Survey.read(data)
+    if survey.problem or survey.refused:
+        job.advance("abandoned", reason=survey.problem or "; ".join(survey.refused[:_MOST_SHOWN]))
+        return None
+    make_folder(job)
+    check_space(job, survey)
+    received = connection.fetch(JOB, job.record.dstdir, timeout_s, job.record.exclude)
+    job.amend(uploaded_bytes=job.record.uploaded_bytes + received)
+    job.write_arrived(data)
+    return survey
 
 
 def make_folder(job: Job) -> None:

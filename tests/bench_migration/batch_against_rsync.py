@@ -1,7 +1,8 @@
 """A batch of jobs that share one large file goes to another PBS cluster and to a Slurm cluster of a real centre.
 
 Beside it, in the same run and over the same link, plain rsync copies the same folders. Needs root, PBS, Slurm, sshd and
-rsync, as the tests in tests/pbs/centre do. A full source is not needed: the jobs name their target.
+rsync, as the tests in tests/pbs/centre do. A full source is not needed: the jobs name their target. That has an idle
+core for each job, since a job is handed over only when it could start: waiting for cores is no part of copying.
 """
 
 from __future__ import annotations
@@ -75,9 +76,12 @@ def measure(words: Sequence[str]) -> Iterator[Figure]:
     parser.add_argument("--jobs", type=int, default=30)
     parser.add_argument("--mib", type=int, default=200, help="size of the shared file")
     parser.add_argument("--mbit", type=int, default=0, help="Mbit/s of the links; 0 for no limit")
+    parser.add_argument("--cores", type=int, default=16, help="cores of each of the two vnodes of a cluster")
     parser.add_argument("--targets", default="bc", help="b is PBS, c is Slurm")
     arguments = parser.parse_args(words)
-    spec = CentreSpec(_NAME, ("pbs", "pbs", "slurm"), pbs_exec=find_pbs_exec(None, os.environ))
+    spec = CentreSpec(
+        _NAME, ("pbs", "pbs", "slurm"), cores=arguments.cores, pbs_exec=find_pbs_exec(None, os.environ)
+    )  # fmt: skip
     with usable_programs(_NAME) as programs:
         try:
             centre = centres.up(spec, programs, _EVERY_S)
