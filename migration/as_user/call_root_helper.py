@@ -8,7 +8,7 @@ from typing import Callable
 
 from migration.as_user import root_helper_command
 from migration.as_user.run_in_own_pid_namespace import LATE
-from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished, run, run_with_lifeline
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished, run, run_with_lifeline
 
 GRACE_S = 30.0
 """What the helper has on top of its own limit, to end what it started."""
@@ -23,6 +23,7 @@ def run_as(
     timeout_s: float = 60,
     env: Mapping[str, str] | None = None,
     stopped: Callable[[], bool] = lambda: False,
+    aside: bool = False,
 ) -> Finished:
     """Run a program (:class:`~migration.programs.run_external_program_with_limits.Run`): without a user as this
     process, else as the user, by the helper.
@@ -31,6 +32,8 @@ def run_as(
     """
     if user is None:
         return run(argv, cwd=cwd, stdin=stdin, timeout_s=timeout_s, env=env)
+    if aside:
+        return Finished(NOT_STARTED, b"", b"only a session of the root helper does something aside")
     if env is not None:
         raise ValueError("env: the root helper gives a user's program its environment")
     words = [*root_helper_command.helper_argv(), *operation_words(argv, user, cwd, len(stdin), timeout_s)]

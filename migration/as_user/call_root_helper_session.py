@@ -13,7 +13,7 @@ from typing import Callable
 
 from migration.as_user import root_helper_command
 from migration.as_user.call_root_helper import GRACE_S, finish_late, operation_words
-from migration.as_user.root_helper_session import MOST_WORDS, SESSION, TOO_MUCH, write_request
+from migration.as_user.root_helper_session import MOST_WORDS, NOTHING, SESSION, TOO_MUCH, write_request
 from migration.programs import run_external_program_with_limits as programs
 from migration.programs.converse_with_program import Conversation, NoAnswerError
 from migration.programs.run_external_program_with_limits import MOST_OUTPUT, NOT_STARTED, TIMED_OUT, Finished
@@ -37,15 +37,19 @@ class HelperSession:
         timeout_s: float = 60,
         env: Mapping[str, str] | None = None,
         stopped: Callable[[], bool] = lambda: False,
+        aside: bool = False,
     ) -> Finished:
-        """The result; never an exception for what the program did."""
+        """The result; never an exception for what the program did. What is begun ``aside`` goes on beside what follows,
+        until another one, or none, takes its place, or this process ends: the result says only that it has begun.
+        """
         if user is None:
             return programs.run(argv, cwd=cwd, stdin=stdin, timeout_s=timeout_s, env=env)
         if env is not None:
             raise ValueError("env: the root helper gives a user's program its environment")
         if any("\0" in word for word in argv):
             return Finished(NOT_STARTED, b"", b"an argument contains a NUL")
-        request = write_request(operation_words(argv, user, cwd, len(stdin), timeout_s), MOST_OUTPUT)
+        words = operation_words(argv, user, cwd, len(stdin), timeout_s) if argv != [NOTHING] else []
+        request = write_request(words, MOST_OUTPUT, aside=aside)
         if len(request) > MOST_WORDS:
             return Finished(NOT_STARTED, b"", b"the arguments are too long")
         try:

@@ -14,10 +14,9 @@ from migration.config.cluster_file import Cluster
 from migration.programs.converse_with_program import Conversation, NoAnswerError
 from migration.programs.run_external_program_with_limits import Run
 from migration.protocol.messages import (
-    ACCEPT,
     MOST_BYTES,
-    OFFERS,
     PREFIX,
+    SEVERAL,
     Failed,
     MessageError,
     RecordError,
@@ -25,6 +24,7 @@ from migration.protocol.messages import (
     from_line_bytes,
     is_unknown_verb,
     reply_from_data,
+    several_to_data,
     to_line_bytes,
 )
 from policy.migration.available_to_other_clusters import Answer
@@ -32,6 +32,7 @@ from policy.model.printable_text import printable
 
 _REUSED_WITHIN_S = 60
 """A connection that was not used for longer may have been closed at the other end."""
+_CLOSED_WITHIN_S = 1.0
 _WHOLE = 3
 """A call takes at most so many times the limit of its connection: a scheduler has to answer at the other end."""
 
@@ -54,7 +55,7 @@ class Call(Protocol):
 class SshCall:
     """Asks by ssh, with the service's own key. Host keys must be known already.
 
-    With ``converse`` all offers to a cluster go over one connection, which ends with this process.
+    With ``converse`` all questions to a cluster go over one connection, which ends with this process.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class SshCall:
         self._run = run
         self._timeout_s = timeout_s
         self._converse = converse
+        self._older: set[str] = set()
         self._open: dict[str, tuple[Conversation, float]] = {}
 
     def __call__(self, cluster: Cluster, verb: str, body: Mapping[str, Any] | None = None) -> Reply:
@@ -71,11 +73,12 @@ class SshCall:
             raise NoReply("cluster.toml has no ssh for it")
         try:
             data = b"" if body is None else to_line_bytes(body)
+            asked = to_line_bytes(several_to_data(verb, body))
         except MessageError as error:
             raise NoReply(str(error)) from error
         reply = None
-        if verb == ACCEPT and self._converse is not None:
-            reply = self._offer(cluster, data, self._converse)
+        if self._converse is not None and cluster.name not in self._older:
+            reply = self._ask(cluster, asked, self._converse)
         if reply is None:
             done = self._run(self._argv(cluster, verb), stdin=data, timeout_s=_WHOLE * self._timeout_s)
             if not done.out:
@@ -91,17 +94,17 @@ class SshCall:
         options = ["BatchMode=yes", "StrictHostKeyChecking=yes", f"ConnectTimeout={self._timeout_s}"]
         return ["ssh", "-T", *(word for option in options for word in ("-o", option)), cluster.ssh, PREFIX + verb]
 
-    def _offer(self, cluster: Cluster, data: bytes, converse: Callable[[Sequence[str]], Conversation]) -> Reply | None:
-        """The reply to an offer over the connection for all; None where the cluster knows no such connections."""
+    def _ask(self, cluster: Cluster, data: bytes, converse: Callable[[Sequence[str]], Conversation]) -> Reply | None:
+        """The reply over the connection for all questions; None where the cluster knows no such connections."""
         now_s = time.monotonic()
         until_s = now_s + _WHOLE * self._timeout_s
         talk, used_s = self._open.pop(cluster.name, (None, now_s))
         if talk is not None and now_s - used_s > _REUSED_WITHIN_S:
-            talk.close()
+            talk.close(_CLOSED_WITHIN_S)
             talk = None
         is_first = talk is None
         try:
-            talk = converse(self._argv(cluster, OFFERS)) if talk is None else talk
+            talk = converse(self._argv(cluster, SEVERAL)) if talk is None else talk
             talk.send(data, until_s)
             reply = _read_reply(talk.read_line(MOST_BYTES, until_s))
         except FailedReply:
@@ -109,10 +112,11 @@ class SshCall:
                 self._open[cluster.name] = talk, time.monotonic()
             raise
         except (NoAnswerError, NoReply) as error:
-            said = "" if talk is None else printable(talk.close())
+            said = "" if talk is None else printable(talk.close(_CLOSED_WITHIN_S))
             raise NoReply(said or str(error)) from error
-        if is_first and is_unknown_verb(reply, OFFERS):
-            talk.close()
+        if is_first and is_unknown_verb(reply, SEVERAL):
+            talk.close(_CLOSED_WITHIN_S)
+            self._older.add(cluster.name)
             return None
         self._open[cluster.name] = talk, time.monotonic()
         return reply

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -142,14 +143,19 @@ class Job:
         else:
             self._path(_AWAITED).unlink(missing_ok=True)
 
-    def connection(self) -> Connection:
-        """The way to the job's source. Raises OSError without its key."""
+    @contextlib.contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """The way to the job's source, which is open for as long as the block lasts. Raises OSError without its key."""
         source = self.site.file.other(self.record.src)
         if source is None or not source.ssh:
             raise OSError(f"cluster {self.record.src}: is no longer in the cluster file")
         limit = source.bwlimit_kib or self.site.file.limits.bwlimit_kib
         key = key_path(self.site, self.record).read_bytes()
-        return Connection(self.site.run, self.record.account, source.ssh, key, limit, self._look_for_stop)
+        connection = Connection(self.site.run, self.record.account, source.ssh, key, limit, self._look_for_stop).open()
+        try:
+            yield connection
+        finally:
+            connection.close()
 
     def _look_for_stop(self) -> bool:
         """A download goes on after mgstop, since it is what mgstop waits for; --discard cuts it."""

@@ -6,7 +6,7 @@ A job whose shared input another job is bringing rests meanwhile, and goes on wh
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from migration.as_user.user_files_in_landing_folder import TAKEN
@@ -52,15 +52,17 @@ def upload(job: Job) -> None:
         job.give_back(f"not uploaded within {limits.upload_timeout_s} s: {record.reason}")
         return
     try:
-        connection = job.connection()
-        # What an ended job has left in a folder of this name is not removed meanwhile.
-        with locked_path(job.site.home, lock_of(record.dstdir), connection.stopped):
+        with (
+            job.connection() as connection,
+            # What an ended job has left in a folder of this name is not removed meanwhile.
+            locked_path(job.site.home, lock_of(record.dstdir), connection.stopped),
+        ):
             survey = _bring_folder(job, connection, left_s)
             if survey is None:
                 return
             job.set_awaited("")
-            _bring_shared(job, connection, survey.shared, left_s)
-            job.write_manifest(job.look_here(left_s))
+            links = _bring_shared(job, connection, survey.shared, left_s)
+            job.write_manifest(_set_links(job, links, left_s))
     except ComingError as coming:
         job.set_awaited(coming.lock)
         job.amend(reason=str(coming))
@@ -122,11 +124,11 @@ def check_space(job: Job, survey: Survey) -> None:
         raise NoSpaceError(f"{record.dstdir}: {need:,} bytes are needed, {free:,} are free")
 
 
-def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile], timeout_s: float) -> None:
-    """Have each shared file, and let the job's links lead to it."""
+def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile], timeout_s: float) -> Mapping[str, str]:
+    """Have each shared file; the links in the job's folder, and where each is to lead."""
     record, landing = job.record, job.site.file.this.landing
     below = f"{record.account}/{record.src}"
-    placed: dict[SharedFile, str] = {}
+    links: dict[str, str] = {}
     noted: set[str] = set()
     received = 0
 
@@ -136,13 +138,19 @@ def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile],
 
     for file in files:
         copy = bring_shared(connection, job.site.home, landing, below, file, timeout_s, note)
-        placed[file] = copy.path
+        if file.link:
+            links[file.link] = copy.path
         received += copy.received_bytes
     if received:
         job.amend(shared_bytes=job.record.shared_bytes + received)
-    links = [json.dumps([file.link, path]) + "\n" for file, path in placed.items() if file.link]
-    if links:
-        data = "".join(links).encode("ascii")
-        done = job.site.run(["links", record.dstdir], user=record.account, stdin=data)
-        if done.status:
-            raise TransferError(f"links: {done.problem}")
+    return links
+
+
+def _set_links(job: Job, links: Mapping[str, str], timeout_s: float) -> bytes:
+    """Let the links lead there; the manifest of the folder afterwards. Raises TransferError."""
+    data = "".join(json.dumps(link) + "\n" for link in links.items()).encode("ascii")
+    argv = ["links", job.record.dstdir]
+    done = job.site.run(argv, user=job.record.account, stdin=data, timeout_s=timeout_s)
+    if done.status:
+        raise TransferError(f"links: {done.problem}")
+    return done.out

@@ -1,5 +1,5 @@
-"""``mgserve CLUSTER``: the forced command of another cluster's key. One verb, one JSON line each way; of ``offers``
-several lines, each answered before the next is read.
+"""``mgserve CLUSTER``: the forced command of another cluster's key. One verb, one JSON line each way; of ``several``
+as many as are asked, each answered before the next is read.
 
 So many connections are answered at once for a cluster, and each line has to be there within a time; more are told to
 ask again.
@@ -20,13 +20,14 @@ from migration.passes.target.answer_avail_accept_query_withdraw_stop import serv
 from migration.protocol.messages import (
     ACCEPT,
     MOST_BYTES,
-    OFFERS,
+    SEVERAL,
     STOP,
     Failed,
     MessageError,
     Reply,
     State,
     Taken,
+    read_several,
     read_verb,
     reply_to_data,
     to_line_bytes,
@@ -42,7 +43,7 @@ _MOST_AT_ONCE = 8
 _READ_WITHIN_S = 30
 """The process ends then, before it has done anything."""
 _NEXT_WITHIN_S = 120
-"""The same for the next offer, before which the source may have asked others."""
+"""The same for the next question, before which the source may have asked others."""
 _ERRORS = (MessageError, SpoolError, ClusterFileError, OSError)
 
 
@@ -62,10 +63,10 @@ def _answers(cluster: str) -> Iterator[Reply]:
         with take_slot(site.home, f"serving.{quote(cluster, safe='')}", _MOST_AT_ONCE) as taken:
             if not taken:
                 yield Failed(f"busy with {_MOST_AT_ONCE} questions of cluster {cluster}: ask again later")
-            elif verb == OFFERS:
+            elif verb == SEVERAL:
                 within_s = _READ_WITHIN_S
                 while line := _read(within_s, whole=False):
-                    yield _answer(site, cluster, ACCEPT, line)
+                    yield _answer_line(site, cluster, line)
                     within_s = _NEXT_WITHIN_S
             else:
                 yield _answer(site, cluster, verb, _read(_READ_WITHIN_S, whole=True))
@@ -80,6 +81,14 @@ def _read(within_s: int, *, whole: bool) -> bytes:
     data = read(MOST_BYTES + 1)
     signal.alarm(0)
     return data
+
+
+def _answer_line(site: Site, cluster: str, line: bytes) -> Reply:
+    try:
+        verb, body = read_several(line)
+    except MessageError as error:
+        return _failed(error)
+    return _answer(site, cluster, verb, body)
 
 
 def _answer(site: Site, cluster: str, verb: str, body: bytes) -> Reply:

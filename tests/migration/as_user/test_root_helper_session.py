@@ -179,7 +179,9 @@ def test_the_end_of_the_helper_is_that_of_the_operation(landing: Path, session: 
     assert build(session, landing / "guest/a", "exit 4").status == 4
 
 
-@pytest.mark.parametrize("sent", [b"x" * 20, b"        -1", b"         5[1,2]", b"         3[1]"])
+@pytest.mark.parametrize(
+    "sent", [b"x" * 20, b"        -1", b"         5[1,2]", b'        17[1, false, "root"]', b"         3[1]"]
+)
 def test_what_is_no_request_ends_the_helper(sent: bytes) -> None:
     done = subprocess.run(
         [*root_helper_command.helper_argv(), SESSION], input=sent, capture_output=True, timeout=60, check=False

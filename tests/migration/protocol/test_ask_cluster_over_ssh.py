@@ -24,6 +24,7 @@ from migration.protocol.messages import (
     State,
     Unknown,
     reply_to_data,
+    several_to_data,
     to_line_bytes,
 )
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
@@ -86,7 +87,7 @@ def test_a_cluster_without_an_address_is_not_asked() -> None:
 
 
 class FakeTalk:
-    """A connection over which offers are answered with these lines; None is no answer."""
+    """A connection over which questions are answered with these lines; None is no answer."""
 
     def __init__(self, *answers: bytes | None) -> None:
         self.answers = list(answers)
@@ -107,7 +108,7 @@ class FakeTalk:
             raise NoAnswerError(TIMED_OUT, "no answer in time")
         return answer
 
-    def close(self) -> str:
+    def close(self, within_s: float) -> str:
         self.closed += 1
         return "Connection closed"
 
@@ -115,21 +116,21 @@ class FakeTalk:
 OFFER = Hand(Record(gid="a.1", src="a", dst="b", state="Offered")).to_data(0)
 
 
-def test_all_offers_go_over_one_connection() -> None:
+def test_all_questions_go_over_one_connection() -> None:
     run, talk = FakeRun({}), FakeTalk(line(Busy("full")).out, line(Failed("silent")).out, line(Busy("full")).out)
     call = SshCall(run, 7, talk)
     assert call(B, ACCEPT, OFFER) == Busy("full")
     with pytest.raises(FailedReply, match="silent"):
         call(B, ACCEPT, OFFER)
     assert call(B, ACCEPT, OFFER) == Busy("full")
-    assert [argv[-2:] for argv in talk.opened] == [("mg@b-mgmt", "mg offers")]
+    assert [argv[-2:] for argv in talk.opened] == [("mg@b-mgmt", "mg several")]
     assert {"BatchMode=yes", "StrictHostKeyChecking=yes", "ConnectTimeout=7"} <= set(talk.opened[0])
-    assert talk.sent == [to_line_bytes(OFFER)] * 3
+    assert talk.sent == [to_line_bytes(several_to_data(ACCEPT, OFFER))] * 3
     assert (run.calls, talk.closed) == ([], 0)
 
 
 @pytest.mark.parametrize("wrong", [None, b"Welcome\n", b'{"v":1'])
-def test_an_offer_without_a_reply_ends_the_connection_and_the_next_opens_another(wrong: bytes | None) -> None:
+def test_a_question_without_a_reply_ends_the_connection_and_the_next_opens_another(wrong: bytes | None) -> None:
     talk = FakeTalk(wrong, line(Busy("full")).out)
     call = SshCall(FakeRun({}), 7, talk)
     with pytest.raises(NoReply) as raised:
@@ -150,10 +151,11 @@ def test_a_connection_that_was_long_unused_is_opened_anew(monkeypatch: pytest.Mo
     assert (len(talk.opened), talk.closed) == (2, 1)
 
 
-def test_an_older_cluster_gets_a_connection_for_each_offer() -> None:
-    older = Failed("command 'mg offers': must be mg and one of avail, accept, withdraw, query, stop")
+def test_an_older_cluster_gets_a_connection_for_each_question() -> None:
+    older = Failed("command 'mg several': must be mg and one of avail, accept, withdraw, query, stop")
     run, talk = FakeRun({"ssh": line(Busy("full"))}), FakeTalk(line(older).out, line(older).out)
     call = SshCall(run, 7, talk)
     assert call(B, ACCEPT, OFFER) == Busy("full")
-    assert run.calls[0].argv[-1] == "mg accept"
-    assert talk.closed == 1
+    assert call(B, ACCEPT, OFFER) == Busy("full")
+    assert [one.argv[-1] for one in run.calls] == ["mg accept", "mg accept"]
+    assert (len(talk.opened), talk.closed) == (1, 1)

@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from migration.cli.for_service import mgserve_ssh_forced_command as mgserve
-from migration.protocol.messages import Failed, Hand, Refused, from_line_bytes, reply_from_data, to_line_bytes
+from migration.protocol.messages import (
+    Failed,
+    Hand,
+    Refused,
+    from_line_bytes,
+    reply_from_data,
+    several_to_data,
+    to_line_bytes,
+)
 from migration.target_job.job_process_lock_and_transfer_slots import take_slot
 from policy.migration.job_record_and_copy_updates import Record
 
@@ -55,9 +63,10 @@ def test_a_question_that_does_not_come_is_not_waited_for(home: Path) -> None:
         assert asked.wait(timeout=60) == -signal.SIGALRM
 
 
-def test_offers_are_answered_one_after_the_other_each_for_itself(home: Path) -> None:
-    offers = [b"garbage\n", to_line_bytes(Hand(Record(gid="c.1", src="c", dst="a", state="Offered")).to_data(0))]
-    with serve(home, verb="offers") as asked:
+def test_several_questions_are_answered_one_after_the_other_each_for_itself(home: Path) -> None:
+    offer = Hand(Record(gid="c.1", src="c", dst="a", state="Offered")).to_data(0)
+    offers = [b"garbage\n", to_line_bytes(several_to_data("accept", offer))]
+    with serve(home, verb="several") as asked:
         assert asked.stdin is not None
         assert asked.stdout is not None
         for offer, problem in zip(offers * 2, ("JSON", "not a job of cluster b") * 2):
@@ -71,8 +80,8 @@ def test_offers_are_answered_one_after_the_other_each_for_itself(home: Path) -> 
 
 
 @pytest.mark.parametrize("before", ["mgserve._READ_WITHIN_S = 1", "mgserve._NEXT_WITHIN_S = 1"])
-def test_an_offer_that_does_not_come_is_not_waited_for(home: Path, before: str) -> None:
-    with serve(home, before, verb="offers") as asked:
+def test_a_next_question_that_does_not_come_is_not_waited_for(home: Path, before: str) -> None:
+    with serve(home, before, verb="several") as asked:
         assert asked.stdin is not None
         if "NEXT" in before:
             asked.stdin.write(b"{}\n")
