@@ -145,13 +145,13 @@ class Job:
 
     @contextlib.contextmanager
     def connection(self) -> Iterator[Connection]:
-        """The way to the job's source, which is open for as long as the block lasts. Raises OSError without its key."""
+        """The way to the job's source, which is closed at the end of the block. Raises OSError without its key."""
         source = self.site.file.other(self.record.src)
         if source is None or not source.ssh:
             raise OSError(f"cluster {self.record.src}: is no longer in the cluster file")
         limit = source.bwlimit_kib or self.site.file.limits.bwlimit_kib
         key = key_path(self.site, self.record).read_bytes()
-        connection = Connection(self.site.run, self.record.account, source.ssh, key, limit, self._look_for_stop).open()
+        connection = Connection(self.site.run, self.record.account, source.ssh, key, limit, self._look_for_stop)
         try:
             yield connection
         finally:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import Callable
 from urllib.parse import quote
 
 from migration.as_user.folder_tree_listing import PART, STAGE
@@ -49,9 +50,11 @@ class StoppedError(Exception):
     """The user has stopped the job meanwhile."""
 
 
-class Connection(NamedTuple):
-    """``user`` is the account here, ``ssh`` the source's address, ``key`` the private key's text. With a ``control``
-    folder all commands share one connection, once that is open; where it is not, each has one of its own.
+@dataclass
+class Connection:
+    """``user`` is the account here, ``ssh`` the source's address, ``key`` the private key's text.
+
+    The first command opens a connection that all share until :meth:`close`. Where none can be shared, each has its own.
     """
 
     run: RunAs
@@ -60,26 +63,29 @@ class Connection(NamedTuple):
     key: bytes
     bwlimit_kib: int = 0
     stopped: Callable[[], bool] = lambda: False
-    control: str = ""
+    _control: str | None = None
 
-    def open(self) -> Connection:
-        """Begin a connection that what follows shares."""
-        folder = f"{_CONTROL}{secrets.token_hex(16)}"
-        options = ["-N", "-o", "ControlMaster=yes", *ssh_options(), "-T", self.ssh]
-        argv = ["connect", str(len(self.key)), folder, *options]
-        done = self.run(argv, user=self.user, stdin=self.key, timeout_s=_CONNECTED_FOR_S, aside=True)
-        return self if done.status else self._replace(control=folder)
+    def _open(self) -> str:
+        """The folder of the connection that commands share; empty if there is none."""
+        if self._control is None:
+            folder = f"{_CONTROL}{secrets.token_hex(16)}"
+            options = ["-N", "-o", "ControlMaster=yes", *ssh_options(), "-T", self.ssh]
+            argv = ["connect", str(len(self.key)), folder, *options]
+            done = self.run(argv, user=self.user, stdin=self.key, timeout_s=_CONNECTED_FOR_S, aside=True)
+            self._control = "" if done.status else folder
+        return self._control
 
     def close(self) -> None:
-        """End it."""
-        if self.control:
+        """End the connection, if there is one."""
+        if self._control:
             self.run([NOTHING], user=self.user, aside=True)
+        self._control = None
 
     def ask(self, verb: str, lines: Iterable[str] = ()) -> bytes:
         """What the source answers to ``mg VERB``. Raises :class:`TransferError`."""
         data = self.key + "".join(f"{line}\n" for line in lines).encode("ascii")
         options = ["-o", "ControlMaster=no", *ssh_options(), "-T"]
-        argv = ["ssh", str(len(self.key)), self.control, *options, self.ssh, f"mg {verb}"]
+        argv = ["ssh", str(len(self.key)), self._open(), *options, self.ssh, f"mg {verb}"]
         done = self.run(argv, user=self.user, stdin=data, timeout_s=_ASK_TIMEOUT_S, stopped=self.stopped)
         _check(done, f"mg {verb}")
         return done.out
@@ -113,7 +119,7 @@ class Connection(NamedTuple):
         self, words: Sequence[str], timeout_s: float, paths: Iterable[str] = (), folder: str | None = None
     ) -> Finished:
         """In a folder rsync works there, and makes none in the place of one that is removed meanwhile."""
-        argv = ["rsync", str(len(self.key)), self.control, "-a", f"--partial-dir={PART}"]
+        argv = ["rsync", str(len(self.key)), self._open(), "-a", f"--partial-dir={PART}"]
         argv += [f"--timeout={_IO_TIMEOUT_S}", "--stats"]
         if self.bwlimit_kib:
             argv.append(f"--bwlimit={self.bwlimit_kib}")

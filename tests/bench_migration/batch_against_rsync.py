@@ -29,6 +29,8 @@ _MOST_OVERHEAD = 1.05
 _MOST_TIME = 1.3
 _WITHIN_S = 3_600
 _EVERY_S = 5.0
+_WAITS = "is being brought by another job"
+"""In the record of a job that waits for the shared file, and copies nothing."""
 
 
 class Batch(NamedTuple):
@@ -136,7 +138,7 @@ def _follow(batch: Batch, ticket: str, begun: float) -> Followed:
         lines = [line for line in user.there(looked).splitlines() if "\tsrc=a\t" in line]
         now = time.monotonic() - begun
         uploading = sum("\tstate=Uploading\t" in line for line in lines)
-        most = max(most, uploading)
+        most = max(most, uploading - sum(_WAITS in line for line in lines))
         if not first and any("\tlocalid=" in line for line in lines):
             first = now
         on_the_way = sum("\tstate=Waiting\t" in line for line in lines) + uploading
