@@ -12,10 +12,13 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import cast
 from urllib.parse import quote
 
 from migration.cli.for_service.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
+from migration.passes.promised_cores import is_in_flight
 from migration.passes.target.answer_avail_accept_query_withdraw_stop import serve
 from migration.protocol.messages import (
     ACCEPT,
@@ -32,6 +35,8 @@ from migration.protocol.messages import (
     reply_to_data,
     to_line_bytes,
 )
+from migration.schedulers.remember_what_is_free import RememberedFree
+from migration.schedulers.scheduler_interface import LocalScheduler
 from migration.spool.queue_file import Queue
 from migration.spool.spool import SpoolError
 from migration.target_job.job_process_lock_and_transfer_slots import take_slot
@@ -64,7 +69,7 @@ def _answers(cluster: str) -> Iterator[Reply]:
             if not taken:
                 yield Failed(f"busy with {_MOST_AT_ONCE} questions of cluster {cluster}: ask again later")
             elif verb == SEVERAL:
-                within_s = _READ_WITHIN_S
+                within_s, site = _READ_WITHIN_S, _with_remembered_free(site)
                 while line := _read(within_s, whole=False):
                     yield _answer_line(site, cluster, line)
                     within_s = _NEXT_WITHIN_S
@@ -72,6 +77,14 @@ def _answers(cluster: str) -> Iterator[Reply]:
                 yield _answer(site, cluster, verb, _read(_READ_WITHIN_S, whole=True))
     except _ERRORS as error:
         yield _failed(error)
+
+
+def _with_remembered_free(site: Site) -> Site:
+    def find_counted() -> frozenset[str]:
+        now_s = site.now()
+        return frozenset(one.gid for one in site.spool.read(Queue.RECEIVED) if not is_in_flight(one, now_s))
+
+    return replace(site, scheduler=cast(LocalScheduler, RememberedFree(site.scheduler, find_counted)))
 
 
 def _read(within_s: int, *, whole: bool) -> bytes:
