@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from migration.as_user.user_files_in_landing_folder import TAKEN
 from migration.target_job.job_at_target import Job
 from migration.transfer.shared_input_cache import ComingError, SharedFile, bring_shared, lock_of, locked_path
-from migration.transfer.ssh_and_rsync_to_source import JOB, Connection, NoSpaceError, StoppedError, TransferError
+from migration.transfer.ssh_and_rsync_to_source import Connection, NoSpaceError, StoppedError, TransferError
 from migration.transfer.upload_manifest_and_changed_files import read_manifest
+from migration.transfer.words_for_paths_at_source import JOB
 from policy.migration.wait_and_retry_bounds import pause_s
 
 _SPARE_BYTES = 1 << 20

@@ -18,12 +18,10 @@ from migration.as_user.folder_tree_listing import PART, STAGE
 from migration.as_user.operations_as_user import CONTROL, KEY
 from migration.as_user.root_helper_session import NOTHING
 from migration.programs.run_external_program_with_limits import STOPPED, TIMED_OUT, Finished
+from migration.transfer.words_for_paths_at_source import JOB, NO_SETUID, SHARED
 
-JOB, STAGED, SHARED = "job/", "stage/", "shared"
 BY_CONTENT = ("--checksum",)
 """For :meth:`Connection.find_unlike`: files of the same size and time are read, and differ where their content does."""
-NO_SETUID = "ug-s,o-t"
-"""For rsync's ``--chmod``, where files arrive."""
 RunAs = Callable[..., Finished]
 """``run_as``, which also takes ``stopped``."""
 

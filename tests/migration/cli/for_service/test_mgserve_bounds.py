@@ -69,8 +69,8 @@ def test_several_questions_are_answered_one_after_the_other_each_for_itself(home
     with serve(home, verb="several") as asked:
         assert asked.stdin is not None
         assert asked.stdout is not None
-        for offer, problem in zip(offers * 2, ("JSON", "not a job of cluster b") * 2):
-            asked.stdin.write(offer)
+        for line, problem in zip(offers * 2, ("JSON", "not a job of cluster b") * 2):
+            asked.stdin.write(line)
             asked.stdin.flush()
             reply = reply_from_data(from_line_bytes(asked.stdout.readline()), 0)
             assert isinstance(reply, (Failed, Refused))
