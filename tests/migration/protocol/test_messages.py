@@ -209,9 +209,9 @@ def test_of_several_questions_each_has_a_verb_and_a_body() -> None:
     body = About("a.1", 2).to_data()
     assert read_several(to_line_bytes(several_to_data("stop", body))) == ("stop", to_line_bytes(body))
     assert read_several(to_line_bytes(several_to_data("avail", None))) == ("avail", b"")
-    for wrong in ({"v": 1, "ask": "several"}, {"v": 1, "ask": ["stop"]}, {"v": 1, "ask": "stop", "body": "x"}, {}, []):
+    for wrong in ('{"v":1,"ask":"several"}', '{"v":1,"ask":["stop"]}', '{"v":1,"ask":"stop","body":"x"}', "{}", "[]"):
         with pytest.raises(MessageError):
-            read_several(to_line_bytes(wrong))  # type: ignore[arg-type]
+            read_several(f"{wrong}\n".encode())
 
 
 def test_a_verb_that_another_version_does_not_know_is_told_from_what_else_fails() -> None:
