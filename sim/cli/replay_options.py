@@ -17,7 +17,7 @@ from typing import Any, Callable
 import click
 
 from sim.replay.job_records import Replay
-from sim.replay.named_policies import Build, Policy, find
+from sim.replay.named_policies import Build, Policy, PolicyError, find
 from sim.replay.replay import replay
 from sim.report.plot_format_styles_and_labels import PlotError, check_plot
 from sim.report.replay_table_json_and_csv import printable
@@ -203,10 +203,15 @@ def find_policies(names: Sequence[str]) -> list[Build]:
 
 
 def replay_each(
-    workload: Workload, cluster: Cluster, policies: Sequence[Policy], *, contention: bool = False
+    workload: Workload,
+    cluster: Cluster,
+    policies: Sequence[Policy],
+    *,
+    contention: bool = False,
+    keep_runs: bool = False,
 ) -> Iterator[Replay]:
     """Replay policy by policy, each with a progress bar on stderr, where jobs left out by reading or by a policy are
-    reported.
+    reported. With ``keep_runs`` the records have each run.
 
     Raises CommandError for a policy under which no job ever starts, and for contention on a cluster with reservations:
     jobs that slow each other down outlive their estimates, by which a reservation's nodes are free when it begins.
@@ -215,8 +220,11 @@ def replay_each(
         raise CommandError("--contention: not with --reservations: jobs exceed their estimates, and run into them")
     say_left_out(workload)
     for policy in policies:
-        with progress(policy.name, len(workload.jobs)) as show:
-            result = replay(workload, cluster, policy, show, contention=contention)
+        try:
+            with progress(policy.name, len(workload.jobs)) as show:
+                result = replay(workload, cluster, policy, show, contention=contention, keep_runs=keep_runs)
+        except PolicyError as error:
+            raise CommandError(error) from error
         beyond = {cause: count for cause, count in result.skipped.items() if workload.skipped.get(cause) != count}
         if beyond:
             click.echo(printable(f"policy {policy.name}: {describe_skipped(beyond, {})}"), err=True)

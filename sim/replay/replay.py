@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
 from time import process_time
@@ -18,10 +19,12 @@ from typing import Callable, Protocol
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.model.allocation import Allocation
-from policy.plan.plan_types import MovedPromise, Plan, Start
-from sim.replay.job_records import JobRecord, Replay
-from sim.replay.named_policies import Policy
+from policy.plan.plan_types import MovedPromise, Plan, Preempt, Start
+from sim.replay.conservative_backfilling import replay_conservatively
+from sim.replay.job_records import JobRecord, Replay, RunRecord
+from sim.replay.named_policies import Policy, PolicyError
 from sim.replay.node_contention import Contention, Shape
+from sim.replay.orders_of_other_sites import entity_of
 from sim.workload.application_contention_traits import traits_of
 from sim.workload.windows_of_given_reservations import windows_of_nodes
 from sim.workload.workload import Cluster, TraceJob, Workload
@@ -64,15 +67,26 @@ def replay(
     *,
     contention: bool = False,
     observer: Observer | None = None,
+    keep_runs: bool = False,
 ) -> Replay:
     """Run the workload to its end. ``progress`` is called now and then with the number of ended jobs, ``observer`` with
-    what happens.
+    what happens. With ``keep_runs`` each job's record has its runs one by one.
 
     Jobs that could never start under the policy (a hard limit below their size) are left out and counted. With
     ``contention`` a recorded run time is the job's time when packed and alone (:mod:`sim.replay.node_contention`); no
-    job is then killed at its estimate.
+    job is then killed at its estimate. Raises
+    :class:`~sim.replay.named_policies.PolicyError` if the policy cannot be replayed so.
     """
-    run = _Run(workload, cluster, policy, progress, contention=contention, observer=observer)
+    if policy.is_conservative:
+        for what, given in (
+            ("contention", contention),
+            ("forecasts", observer),
+            ("reservations", cluster.reservations),
+        ):
+            if given:
+                raise PolicyError(f"policy {policy.name}: not with {what}")
+        return replay_conservatively(workload, cluster, progress, keep_runs=keep_runs)
+    run = _Run(workload, cluster, policy, progress, contention=contention, observer=observer, keep_runs=keep_runs)
     collecting = gc.isenabled()
     gc.disable()  # a replay makes no reference cycles, and searching for them costs a fifth of its time
     try:
@@ -105,8 +119,9 @@ def _latest(before_s: float | None, promised_s: float | None, now_s: float) -> f
 
 class _Life:
     """The state of one job. ``end_s`` is the present end of its run, infinite while none is under way; ``allocation``
-    is that of its last run, None while it waits. ``promised_s`` is the start promised to it as a head,
-    ``first_promised_s`` the first promise if that moved; both are None after its start.
+    is that of its last run, None while it waits. ``promised_s`` is the start promised to it as a head, since
+    ``promised_at_s``; ``first_promised_s`` the first promise if that moved; all are None after its start. ``run`` is
+    the run under way and ``kept`` the runs that are over, where runs are kept.
     """
 
     __slots__ = (
@@ -116,10 +131,13 @@ class _Life:
         "first_start_s",
         "head_delay_s",
         "job",
+        "kept",
         "moved",
         "moved_delay_s",
         "preemptions",
+        "promised_at_s",
         "promised_s",
+        "run",
         "runs",
         "start_s",
         "trace",
@@ -133,6 +151,9 @@ class _Life:
         self.end_s = _NEVER_S
         self.first_start_s: float | None = None
         self.promised_s: float | None = None
+        self.promised_at_s: float | None = None
+        self.run: RunRecord | None = None
+        self.kept: tuple[RunRecord, ...] = ()
         self.first_promised_s: float | None = None
         self.head_delay_s: float | None = None
         self.moved_delay_s: float | None = None
@@ -140,12 +161,12 @@ class _Life:
         self.preemptions = 0
         self.runs: tuple[tuple[float, float], ...] = ()
 
-    def move_promise(self, moved: MovedPromise) -> None:
+    def move_promise(self, moved: MovedPromise, now_s: float) -> None:
         """The job's promise has moved for a job with a better claim."""
         self.moved += 1
         if self.first_promised_s is None:
             self.first_promised_s = moved.was_s
-        self.promised_s = moved.at_s
+        self.promised_s, self.promised_at_s = moved.at_s, None if moved.at_s is None else now_s
 
     def note_delay(self, now_s: float) -> None:
         """The job starts: note the delay after its promise and, where that moved, after its first promise."""
@@ -153,7 +174,7 @@ class _Life:
             return
         self.head_delay_s = _latest(self.head_delay_s, self.promised_s, now_s)
         self.moved_delay_s = _latest(self.moved_delay_s, self.first_promised_s, now_s)
-        self.promised_s = self.first_promised_s = None
+        self.promised_s = self.promised_at_s = self.first_promised_s = None
 
     def left_s(self) -> float:
         """The part of the recorded run time that the next run has to do, in seconds."""
@@ -175,11 +196,15 @@ class _Run:
         *,
         contention: bool,
         observer: Observer | None = None,
+        keep_runs: bool = False,
     ) -> None:
         self._observer = observer
+        self._keep_runs = keep_runs
         self._jobs = workload.jobs
         self._progress = progress
-        self._snapshot = Snapshot.build(0, vnodes_of(cluster), [policy.queue], server=policy.server)
+        self._order = None if policy.order is None else policy.order()
+        queue = policy.queue if self._order is None else replace(policy.queue, order=self._order.site_order)
+        self._snapshot = Snapshot.build(0, vnodes_of(cluster), [queue], server=policy.server)
         self._ledger = Ledger()
         self._lives: dict[str, _Life] = {}
         self._ends: list[tuple[float, int, _Life]] = []
@@ -238,6 +263,8 @@ class _Run:
             str(number), trace.user, request, self._queue, trace.submit_s, trace.estimate_s, trace.group,
             sequence=number, application=trace.application,
         )  # fmt: skip
+        if self._order is not None:
+            job = job._replace(entity=entity_of(trace.user), order_values=self._order.values_of(trace))
         self._lives[job.id] = _Life(trace, job)
         return job
 
@@ -247,22 +274,26 @@ class _Run:
         """
         now_s = changes.time_s
         snapshot = self._snapshot.apply(changes)
+        if self._order is not None:
+            self._order.before_pass(now_s)
         while True:
             plan = decide(snapshot, self._ledger, self._settings)
             if plan.ledger.promises is not self._ledger.promises:
                 self._note_lapsed(plan)
             self._ledger, snapshot = plan.ledger, plan.started
             for start in plan.starts:
+                if self._keep_runs:
+                    self._begin_run(start, plan, now_s)
                 self._start(start, now_s)
             for moved in plan.moved:
-                self._lives[moved.id].move_promise(moved)
+                self._lives[moved.id].move_promise(moved, now_s)
             for job_id, _, promised_s in plan.estimates:
                 life = self._lives[job_id]
                 if life.promised_s is None:
-                    life.promised_s = promised_s
+                    life.promised_s, life.promised_at_s = promised_s, now_s
             if not plan.preempts and not plan.again:
                 break
-            snapshot = snapshot.apply(Changes(now_s, [self._preempt(p.id, now_s) for p in plan.preempts]))
+            snapshot = snapshot.apply(Changes(now_s, [self._preempt(p, now_s) for p in plan.preempts]))
         self._snapshot = snapshot
         return _NEVER_S if plan.next_s is None else plan.next_s
 
@@ -271,13 +302,23 @@ class _Run:
         for job_id in self._ledger.promises.keys() - plan.ledger.promises.keys():
             reason = plan.reason_of(job_id)
             if reason is not None and reason.code == "unpreemptible":
-                self._lives[job_id].promised_s = None
+                self._lives[job_id].promised_s = self._lives[job_id].promised_at_s = None
+
+    def _begin_run(self, start: Start, plan: Plan, now_s: float) -> None:
+        """Note what the run is, before the start settles the job's promise."""
+        life = self._lives[start.id]
+        life.run = RunRecord(
+            now_s, now_s, start.allocation, start.backfilled, plan.ledger.classes.get(start.id), life.promised_s,
+            life.promised_at_s, life.first_promised_s,
+        )  # fmt: skip
 
     def _start(self, start: Start, now_s: float) -> None:
         life = self._lives[start.id]
         life.allocation = start.allocation
         life.start_s = now_s
         life.note_delay(now_s)
+        if self._order is not None:
+            self._order.started(life.trace, now_s)
         if life.first_start_s is None:
             life.first_start_s = now_s
             if self._observer is not None:
@@ -305,11 +346,16 @@ class _Run:
     def _end(self, life: _Life, now_s: float) -> None:
         life.runs = (*life.runs, (life.start_s, now_s))
         life.end_s = _NEVER_S
+        if life.run is not None:
+            life.kept = (*life.kept, life.run._replace(end_s=now_s))
+        if self._order is not None:
+            self._order.stopped(life.trace, now_s)
         self._ended += 1
         if self._progress is not None and self._ended % _PROGRESS_EVERY == 1:
             self._progress(self._ended)
 
-    def _preempt(self, job_id: str, now_s: float) -> Job:
+    def _preempt(self, preempt: Preempt, now_s: float) -> Job:
+        job_id = preempt.id
         life = self._lives[job_id]
         job, checkpoint = life.job, self._settings.checkpoint
         if self._contention is None:
@@ -321,12 +367,23 @@ class _Run:
         life.allocation = None
         life.preemptions += 1
         saves = checkpoint.saves if job.saves is None else job.saves
+        charged_core_s = repeated_core_s = 0.0
         if not saves:
-            self.lost_core_s += done_s * job.cores
+            repeated_core_s = done_s * job.cores
+            self.lost_core_s += repeated_core_s
         elif done_s:
             charge_s = checkpoint.charge_s(job.cores)
-            self.checkpoint_core_s += charge_s * job.cores
+            charged_core_s = charge_s * job.cores
+            self.checkpoint_core_s += charged_core_s
             life.job = job._replace(saved_s=job.saved_s + done_s - charge_s)
+        if life.run is not None:
+            over = life.run._replace(
+                end_s=now_s, why=preempt.reason.code, beneficiary=preempt.beneficiary, charged_core_s=charged_core_s,
+                repeated_core_s=repeated_core_s,
+            )  # fmt: skip
+            life.kept = (*life.kept, over)
+        if self._order is not None:
+            self._order.stopped(life.trace, now_s)
         self._speed_up_neighbours([job_id], now_s)
         return life.job
 
@@ -357,7 +414,7 @@ class _Run:
             records.append(
                 JobRecord(
                     life.trace, life.runs, life.allocation.vnodes, life.preemptions, life.head_delay_s, life.moved,
-                    life.moved_delay_s,
+                    life.moved_delay_s, life.kept,
                 )
             )  # fmt: skip
         return records
