@@ -25,6 +25,7 @@ from sim.cli.replay_options import (
     titled,
     writing,
 )
+from sim.cli.replicates import refuse_with_replicates, replicates_option, show_replicates
 from sim.replay.job_records import Replay
 from sim.report.compare_by_job_class import Compared, compare_jobs, first_and_last_s, wide_above
 from sim.report.compare_plot import plot_comparison
@@ -43,6 +44,7 @@ DEFAULT_POLICIES = ("easy", "quota")
 @policy_option("easy and quota")
 @contention_option
 @evidence_options
+@replicates_option
 @click.option("--span", "span_text", metavar="START+LENGTH", help="What to look at closely: 12d+36h. [the busiest day]")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each policy instead of table and picture.")
 @file_option("--csv", "Write a row of figures for each policy.")
@@ -58,6 +60,7 @@ def compare(
     policy_names: tuple[str, ...],
     contention: bool,
     evidence: Evidence,
+    replicates: int | None,
     span_text: str | None,
     as_json: bool,
     csv_file: Path | None,
@@ -75,16 +78,20 @@ def compare(
     header. Instead of a TRACE, --generate JOBS draws jobs from the Lublin-Feitelson model for the --cluster, or, with
     --applications, gives equal jobs of these kinds of applications, one after the other.
     """
-    check_writable(
-        {
-            "--csv": csv_file,
-            "--jobs-csv": jobs_csv_file,
-            "--runs-csv": runs_csv_file,
-            "--users-csv": users_csv_file,
-            "--losers-csv": losers_csv_file,
-            "--plot": plot_file,
-        }
-    )
+    files = {
+        "--csv": csv_file,
+        "--jobs-csv": jobs_csv_file,
+        "--runs-csv": runs_csv_file,
+        "--users-csv": users_csv_file,
+        "--losers-csv": losers_csv_file,
+        "--plot": plot_file,
+    }
+    if replicates is not None:
+        refuse_with_replicates({**files, "--span": span_text})
+        names = policy_names or DEFAULT_POLICIES
+        show_replicates(source, names, evidence, replicates, contention=contention, as_json=as_json)
+        return
+    check_writable(files)
     asked = _span(span_text)
     names = policy_names or DEFAULT_POLICIES
     found = find_policies(names)

@@ -84,15 +84,19 @@ def replay_beside_references(
     *,
     contention: bool,
     keep_runs: bool = False,
+    quiet: bool = False,
 ) -> Iterator[Measured]:
-    """Replay the policies, each with the name or file that the user gave, in their order. Raises CommandError as
-    :func:`~sim.cli.replay_options.replay_each` does, and if a policy ran none of the jobs that are measured.
+    """Replay the policies, each with the name or file that the user gave, in their order. With ``quiet`` what was left
+    out when the workload was read is not said. Raises CommandError as :func:`~sim.cli.replay_options.replay_each` does,
+    and if a policy ran none of the jobs that are measured.
     """
     given = dict(zip(names, policies))
     first = [given[name] if name in given else resolve(name, workload, cluster) for name in REFERENCES]
     others = [policy for name, policy in zip(names, policies) if name not in REFERENCES]
     measured, first_s = evidence.measured_jobs(workload), workload.jobs[0].submit_s
-    replayed = replay_each(workload, cluster, [*first, *others], contention=contention, keep_runs=keep_runs)
+    replayed = replay_each(
+        workload, cluster, [*first, *others], contention=contention, keep_runs=keep_runs, quiet=quiet
+    )
     references = {name: next(replayed) for name in REFERENCES}
     paired_with = [Reference(replay) for replay in references.values()]
     for name in names:

@@ -26,6 +26,7 @@ from sim.workload.application_contention_traits import KINDS
 from sim.workload.generate_parameter_study_jobs import campaign
 from sim.workload.lublin_feitelson import generate
 from sim.workload.reservation_file import ReservationError, read_reservations
+from sim.workload.scale_and_resample import resample, scale_to_load
 from sim.workload.workload import Cluster, Workload, describe_skipped
 
 _PROGRESS_STEPS = 500
@@ -43,7 +44,10 @@ class CommandError(click.ClickException):
 
 @dataclass(frozen=True)
 class Source:
-    """The user's choice of jobs: a trace (one, or the files of one log), or a generator's options; and the cluster."""
+    """The user's choice of jobs: a trace (one, or the files of one log), or a generator's options; and the cluster.
+
+    ``load`` is the offered load, and ``resample`` the seed by which users' activity is moved; None: as it is.
+    """
 
     traces: tuple[Path, ...]
     cluster: str | None
@@ -53,10 +57,37 @@ class Source:
     load: float | None
     applications: str | None = None
     reservations: Path | None = None
+    resample: int | None = None
 
     def load_workload(self) -> tuple[Workload, Cluster]:
         """The jobs, and the cluster with its reservations. Raises CommandError."""
-        workload, cluster = self._load()
+        return self._shaped(*self._load())
+
+    def load_replicates(self, count: int) -> Iterator[tuple[Workload, Cluster]]:
+        """The same with one seed after the other, from the one given: of the generator, or of the resampling. Raises
+        CommandError."""
+        if self.jobs is not None and self.applications is None:
+            seed = 1 if self.seed is None else self.seed
+            for number in range(count):
+                yield replace(self, seed=seed + number).load_workload()
+            return
+        if self.resample is None:
+            raise CommandError(f"--replicates {count}: only with --generate JOBS or --resample SEED, which draw")
+        recorded, cluster = self._load()
+        for number in range(count):
+            yield replace(self, resample=self.resample + number)._shaped(recorded, cluster)
+
+    def _shaped(self, workload: Workload, cluster: Cluster) -> tuple[Workload, Cluster]:
+        """The workload resampled and at its load, and the cluster with its reservations. Raises CommandError."""
+        option = "--resample"
+        try:
+            if self.resample is not None:
+                workload = resample(workload, self.resample)
+            option = "--load"
+            if self.load is not None and self.jobs is None:
+                workload = scale_to_load(workload, cluster, self.load)
+        except ValueError as error:
+            raise CommandError(f"{option}: {error}") from error
         if self.reservations is None:
             return workload, cluster
         try:
@@ -69,7 +100,7 @@ class Source:
             return self._generate(self.jobs)
         self._refuse(
             "only with --generate JOBS",
-            {"--users": self.users, "--seed": self.seed, "--load": self.load, "--applications": self.applications},
+            {"--users": self.users, "--seed": self.seed, "--applications": self.applications},
         )
         _cluster(self.cluster)
         if not self.traces:
@@ -77,6 +108,7 @@ class Source:
         return load_trace(self.traces, self.cluster)
 
     def _generate(self, jobs: int) -> tuple[Workload, Cluster]:
+        self._refuse("only with a TRACE: --generate draws with --seed", {"--resample": self.resample})
         if self.traces:
             raise CommandError(f"--generate {jobs} and TRACE {self.traces[0]}: give one of them, not both")
         cluster = _cluster(self.cluster)
@@ -139,9 +171,11 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
         load: float | None,
         applications: str | None,
         reservations: Path | None,
+        resample: int | None,
         **others: Any,
     ) -> None:
-        command(source=Source(trace, cluster, jobs, users, seed, load, applications, reservations), **others)
+        source = Source(trace, cluster, jobs, users, seed, load, applications, reservations, resample)
+        command(source=source, **others)
 
     for decorate in reversed(_SOURCE_OPTIONS):
         with_source = decorate(with_source)
@@ -154,7 +188,15 @@ _SOURCE_OPTIONS = (
     click.option("--generate", "jobs", type=int, metavar="JOBS", help="Draw so many jobs instead of reading a TRACE."),
     click.option("--users", type=int, metavar="N", help="With --generate: users. [20]"),
     click.option("--seed", type=int, metavar="S", help="With --generate: the same seed draws the same jobs. [1]"),
-    click.option("--load", type=float, metavar="L", help="With --generate: offered load, 1 fills every core."),
+    click.option(
+        "--load", type=float, metavar="L", help="Offered load, 1 fills every core: jobs come so much closer or later."
+    ),
+    click.option(
+        "--resample",
+        type=int,
+        metavar="SEED",
+        help="With a TRACE: move each user's jobs by a number of weeks drawn with this seed.",
+    ),
     click.option(
         "--applications",
         metavar="KIND[,KIND...]",
@@ -209,16 +251,18 @@ def replay_each(
     *,
     contention: bool = False,
     keep_runs: bool = False,
+    quiet: bool = False,
 ) -> Iterator[Replay]:
-    """Replay policy by policy, each with a progress bar on stderr, where jobs left out by reading or by a policy are
-    reported. With ``keep_runs`` the records have each run.
+    """Replay policy by policy, each with a progress bar on stderr, where jobs left out by reading (unless ``quiet``) or
+    by a policy are reported. With ``keep_runs`` the records have each run.
 
     Raises CommandError for a policy under which no job ever starts, and for contention on a cluster with reservations:
     jobs that slow each other down outlive their estimates, by which a reservation's nodes are free when it begins.
     """
     if contention and cluster.reservations:
         raise CommandError("--contention: not with --reservations: jobs exceed their estimates, and run into them")
-    say_left_out(workload)
+    if not quiet:
+        say_left_out(workload)
     for policy in policies:
         try:
             with progress(policy.name, len(workload.jobs)) as show:

@@ -22,7 +22,9 @@ from sim.cli.replay_options import (
     titled,
     writing,
 )
+from sim.cli.replicates import refuse_with_replicates, replicates_option, show_replicates
 from sim.cli.several_clusters import simulate_clusters
+from sim.evidence.measured_jobs import TRIM_PERCENT
 from sim.replay.job_records import Replay
 from sim.replay.metrics import Metrics, measure
 from sim.report.gains_sizes_users_and_losers import Gains, gains_data, gains_table
@@ -38,6 +40,7 @@ DEFAULT_POLICIES = ("fcfs", "easy")
 @policy_option("fcfs and easy")
 @contention_option
 @evidence_options
+@replicates_option
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each policy instead of the table.")
 @file_option("--jobs-csv", "Write when and where each job ran.")
 @file_option("--runs-csv", "Write each run: where, its promise and class, and why it ended.")
@@ -57,6 +60,7 @@ def simulate(
     policy_names: tuple[str, ...],
     contention: bool,
     evidence: Evidence,
+    replicates: int | None,
     as_json: bool,
     jobs_csv_file: Path | None,
     runs_csv_file: Path | None,
@@ -81,6 +85,8 @@ def simulate(
             ("--runs-csv", runs_csv_file),
             ("--plot", plot_file),
             ("--contention", contention or None),
+            ("--replicates", replicates),
+            ("--trim", None if evidence.trim_percent == TRIM_PERCENT else evidence.trim_percent),
         ):
             if given is not None:
                 raise CommandError(f"{option}: not with --clusters")
@@ -98,6 +104,10 @@ def simulate(
             raise CommandError(f"{option} {figure:g}: only with --clusters")
     check_writable({"--jobs-csv": jobs_csv_file, "--runs-csv": runs_csv_file, "--plot": plot_file})
     names = policy_names or DEFAULT_POLICIES
+    if replicates is not None:
+        refuse_with_replicates({"--jobs-csv": jobs_csv_file, "--runs-csv": runs_csv_file, "--plot": plot_file})
+        show_replicates(source, names, evidence, replicates, contention=contention, as_json=as_json)
+        return
     found = find_policies(names)
     workload, cluster = source.load_workload()
     workload = titled(workload, contention=contention)

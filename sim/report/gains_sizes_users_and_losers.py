@@ -33,17 +33,22 @@ _LONGEST_USER = 16
 
 
 def gains_table(names: Sequence[str], of_policies: Sequence[Gains], seed: int) -> list[str]:
-    """A part for each reference, a line for each policy that is compared with it; nothing if none is."""
+    """The gains, and what they and their intervals are; nothing if no policy is compared with a reference."""
     compared = [gain for gains in of_policies for of_reference in gains.values() for gain in of_reference.values()]
     if not compared:
         return []
+    weeks = max(gain.weeks for gain in compared)
+    return [*gains_rows(names, of_policies), "", *explain_gains(weeks, seed)]
+
+
+def gains_rows(names: Sequence[str], of_policies: Sequence[Gains]) -> list[str]:
+    """A part for each reference, a line for each policy that is compared with it."""
     rows = [["gain over", *(name.replace("_", " ").replace("area w", "area-w") for name in MEASURES)]]
     for reference in REFERENCES:
         of_reference = [(name, gains[reference]) for name, gains in zip(names, of_policies) if reference in gains]
         rows.append([reference, *("" for _ in MEASURES)])
         rows += [[f"  {name}", *map(show_gain, of_measure.values())] for name, of_measure in of_reference]
-    weeks = max(gain.weeks for gain in compared)
-    return [*aligned(rows), "", *explain_gains(weeks, seed)]
+    return aligned(rows)
 
 
 def explain_gains(weeks: int, seed: int) -> list[str]:

@@ -97,6 +97,12 @@ def test_runs_are_written_for_each_policy(tmp_path: Path) -> None:
         assert len(list(csv.DictReader(file))) >= 60
 
 
+def test_replicates_are_compared_too() -> None:
+    text = run(*DRAWN, "--policy", "easy", "--policy", "fcfs", "--replicates", "3").stdout
+    assert "over 3 replicates" in text
+    assert "--span: not with --replicates" in refused(*DRAWN, "--replicates", "3", "--span", "1h+2h")
+
+
 def test_files_are_written(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra 'plots' is not installed")
     assert run(*DRAWN, "--plot", tmp_path / "a.svg", "--jobs-csv", tmp_path / "jobs.csv").exit_code == 0
