@@ -27,6 +27,7 @@ from sim.workload.generate_parameter_study_jobs import campaign
 from sim.workload.lublin_feitelson import generate
 from sim.workload.reservation_file import ReservationError, read_reservations
 from sim.workload.scale_and_resample import resample, scale_to_load
+from sim.workload.think_times import with_think_times
 from sim.workload.workload import Cluster, Workload, describe_skipped
 
 _PROGRESS_STEPS = 500
@@ -46,7 +47,8 @@ class CommandError(click.ClickException):
 class Source:
     """The user's choice of jobs: a trace (one, or the files of one log), or a generator's options; and the cluster.
 
-    ``load`` is the offered load, and ``resample`` the seed by which users' activity is moved; None: as it is.
+    ``load`` is the offered load, and ``resample`` the seed by which users' activity is moved; None: as it is. With
+    ``think_times`` users wait for their jobs.
     """
 
     traces: tuple[Path, ...]
@@ -58,6 +60,7 @@ class Source:
     applications: str | None = None
     reservations: Path | None = None
     resample: int | None = None
+    think_times: bool = False
 
     def load_workload(self) -> tuple[Workload, Cluster]:
         """The jobs, and the cluster with its reservations. Raises CommandError."""
@@ -79,8 +82,13 @@ class Source:
 
     def _shaped(self, workload: Workload, cluster: Cluster) -> tuple[Workload, Cluster]:
         """The workload resampled and at its load, and the cluster with its reservations. Raises CommandError."""
-        option = "--resample"
+        if self.think_times and self.load is not None:
+            raise CommandError(f"--think-times: not with --load {self.load:g}: waits were recorded at the trace's load")
+        option = "--think-times"
         try:
+            if self.think_times:
+                workload = with_think_times(workload)
+            option = "--resample"
             if self.resample is not None:
                 workload = resample(workload, self.resample)
             option = "--load"
@@ -172,9 +180,10 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
         applications: str | None,
         reservations: Path | None,
         resample: int | None,
+        think_times: bool,
         **others: Any,
     ) -> None:
-        source = Source(trace, cluster, jobs, users, seed, load, applications, reservations, resample)
+        source = Source(trace, cluster, jobs, users, seed, load, applications, reservations, resample, think_times)
         command(source=source, **others)
 
     for decorate in reversed(_SOURCE_OPTIONS):
@@ -196,6 +205,9 @@ _SOURCE_OPTIONS = (
         type=int,
         metavar="SEED",
         help="With a TRACE: move each user's jobs by a number of weeks drawn with this seed.",
+    ),
+    click.option(
+        "--think-times", is_flag=True, help="With a TRACE: users submit a while after their earlier jobs have ended."
     ),
     click.option(
         "--applications",

@@ -82,6 +82,7 @@ def replay(
             ("contention", contention),
             ("forecasts", observer),
             ("reservations", cluster.reservations),
+            ("think times", workload.follows),
         ):
             if given:
                 raise PolicyError(f"policy {policy.name}: not with {what}")
@@ -201,6 +202,12 @@ class _Run:
         self._observer = observer
         self._keep_runs = keep_runs
         self._jobs = workload.jobs
+        self._count = len(workload.jobs)
+        self._later: list[tuple[float, int, TraceJob]] = []
+        """The jobs whose think times run."""
+        self._followers: dict[int, list[TraceJob]] = {}
+        if workload.follows:
+            self._hold_back(workload)
         self._progress = progress
         self._order = None if policy.order is None else policy.order()
         queue = policy.queue if self._order is None else replace(policy.queue, order=self._order.site_order)
@@ -220,8 +227,18 @@ class _Run:
         self.lost_core_s = 0.0
         self.never = 0
 
+    def _hold_back(self, workload: Workload) -> None:
+        """Take the jobs that follow others out of those that come at their own time."""
+        follows = workload.follows
+        self._jobs = tuple(job for job in workload.jobs if job.number not in follows)
+        for job in workload.jobs:
+            if job.number in follows:
+                number, think_s = follows[job.number]
+                self._followers.setdefault(number, []).append(replace(job, submit_s=think_s))
+
     def to_the_end(self) -> None:
         jobs, ends, observes, observer = self._jobs, self._ends, self._tells_ends, self._observer
+        later = self._later
         count, next_job = len(jobs), 0
         submit_s = jobs[0].submit_s if jobs else _NEVER_S
         wake_s = _NEVER_S
@@ -229,6 +246,8 @@ class _Run:
             while ends and ends[0][0] != ends[0][2].end_s:
                 heappop(ends)
             now_s = min(ends[0][0], submit_s, wake_s) if ends else min(submit_s, wake_s)
+            if later and later[0][0] < now_s:
+                now_s = later[0][0]
             if now_s == _NEVER_S:
                 return
             if observer is not None and observer.next_s < now_s:
@@ -248,6 +267,8 @@ class _Run:
                 queued.append(self._submit(jobs[next_job]))
                 next_job += 1
                 submit_s = jobs[next_job].submit_s if next_job < count else _NEVER_S
+            while later and later[0][0] == now_s:
+                queued.append(self._submit(heappop(later)[2]))
             if observer is not None:
                 observer.happened(now_s, queued, finished)
             changes = Changes(now_s, queued, (), gone)
@@ -350,6 +371,10 @@ class _Run:
             life.kept = (*life.kept, life.run._replace(end_s=now_s))
         if self._order is not None:
             self._order.stopped(life.trace, now_s)
+        if self._followers:
+            for job in self._followers.pop(life.trace.number, ()):
+                submit_s = now_s + job.submit_s
+                heappush(self._later, (submit_s, job.number, replace(job, submit_s=submit_s)))
         self._ended += 1
         if self._progress is not None and self._ended % _PROGRESS_EVERY == 1:
             self._progress(self._ended)
@@ -404,12 +429,11 @@ class _Run:
 
     def records(self) -> list[JobRecord]:
         """Each job that ran to its end, in order of submission; those that could never start are counted in
-        ``never``.
+        ``never``, and so are those that wait for their ends.
         """
         records = []
         for life in self._lives.values():
             if life.allocation is None or life.first_start_s is None:
-                self.never += 1
                 continue
             records.append(
                 JobRecord(
@@ -417,4 +441,5 @@ class _Run:
                     life.moved_delay_s, life.kept,
                 )
             )  # fmt: skip
+        self.never = self._count - len(records)
         return records

@@ -290,10 +290,32 @@ def test_a_trace_is_resampled_and_replicated(month: Path) -> None:
     assert "month.swf, resampled with seed 9: 116 jobs" in run(month, "--resample", 9).stdout
 
 
+def test_users_of_a_trace_may_wait_for_their_jobs(tmp_path: Path) -> None:
+    """2 came 60 s after 1 had ended. Under the recorded schedule 1 waited 500 s; here it waits none, and 2 comes
+    sooner. 3 came a day later by itself."""
+    path = tmp_path / "waits.swf"
+    records = [swf_record(1, 0, run=100), swf_record(2, 660, run=100), swf_record(3, 90_000, run=100)]
+    path.write_text(
+        swf_text(records[0].replace(" -1 ", " 500 ", 1), *(r.replace(" -1 ", " 0 ", 1) for r in records[1:]))
+    )
+    jobs = tmp_path / "jobs.csv"
+    text = run(path, "--policy", "easy", "--think-times", "--jobs-csv", jobs).stdout
+    assert "waits.swf, 1 jobs after think times: 3 jobs" in text
+    with jobs.open(newline="") as file:
+        assert [(row["submit"], row["start"]) for row in csv.DictReader(file)] == [
+            ("0", "0"),
+            ("160", "160"),
+            ("90000", "90000"),
+        ]
+    assert "policy conservative: not with think times" in refused(path, "--think-times", "--policy", "conservative")
+
+
 @pytest.mark.parametrize(
     ("options", "names"),
     [
         ((*DRAWN, "--resample", 2), "--resample 2: only with a TRACE"),
+        ((*DRAWN, "--think-times"), "--think-times: not with --load 0.9"),
+        ((*DRAWN[:4], "--think-times"), "has no recorded waits of known users"),
         ((*DRAWN, "--clusters", 2, "--replicates", 2), "--replicates: not with --clusters"),
         ((*DRAWN, "--clusters", 2, "--trim", 5), "--trim: not with --clusters"),
     ],
