@@ -18,10 +18,10 @@ from time import process_time
 from typing import Callable, Protocol
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
-from policy.model.allocation import Allocation
-from policy.plan.plan_types import MovedPromise, Plan, Preempt, Start
+from policy.plan.plan_types import Plan, Preempt, Start
 from sim.replay.conservative_backfilling import replay_conservatively
-from sim.replay.job_records import JobRecord, Replay, RunRecord
+from sim.replay.job_life import JobLife
+from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy, PolicyError
 from sim.replay.node_contention import Contention, Shape
 from sim.replay.orders_of_other_sites import entity_of
@@ -111,78 +111,6 @@ def shapes_of(workload: Workload) -> Mapping[str, Shape]:
     }
 
 
-def _latest(before_s: float | None, promised_s: float | None, now_s: float) -> float | None:
-    """The longest delay so far, including that of a start now."""
-    if promised_s is None:
-        return before_s
-    return now_s - promised_s if before_s is None else max(before_s, now_s - promised_s)
-
-
-class _Life:
-    """The state of one job. ``end_s`` is the present end of its run, infinite while none is under way; ``allocation``
-    is that of its last run, None while it waits. ``promised_s`` is the start promised to it as a head, since
-    ``promised_at_s``; ``first_promised_s`` the first promise if that moved; all are None after its start. ``run`` is
-    the run under way and ``kept`` the runs that are over, where runs are kept.
-    """
-
-    __slots__ = (
-        "allocation",
-        "end_s",
-        "first_promised_s",
-        "first_start_s",
-        "head_delay_s",
-        "job",
-        "kept",
-        "moved",
-        "moved_delay_s",
-        "preemptions",
-        "promised_at_s",
-        "promised_s",
-        "run",
-        "runs",
-        "start_s",
-        "trace",
-    )  # fmt: skip
-
-    def __init__(self, trace: TraceJob, job: Job) -> None:
-        self.trace = trace
-        self.job = job
-        self.allocation: Allocation | None = None
-        self.start_s = 0.0
-        self.end_s = _NEVER_S
-        self.first_start_s: float | None = None
-        self.promised_s: float | None = None
-        self.promised_at_s: float | None = None
-        self.run: RunRecord | None = None
-        self.kept: tuple[RunRecord, ...] = ()
-        self.first_promised_s: float | None = None
-        self.head_delay_s: float | None = None
-        self.moved_delay_s: float | None = None
-        self.moved = 0
-        self.preemptions = 0
-        self.runs: tuple[tuple[float, float], ...] = ()
-
-    def move_promise(self, moved: MovedPromise, now_s: float) -> None:
-        """The job's promise has moved for a job with a better claim."""
-        self.moved += 1
-        if self.first_promised_s is None:
-            self.first_promised_s = moved.was_s
-        self.promised_s, self.promised_at_s = moved.at_s, None if moved.at_s is None else now_s
-
-    def note_delay(self, now_s: float) -> None:
-        """The job starts: note the delay after its promise and, where that moved, after its first promise."""
-        if self.promised_s is None and self.first_promised_s is None:
-            return
-        self.head_delay_s = _latest(self.head_delay_s, self.promised_s, now_s)
-        self.moved_delay_s = _latest(self.moved_delay_s, self.first_promised_s, now_s)
-        self.promised_s = self.promised_at_s = self.first_promised_s = None
-
-    def left_s(self) -> float:
-        """The part of the recorded run time that the next run has to do, in seconds."""
-        saved_s = self.job.saved_s
-        return max(0.0, self.trace.run_s - saved_s) if saved_s else self.trace.run_s
-
-
 class _Run:
     """The state of one replay. ``_ends`` may have outdated times: an entry counts only if it equals the job's
     ``end_s``.
@@ -213,8 +141,8 @@ class _Run:
         queue = policy.queue if self._order is None else replace(policy.queue, order=self._order.site_order)
         self._snapshot = Snapshot.build(0, vnodes_of(cluster), [queue], server=policy.server)
         self._ledger = Ledger()
-        self._lives: dict[str, _Life] = {}
-        self._ends: list[tuple[float, int, _Life]] = []
+        self._lives: dict[str, JobLife] = {}
+        self._ends: list[tuple[float, int, JobLife]] = []
         self._contention = Contention(cluster, shapes_of(workload)) if contention else None
         self._requests: dict[int, Request] = {}
         self._cores_per_node = cluster.cores_per_node
@@ -286,7 +214,7 @@ class _Run:
         )  # fmt: skip
         if self._order is not None:
             job = job._replace(entity=entity_of(trace.user), order_values=self._order.values_of(trace))
-        self._lives[job.id] = _Life(trace, job)
+        self._lives[job.id] = JobLife(trace, job)
         return job
 
     def _pass(self, changes: Changes) -> float:
@@ -304,7 +232,7 @@ class _Run:
             self._ledger, snapshot = plan.ledger, plan.started
             for start in plan.starts:
                 if self._keep_runs:
-                    self._begin_run(start, plan, now_s)
+                    self._lives[start.id].begin_run(start, plan.ledger.classes.get(start.id), now_s)
                 self._start(start, now_s)
             for moved in plan.moved:
                 self._lives[moved.id].move_promise(moved, now_s)
@@ -324,14 +252,6 @@ class _Run:
             reason = plan.reason_of(job_id)
             if reason is not None and reason.code == "unpreemptible":
                 self._lives[job_id].promised_s = self._lives[job_id].promised_at_s = None
-
-    def _begin_run(self, start: Start, plan: Plan, now_s: float) -> None:
-        """Note what the run is, before the start settles the job's promise."""
-        life = self._lives[start.id]
-        life.run = RunRecord(
-            now_s, now_s, start.allocation, start.backfilled, plan.ledger.classes.get(start.id), life.promised_s,
-            life.promised_at_s, life.first_promised_s,
-        )  # fmt: skip
 
     def _start(self, start: Start, now_s: float) -> None:
         life = self._lives[start.id]
@@ -364,11 +284,10 @@ class _Run:
             for job_id in gone:
                 self._move(self._contention.ended(job_id, now_s))
 
-    def _end(self, life: _Life, now_s: float) -> None:
+    def _end(self, life: JobLife, now_s: float) -> None:
         life.runs = (*life.runs, (life.start_s, now_s))
         life.end_s = _NEVER_S
-        if life.run is not None:
-            life.kept = (*life.kept, life.run._replace(end_s=now_s))
+        life.end_run(now_s)
         if self._order is not None:
             self._order.stopped(life.trace, now_s)
         if self._followers:
@@ -401,18 +320,13 @@ class _Run:
             charged_core_s = charge_s * job.cores
             self.checkpoint_core_s += charged_core_s
             life.job = job._replace(saved_s=job.saved_s + done_s - charge_s)
-        if life.run is not None:
-            over = life.run._replace(
-                end_s=now_s, why=preempt.reason.code, beneficiary=preempt.beneficiary, charged_core_s=charged_core_s,
-                repeated_core_s=repeated_core_s,
-            )  # fmt: skip
-            life.kept = (*life.kept, over)
+        life.end_run(now_s, preempt, charged_core_s, repeated_core_s)
         if self._order is not None:
             self._order.stopped(life.trace, now_s)
         self._speed_up_neighbours([job_id], now_s)
         return life.job
 
-    def _observed(self, life: _Life) -> Finished:
+    def _observed(self, life: JobLife) -> Finished:
         """What is learned from an ended job: its own run time, without the cost of preemption. With contention, the
         time that it took beside its neighbours, over all runs if it continued from saved work.
         """
