@@ -1,7 +1,7 @@
 """Tables beside the figures of the policies: gains with intervals, sizes, users, and the jobs that fare worst.
 
 A gain is in per cent, with its interval in brackets; a dash says that there is nothing to compare, `[no interval]` that
-the workload is too short for one.
+too few weeks have something to gain on.
 """
 
 from __future__ import annotations
