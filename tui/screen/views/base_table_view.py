@@ -84,6 +84,12 @@ class TableView(View, Generic[Key]):
         self._unknown.clear()
         super().show(shown)
 
+    def forget_shown(self) -> None:
+        """The table's columns read from the state."""
+        super().forget_shown()
+        self.workers.cancel_group(self, "arrange")
+        self.table.forget_rows()
+
     def repaint(self) -> None:
         """Filter, sort and show; many rows are filtered and sorted in a thread."""
         if self.shown is None:

@@ -106,6 +106,12 @@ class OccupancyView(View):
         self.title(((heading, "title"), (f" · {meant}", "")))
         self.show_details()
 
+    def forget_shown(self) -> None:
+        """The grid, its colours and its ranks are of the state."""
+        super().forget_shown()
+        self.grid_view.forget()
+        self._colours = self._ranks = None
+
     def _room(self) -> Size:
         """The grid's part of the room that all views share. It is used before the grid has a size of its own, for a key
         that arrives that early.

@@ -38,6 +38,10 @@ class GridView(LineView):
         self._cluster, self._colours = cluster, colours
         self.update()
 
+    def forget(self) -> None:
+        """Drop the cluster view and its colours until one is shown again; the grid stays, and the cursor in it."""
+        self._cluster = self._colours = None
+
     def update(self) -> None:
         """Lay out for the size, then repaint what changed; the cursor stays on its vnode."""
         size = self.size if self.size.width else self.room
