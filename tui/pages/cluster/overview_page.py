@@ -238,7 +238,7 @@ def _last_hour(day: Day, now_s: float, cells: int) -> list[Part]:
         found.append(Part(line, PLAN))
     waited = _mean_wait(hour)
     if waited:
-        found.append(Part(((f"mean wait {waited:>7}", ""), ("  of those that started", "dim")), PLAN))
+        found.append(Part(((f"mean wait {waited:>7}", ""),), PLAN))
     return found
 
 

@@ -66,7 +66,7 @@ class Explained(NamedTuple):
 
 
 _ABOUT_IT = frozenset({"quota", "class", "history", "work"})
-_ON_TOP = frozenset({"job", "waited"})
+_ON_TOP = frozenset({"job", "waited", "runs"})
 """What the first lines of the page have anyway."""
 
 

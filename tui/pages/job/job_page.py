@@ -32,6 +32,8 @@ from tui.text.name_ranges import folded_names
 from tui.text.screen_line import Line, plain, safe, width
 from tui.text.times_and_durations import day_and_time, short_span, show_hms
 
+_UNSET = {"Hold_Types": "n", "project": "_pbs_project_default"}
+"""What PBS has for a job without holds, and for one without a project."""
 _SHOWN_LAST = ("Resource_List.select", "Resource_List.place", "depend", "Hold_Types", "project", "comment")
 
 
@@ -79,21 +81,23 @@ def job_lines(cluster: ClusterView, job_id: str, cells: int, detail: JobDetail |
     ]
     known = when_known(cluster, job_id) if _waits(attributes) else None
     lines += _expected_start(cluster, job_id, cells) if known is None else start_lines(cluster, known, cells)
-    standing: list[Line] = []
-    if _is_planned(cluster, job_id):
-        answer, standing = explain_lines(cluster, job_id, cells)
-        lines += answer
-    lines += in_line_lines(cluster, job_id, cells) if _waits(attributes) else []
     if attributes.get("exec_vnode"):
         vnodes = vnodes_of(attributes["exec_vnode"])
         lines += labelled(
             "runs on", f"{folded_names(vnodes, 8)} ({len(vnodes):,} vnode{'' if len(vnodes) == 1 else 's'})", cells
         )
+    lines += labelled("cores busy", _cores_busy(cluster, job_id), cells)
+    standing: list[Line] = []
+    if _is_planned(cluster, job_id):
+        answer, standing = explain_lines(cluster, job_id, cells)
+        lines += answer
+    lines += in_line_lines(cluster, job_id, cells) if _waits(attributes) else []
     lines += [(), *standing, *_moments(cluster, job_id, attributes, cells)]
     lines += source_lines(cluster, known, cells) if known is not None else []
     lines += labelled("group", group_of(attributes), cells)
     for name in _SHOWN_LAST:
-        lines += labelled(name.rpartition(".")[2].lower(), attributes.get(name, ""), cells)
+        text = attributes.get(name, "")
+        lines += labelled(name.rpartition(".")[2].lower(), "" if text == _UNSET.get(name) else text, cells)
     if attributes.get("run_count", "0") not in ("", "0"):
         lines += labelled("runs so far", attributes["run_count"], cells)
     for name in sorted(detail.attributes or {}) if detail is not None else ():
@@ -125,6 +129,15 @@ def _expected_start(cluster: ClusterView, job_id: str, cells: int) -> list[Line]
     by = "reserved" if cluster.decision is not None and job_id in cluster.decision.estimates else "by PBS's estimate"
     text = f"{day_and_time(at_s, cluster.now_s)}, in {short_span(at_s - cluster.now_s)}, {by}"
     return labelled("starts", text, cells, "title")
+
+
+def _cores_busy(cluster: ClusterView, job_id: str) -> str:
+    """The share of its cores that the job keeps busy, and how many that leaves idle; empty without figures."""
+    shares = cluster.shares(job_id)
+    if shares.cpu is None:
+        return ""
+    idle = f": {show_count(round(shares.idle_cores), 'core')} idle" if shares.is_idle else ""
+    return f"{shares.cpu:.0%}, in the mean since its start{idle}"
 
 
 def _moments(cluster: ClusterView, job_id: str, attributes: Attributes, cells: int) -> list[Line]:
