@@ -62,6 +62,8 @@ def test_failing_passes_and_the_hand_back_are_told_by_syslog_and_by_the_command(
     assert "command /usr/bin/tee: ended with 0" in tested
     assert "a test of alerts" in syslog.read_text()
 
+    # On a busy host passes may be late before; what they told of that is not of this test.
+    before = [len(path.read_text().splitlines()) for path in (told, syslog)]
     broken = pbs.server_home / "server_priv" / "hooks" / "pbsteer_periodic.CF"
     text = broken.read_text()
     broken.write_text("{ cut o")
@@ -71,11 +73,13 @@ def test_failing_passes_and_the_hand_back_are_told_by_syslog_and_by_the_command(
     assert status.status == 1
     assert "last alert: " in status.stdout
     assert "an alert lasts (handed back, passes fail)" in status.stdout
-    for lines in (told.read_text().splitlines()[1:], syslog.read_text().splitlines()[1:]):
-        failing = [line for line in lines if "a pass failed: JSONDecodeError" in line]
-        handed_back = [line for line in lines if "scheduler default is switched on again" in line]
-        assert (len(failing), len(handed_back), len(lines)) == (1, 1, 2)
-    assert [line.partition(">")[0] for line in syslog.read_text().splitlines()[1:]] == ["<28", "<27"]
+    severities = []
+    for path, count in zip((told, syslog), before):
+        lines = path.read_text().splitlines()[count:]
+        (failing,) = [line for line in lines if "a pass failed: JSONDecodeError" in line]
+        (handed_back,) = [line for line in lines if "scheduler default is switched on again" in line]
+        severities = [line.partition(">")[0] for line in (failing, handed_back)]
+    assert severities == ["<28", "<27"]
 
     broken.write_text(text)
     wait_for_pass(pbs)

@@ -31,8 +31,8 @@ from tests.pbs.modes.test_advise_pbs_sched import hang_up
 
 JOBS = int(os.environ.get("PBSTEER_ORDER_JOBS", "40"))
 """Jobs of each setting. 500 are tried with it set in the environment."""
-LONG_PASSES = ScheduleSettings(interval_s=10, budget_s=9)
-"""One pass has time to start all jobs, as one cycle has."""
+LONG_PASSES = ScheduleSettings(interval_s=10, budget_s=120)
+"""One pass has time to start all jobs, as one cycle has, also on a busy machine: the next pass begins a round anew."""
 CLOSE_S = 15
 """Within a pass, a report of the host, and a cycle."""
 USERS = ("alice", "bob", "carol")
