@@ -91,7 +91,8 @@ class Assembly:
             for each in self._gone.get(kind, ()):
                 objects.pop(each, None)
         # Not copied: a dictionary of a hundred thousand jobs is five megabytes.
-        server_status = replace(ServerStatus.from_data({**rest, **{kind: {} for kind in _KINDS}}), **known)
+        without = ServerStatus.from_data({**rest, **{kind: {} for kind in _KINDS}})
+        server_status = replace(without, jobs=known["jobs"], vnodes=known["vnodes"])
         self._known, self.is_empty = known, False
         self._begin(whole=False)
         return server_status

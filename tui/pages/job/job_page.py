@@ -136,7 +136,7 @@ def _cores_busy(cluster: ClusterView, job_id: str) -> str:
     shares = cluster.shares(job_id)
     if shares.cpu is None:
         return ""
-    idle = f": {show_count(round(shares.idle_cores), 'core')} idle" if shares.is_idle else ""
+    idle = f": {show_count(int(shares.idle_cores), 'core')} idle" if shares.is_idle else ""
     return f"{shares.cpu:.0%}, in the mean since its start{idle}"
 
 
