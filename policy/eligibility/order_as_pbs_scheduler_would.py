@@ -14,6 +14,7 @@ from typing import NamedTuple
 from policy.eligibility.order_by_qsub_priority import in_own_order
 from policy.order.fair_share_tree import FairShareTree
 from policy.order.job_sort_formula import (
+    ELIGIBLE_TIME,
     OF_SHARE,
     QUEUE_PRIORITY,
     SHARE_FACTOR,
@@ -61,7 +62,7 @@ def queue_line(cluster: ClusterIndex, now_s: float) -> Line:
         if order is None:
             line += in_own_order(entries, now_s) if cluster.has_own_priorities else entries
             continue
-        sorting = _Sorting(cluster, order, entries)
+        sorting = _Sorting(cluster, order, entries, now_s)
         line += sorting.line(now_s, places)
         refused.update(sorting.refused())
         shares = shares or order.fair_share is not None
@@ -84,8 +85,9 @@ def _by_order(cluster: ClusterIndex) -> Iterable[tuple[SiteOrder | None, Sequenc
 class _Sorting:
     """The sorting of the jobs of one scheduler; columns have one number for each of ``entries``."""
 
-    def __init__(self, cluster: ClusterIndex, order: SiteOrder, entries: Sequence[Entry]) -> None:
+    def __init__(self, cluster: ClusterIndex, order: SiteOrder, entries: Sequence[Entry], now_s: float) -> None:
         self._cluster = cluster
+        self._now_s = now_s
         self._order = order
         self._entries = entries
         self._jobs = [entry[5] for entry in entries]
@@ -108,6 +110,9 @@ class _Sorting:
         if name == QUEUE_PRIORITY:
             queues = {name: queue.priority for name, queue in self._cluster.queues.items()}
             return [queues.get(job.queue, 0) for job in self._jobs]
+        if name == ELIGIBLE_TIME:
+            # Where nobody tells it, a job has been eligible since it entered the queue.
+            return [max(0.0, self._now_s - job.submit_s) for job in self._jobs]
         tree = self._order.tree
         if name in OF_SHARE and tree is not None:
             of_entity = {entity: _of_share(tree, name, entity) for entity in {job.entity for job in self._jobs}}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from sim.cli.replay_beside_references import Evidence, evidence_options, replay_beside_references
 from sim.cli.replay_options import (
     CommandError,
     Source,
@@ -20,16 +21,18 @@ from sim.cli.replay_options import (
     file_option,
     find_policies,
     policy_option,
-    replay_each,
     source_options,
     titled,
     writing,
 )
+from sim.cli.replicates import refuse_with_replicates, replicates_option, show_replicates
 from sim.replay.job_records import Replay
 from sim.report.compare_by_job_class import Compared, compare_jobs, first_and_last_s, wide_above
 from sim.report.compare_plot import plot_comparison
 from sim.report.compare_table_and_character_plots import ASCII, UNICODE, to_text
+from sim.report.gains_sizes_users_and_losers import write_losers_csv, write_users_csv
 from sim.report.replay_table_json_and_csv import csv_paths, write_jobs_csv
+from sim.report.runs_csv import write_runs_csv
 from sim.report.time_span_given_or_most_preemptions import Span, busiest_day, parse_span
 from sim.workload.workload import Workload
 
@@ -40,10 +43,15 @@ DEFAULT_POLICIES = ("easy", "quota")
 @source_options
 @policy_option("easy and quota")
 @contention_option
+@evidence_options
+@replicates_option
 @click.option("--span", "span_text", metavar="START+LENGTH", help="What to look at closely: 12d+36h. [the busiest day]")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each policy instead of table and picture.")
 @file_option("--csv", "Write a row of figures for each policy.")
 @file_option("--jobs-csv", "Write when and where each job ran, a file for each policy.")
+@file_option("--runs-csv", "Write each run: where, its promise and class, and why it ended; a file for each policy.")
+@file_option("--users-csv", "Write each user's figures, those first who wait longer than under easy.")
+@file_option("--losers-csv", "Write the jobs that wait longer than under easy, the worst first.")
 @file_option("--plot", "Draw to FILE.svg or .png.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters alone.")
 def compare(
@@ -51,10 +59,15 @@ def compare(
     source: Source,
     policy_names: tuple[str, ...],
     contention: bool,
+    evidence: Evidence,
+    replicates: int | None,
     span_text: str | None,
     as_json: bool,
     csv_file: Path | None,
     jobs_csv_file: Path | None,
+    runs_csv_file: Path | None,
+    users_csv_file: Path | None,
+    losers_csv_file: Path | None,
     plot_file: Path | None,
     ascii_only: bool,
 ) -> None:
@@ -65,24 +78,52 @@ def compare(
     header. Instead of a TRACE, --generate JOBS draws jobs from the Lublin-Feitelson model for the --cluster, or, with
     --applications, gives equal jobs of these kinds of applications, one after the other.
     """
-    check_writable({"--csv": csv_file, "--jobs-csv": jobs_csv_file, "--plot": plot_file})
+    files = {
+        "--csv": csv_file,
+        "--jobs-csv": jobs_csv_file,
+        "--runs-csv": runs_csv_file,
+        "--users-csv": users_csv_file,
+        "--losers-csv": losers_csv_file,
+        "--plot": plot_file,
+    }
+    if replicates is not None:
+        refuse_with_replicates({**files, "--span": span_text})
+        names = policy_names or DEFAULT_POLICIES
+        show_replicates(source, names, evidence, replicates, contention=contention, as_json=as_json)
+        return
+    check_writable(files)
     asked = _span(span_text)
-    found = find_policies(policy_names or DEFAULT_POLICIES)
+    names = policy_names or DEFAULT_POLICIES
+    found = find_policies(names)
     workload, cluster = source.load_workload()
     workload = titled(workload, contention=contention)
     if asked is not None:
         _check_span(str(span_text), asked, workload)
     policies = [build(workload, cluster) for build in found]
     wide_above_cores = wide_above(workload.jobs)
-    job_files = csv_paths(jobs_csv_file, [policy.name for policy in policies]) if jobs_csv_file else []
+    titles = [policy.name for policy in policies]
+    job_files = csv_paths(jobs_csv_file, titles) if jobs_csv_file else []
+    runs_files = csv_paths(runs_csv_file, titles) if runs_csv_file else []
     compared: list[Compared] = []
     replays: list[Replay] = []
-    for index, result in enumerate(replay_each(workload, cluster, policies, contention=contention)):
+    numbers, first_s = evidence.measured_jobs(workload), workload.jobs[0].submit_s
+    each = replay_beside_references(
+        workload, cluster, names, policies, evidence, contention=contention, keep_runs=bool(runs_files)
+    )
+    for index, beside in enumerate(each):
+        result = beside.replay
         replays.append(result)
-        compared.append(compare_jobs(result, wide_above_cores))
+        compared.append(
+            compare_jobs(
+                result, wide_above_cores, numbers, beside.gains, beside.pairs, first_s=first_s, seed=evidence.seed
+            )
+        )
         if job_files:
             with writing("--jobs-csv", job_files[index]):
                 write_jobs_csv(job_files[index], result.records)
+        if runs_files:
+            with writing("--runs-csv", runs_files[index]):
+                write_runs_csv(runs_files[index], result.records)
         if as_json:
             click.echo(json.dumps(compared[-1].flat(workload), allow_nan=False))
     span = busiest_day(replays) if asked is None else asked.after(first_and_last_s(replays)[0])
@@ -97,11 +138,18 @@ def compare(
             span=span,
             glyphs=ASCII if ascii_only else UNICODE,
             columns=shutil.get_terminal_size().columns,
+            seed=evidence.seed,
         )
         click.echo(text.encode("ascii", "replace").decode() if ascii_only else text)
     if csv_file:
         with writing("--csv", csv_file):
             write_csv(csv_file, compared, workload)
+    if users_csv_file:
+        with writing("--users-csv", users_csv_file):
+            write_users_csv(users_csv_file, [(each.metrics.policy, each.users) for each in compared])
+    if losers_csv_file:
+        with writing("--losers-csv", losers_csv_file):
+            write_losers_csv(losers_csv_file, [(each.metrics.policy, each.pairs) for each in compared])
     if plot_file:
         with writing("--plot", plot_file):
             plot_comparison(plot_file, f"{workload.name} on {cluster}", compared, replays, span)

@@ -16,6 +16,7 @@ from sim.cli.replay_options import (
 )
 from sim.forecast.evaluate_forecasts import evaluate
 from sim.forecast.forecast_accuracy_report import to_json, to_text
+from sim.replay.named_policies import PolicyError
 
 DEFAULT_POLICIES = ("easy", "checkpoint-sjbf")
 
@@ -70,6 +71,9 @@ def forecast(
     bounds = USUAL._replace(draws=draws, seed=draw_seed, passes=passes)
     for build in found:
         policy = build(workload, cluster)
-        with progress(policy.name, len(workload.jobs)) as show:
-            judged = evaluate(workload, cluster, policy, moments, bounds, with_arrivals=arrivals, progress=show)
+        try:
+            with progress(policy.name, len(workload.jobs)) as show:
+                judged = evaluate(workload, cluster, policy, moments, bounds, with_arrivals=arrivals, progress=show)
+        except PolicyError as error:
+            raise CommandError(error) from error
         click.echo(to_json(judged) if as_json else to_text(judged))

@@ -17,7 +17,7 @@ from typing import Any, Callable
 import click
 
 from sim.replay.job_records import Replay
-from sim.replay.named_policies import Build, Policy, find
+from sim.replay.named_policies import Build, Policy, PolicyError, find
 from sim.replay.replay import replay
 from sim.report.plot_format_styles_and_labels import PlotError, check_plot
 from sim.report.replay_table_json_and_csv import printable
@@ -26,6 +26,8 @@ from sim.workload.application_contention_traits import KINDS
 from sim.workload.generate_parameter_study_jobs import campaign
 from sim.workload.lublin_feitelson import generate
 from sim.workload.reservation_file import ReservationError, read_reservations
+from sim.workload.scale_and_resample import resample, scale_to_load
+from sim.workload.think_times import with_think_times
 from sim.workload.workload import Cluster, Workload, describe_skipped
 
 _PROGRESS_STEPS = 500
@@ -43,7 +45,11 @@ class CommandError(click.ClickException):
 
 @dataclass(frozen=True)
 class Source:
-    """The user's choice of jobs: a trace (one, or the files of one log), or a generator's options; and the cluster."""
+    """The user's choice of jobs: a trace (one, or the files of one log), or a generator's options; and the cluster.
+
+    ``load`` is the offered load, and ``resample`` the seed by which users' activity is moved; None: as it is. With
+    ``think_times`` users wait for their jobs.
+    """
 
     traces: tuple[Path, ...]
     cluster: str | None
@@ -53,10 +59,43 @@ class Source:
     load: float | None
     applications: str | None = None
     reservations: Path | None = None
+    resample: int | None = None
+    think_times: bool = False
 
     def load_workload(self) -> tuple[Workload, Cluster]:
         """The jobs, and the cluster with its reservations. Raises CommandError."""
-        workload, cluster = self._load()
+        return self._shaped(*self._load())
+
+    def load_replicates(self, count: int) -> Iterator[tuple[Workload, Cluster]]:
+        """The same with one seed after the other, from the one given: of the generator, or of the resampling. Raises
+        CommandError."""
+        if self.jobs is not None and self.applications is None:
+            seed = 1 if self.seed is None else self.seed
+            for number in range(count):
+                yield replace(self, seed=seed + number).load_workload()
+            return
+        if self.resample is None:
+            raise CommandError(f"--replicates {count}: only with --generate JOBS or --resample SEED, which draw")
+        recorded, cluster = self._load()
+        for number in range(count):
+            yield replace(self, resample=self.resample + number)._shaped(recorded, cluster)
+
+    def _shaped(self, workload: Workload, cluster: Cluster) -> tuple[Workload, Cluster]:
+        """The workload resampled and at its load, and the cluster with its reservations. Raises CommandError."""
+        if self.think_times and self.load is not None:
+            raise CommandError(f"--think-times: not with --load {self.load:g}: waits were recorded at the trace's load")
+        option = "--think-times"
+        try:
+            if self.think_times:
+                workload = with_think_times(workload)
+            option = "--resample"
+            if self.resample is not None:
+                workload = resample(workload, self.resample)
+            option = "--load"
+            if self.load is not None and self.jobs is None:
+                workload = scale_to_load(workload, cluster, self.load)
+        except ValueError as error:
+            raise CommandError(f"{option}: {error}") from error
         if self.reservations is None:
             return workload, cluster
         try:
@@ -69,7 +108,7 @@ class Source:
             return self._generate(self.jobs)
         self._refuse(
             "only with --generate JOBS",
-            {"--users": self.users, "--seed": self.seed, "--load": self.load, "--applications": self.applications},
+            {"--users": self.users, "--seed": self.seed, "--applications": self.applications},
         )
         _cluster(self.cluster)
         if not self.traces:
@@ -77,6 +116,7 @@ class Source:
         return load_trace(self.traces, self.cluster)
 
     def _generate(self, jobs: int) -> tuple[Workload, Cluster]:
+        self._refuse("only with a TRACE: --generate draws with --seed", {"--resample": self.resample})
         if self.traces:
             raise CommandError(f"--generate {jobs} and TRACE {self.traces[0]}: give one of them, not both")
         cluster = _cluster(self.cluster)
@@ -139,9 +179,12 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
         load: float | None,
         applications: str | None,
         reservations: Path | None,
+        resample: int | None,
+        think_times: bool,
         **others: Any,
     ) -> None:
-        command(source=Source(trace, cluster, jobs, users, seed, load, applications, reservations), **others)
+        source = Source(trace, cluster, jobs, users, seed, load, applications, reservations, resample, think_times)
+        command(source=source, **others)
 
     for decorate in reversed(_SOURCE_OPTIONS):
         with_source = decorate(with_source)
@@ -154,7 +197,18 @@ _SOURCE_OPTIONS = (
     click.option("--generate", "jobs", type=int, metavar="JOBS", help="Draw so many jobs instead of reading a TRACE."),
     click.option("--users", type=int, metavar="N", help="With --generate: users. [20]"),
     click.option("--seed", type=int, metavar="S", help="With --generate: the same seed draws the same jobs. [1]"),
-    click.option("--load", type=float, metavar="L", help="With --generate: offered load, 1 fills every core."),
+    click.option(
+        "--load", type=float, metavar="L", help="Offered load, 1 fills every core: jobs come so much closer or later."
+    ),
+    click.option(
+        "--resample",
+        type=int,
+        metavar="SEED",
+        help="With a TRACE: move each user's jobs by a number of weeks drawn with this seed.",
+    ),
+    click.option(
+        "--think-times", is_flag=True, help="With a TRACE: users submit a while after their earlier jobs have ended."
+    ),
     click.option(
         "--applications",
         metavar="KIND[,KIND...]",
@@ -203,20 +257,30 @@ def find_policies(names: Sequence[str]) -> list[Build]:
 
 
 def replay_each(
-    workload: Workload, cluster: Cluster, policies: Sequence[Policy], *, contention: bool = False
+    workload: Workload,
+    cluster: Cluster,
+    policies: Sequence[Policy],
+    *,
+    contention: bool = False,
+    keep_runs: bool = False,
+    quiet: bool = False,
 ) -> Iterator[Replay]:
-    """Replay policy by policy, each with a progress bar on stderr, where jobs left out by reading or by a policy are
-    reported.
+    """Replay policy by policy, each with a progress bar on stderr, where jobs left out by reading (unless ``quiet``) or
+    by a policy are reported. With ``keep_runs`` the records have each run.
 
     Raises CommandError for a policy under which no job ever starts, and for contention on a cluster with reservations:
     jobs that slow each other down outlive their estimates, by which a reservation's nodes are free when it begins.
     """
     if contention and cluster.reservations:
         raise CommandError("--contention: not with --reservations: jobs exceed their estimates, and run into them")
-    say_left_out(workload)
+    if not quiet:
+        say_left_out(workload)
     for policy in policies:
-        with progress(policy.name, len(workload.jobs)) as show:
-            result = replay(workload, cluster, policy, show, contention=contention)
+        try:
+            with progress(policy.name, len(workload.jobs)) as show:
+                result = replay(workload, cluster, policy, show, contention=contention, keep_runs=keep_runs)
+        except PolicyError as error:
+            raise CommandError(error) from error
         beyond = {cause: count for cause, count in result.skipped.items() if workload.skipped.get(cause) != count}
         if beyond:
             click.echo(printable(f"policy {policy.name}: {describe_skipped(beyond, {})}"), err=True)

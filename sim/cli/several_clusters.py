@@ -89,6 +89,9 @@ def _load_file(path: Path, source: Source) -> list[tuple[str, Workload, Cluster]
         raise CommandError(
             f"--clusters {path}: the file names the traces and clusters: no TRACE, --generate or --cluster"
         )
+    for option, given in (("--load", source.load), ("--resample", source.resample)):
+        if given is not None:
+            raise CommandError(f"{option} {given:g}: not with --clusters {path}")
     try:
         data = read_toml(path)
     except TomlFileError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from sim.cli.replay_beside_references import Evidence, evidence_options, replay_beside_references
 from sim.cli.replay_options import (
     CommandError,
     Source,
@@ -17,15 +18,18 @@ from sim.cli.replay_options import (
     file_option,
     find_policies,
     policy_option,
-    replay_each,
     source_options,
     titled,
     writing,
 )
+from sim.cli.replicates import refuse_with_replicates, replicates_option, show_replicates
 from sim.cli.several_clusters import simulate_clusters
+from sim.evidence.measured_jobs import TRIM_PERCENT
 from sim.replay.job_records import Replay
 from sim.replay.metrics import Metrics, measure
-from sim.report.replay_table_json_and_csv import csv_paths, to_json, to_table, write_jobs_csv
+from sim.report.gains_sizes_users_and_losers import Gains, gains_data, gains_table
+from sim.report.replay_table_json_and_csv import column_names, csv_paths, to_json, to_table, write_jobs_csv
+from sim.report.runs_csv import write_runs_csv
 from sim.report.wait_slowdown_usage_plots import plot
 
 DEFAULT_POLICIES = ("fcfs", "easy")
@@ -35,8 +39,11 @@ DEFAULT_POLICIES = ("fcfs", "easy")
 @source_options
 @policy_option("fcfs and easy")
 @contention_option
+@evidence_options
+@replicates_option
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each policy instead of the table.")
 @file_option("--jobs-csv", "Write when and where each job ran.")
+@file_option("--runs-csv", "Write each run: where, its promise and class, and why it ended.")
 @file_option("--plot", "Draw to FILE.svg or .png.")
 @click.option(
     "--clusters", metavar="N|FILE", help="Several clusters, separate and with jobs that migrate between them."
@@ -52,8 +59,11 @@ def simulate(
     source: Source,
     policy_names: tuple[str, ...],
     contention: bool,
+    evidence: Evidence,
+    replicates: int | None,
     as_json: bool,
     jobs_csv_file: Path | None,
+    runs_csv_file: Path | None,
     plot_file: Path | None,
     clusters: str | None,
     copy_mib: float | None,
@@ -72,8 +82,11 @@ def simulate(
     if clusters is not None:
         for option, given in (
             ("--jobs-csv", jobs_csv_file),
+            ("--runs-csv", runs_csv_file),
             ("--plot", plot_file),
             ("--contention", contention or None),
+            ("--replicates", replicates),
+            ("--trim", None if evidence.trim_percent == TRIM_PERCENT else evidence.trim_percent),
         ):
             if given is not None:
                 raise CommandError(f"{option}: not with --clusters")
@@ -89,25 +102,43 @@ def simulate(
     for option, figure in (("--copy-mib", copy_mib), ("--bandwidth-mib", bandwidth_mib)):
         if figure is not None:
             raise CommandError(f"{option} {figure:g}: only with --clusters")
-    check_writable({"--jobs-csv": jobs_csv_file, "--plot": plot_file})
-    found = find_policies(policy_names or DEFAULT_POLICIES)
+    check_writable({"--jobs-csv": jobs_csv_file, "--runs-csv": runs_csv_file, "--plot": plot_file})
+    names = policy_names or DEFAULT_POLICIES
+    if replicates is not None:
+        refuse_with_replicates({"--jobs-csv": jobs_csv_file, "--runs-csv": runs_csv_file, "--plot": plot_file})
+        show_replicates(source, names, evidence, replicates, contention=contention, as_json=as_json)
+        return
+    found = find_policies(names)
     workload, cluster = source.load_workload()
     workload = titled(workload, contention=contention)
     policies = [build(workload, cluster) for build in found]
-    csv_files = csv_paths(jobs_csv_file, [policy.name for policy in policies]) if jobs_csv_file else []
+    titles = [policy.name for policy in policies]
+    csv_files = csv_paths(jobs_csv_file, titles) if jobs_csv_file else []
+    runs_files = csv_paths(runs_csv_file, titles) if runs_csv_file else []
+    numbers = evidence.measured_jobs(workload)
     measured: list[Metrics] = []
+    gains: list[Gains] = []
     replays: list[Replay] = []
-    for index, result in enumerate(replay_each(workload, cluster, policies, contention=contention)):
-        measured.append(measure(result))
+    each = replay_beside_references(
+        workload, cluster, names, policies, evidence, contention=contention, keep_runs=bool(runs_files)
+    )
+    for index, beside in enumerate(each):
+        result = beside.replay
+        measured.append(measure(result, numbers))
+        gains.append(beside.gains)
         if plot_file:
             replays.append(result)
         if csv_files:
             with writing("--jobs-csv", csv_files[index]):
                 write_jobs_csv(csv_files[index], result.records)
+        if runs_files:
+            with writing("--runs-csv", runs_files[index]):
+                write_runs_csv(runs_files[index], result.records)
         if as_json:
-            click.echo(to_json(measured[-1], workload))
+            click.echo(to_json(measured[-1], workload, {"gain_over": gains_data(gains[-1])}))
     if not as_json:
         click.echo(to_table(workload, cluster, measured))
+        click.echo("\n".join(["", *gains_table(column_names(measured), gains, evidence.seed)]))
     if plot_file:
         with writing("--plot", plot_file):
             plot(plot_file, f"{workload.name} on {cluster}", replays)

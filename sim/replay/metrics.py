@@ -6,7 +6,7 @@ fields have the names and order of `pbsteer simulate --json`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, fields
 
 from sim.replay.job_records import JobRecord, Replay
@@ -21,9 +21,14 @@ class Metrics:
     """One policy's figures. Times are seconds, ratios from 0 to 1; None where there is nothing to measure.
 
     `skipped`             jobs left out, all causes together
+    `measured_jobs`       those of which the figures from here to `users` are
     `mean_wait_s`         of end - submit - run time: time lost to preemption counts as waiting
-    `p95_wait_s`          95 % of the jobs waited at most this long (nearest rank)
+    `p95_wait_s`, `p99_wait_s`, `max_wait_s`  95 % (99 %, all) of the jobs waited at most this long (nearest rank)
+    `area_weighted_wait_s`  mean wait, each job weighted by its cores x run time: what a core-second of work waited
     `mean_bounded_slowdown`  of (end - submit) / max(run time, 10 s), at least 1 (Feitelson, JSSPP 2001)
+    `p99_bounded_slowdown`, `max_bounded_slowdown`  99 % (all) of the jobs were slowed down at most so much
+    `jain_index`, `users`  evenness of the users' mean bounded slowdowns (Jain, Chiu, Hawe, 1984): 1 if all fare alike,
+                          1/n if one of n users has all; how many users there are
     `utilization`         the jobs' own core-seconds / (cores x makespan): neither repeated work nor checkpoints count
     `idle_ratio`          idle cores / cores, mean of hourly samples from the first to the last submit
                           (docs/policies.md, P1)
@@ -42,9 +47,17 @@ class Metrics:
     policy: str
     jobs: int
     skipped: int
+    measured_jobs: int
     mean_wait_s: float
     p95_wait_s: float
+    p99_wait_s: float
+    max_wait_s: float
+    area_weighted_wait_s: float
     mean_bounded_slowdown: float
+    p99_bounded_slowdown: float
+    max_bounded_slowdown: float
+    jain_index: float
+    users: int
     utilization: float
     idle_ratio: float
     makespan_s: float
@@ -68,8 +81,10 @@ class Metrics:
         return values
 
 
-def measure(replay: Replay) -> Metrics:
-    """The figures of a replay. ValueError if it has no jobs, or one of them never ran."""
+def measure(replay: Replay, measured: Container[int] | None = None) -> Metrics:
+    """The figures of a replay; waits and slowdowns of the jobs with ``measured`` numbers (None: of all). ValueError if
+    it has no such jobs, or one of its jobs never ran.
+    """
     records = replay.records
     if not records:
         raise ValueError(f"policy {replay.policy}: a replay without jobs has nothing to measure")
@@ -78,7 +93,12 @@ def measure(replay: Replay) -> Metrics:
             raise ValueError(
                 f"policy {replay.policy}: job {record.job.number} never ran; every job of a replay must end"
             )
-    waits = sorted(wait_s(record) for record in records)
+    counted = records if measured is None else [record for record in records if record.job.number in measured]
+    if not counted:
+        raise ValueError(f"policy {replay.policy}: none of the jobs that are measured ran")
+    waits, slowdowns = sorted(map(wait_s, counted)), sorted(map(bounded_slowdown, counted))
+    of_users = mean_slowdown_by_user(counted)
+    area = sum(map(area_s, counted))
     first_s, last_s = min(record.job.submit_s for record in records), max(record.end_s for record in records)
     makespan_s = last_s - first_s
     capacity_core_s = replay.cluster.cores * makespan_s
@@ -87,9 +107,17 @@ def measure(replay: Replay) -> Metrics:
         policy=replay.policy,
         jobs=len(records),
         skipped=sum(replay.skipped.values()),
+        measured_jobs=len(counted),
         mean_wait_s=sum(waits) / len(waits),
-        p95_wait_s=waits[-(-95 * len(waits) // 100) - 1],
-        mean_bounded_slowdown=sum(map(bounded_slowdown, records)) / len(records),
+        p95_wait_s=percentile(waits, 95),
+        p99_wait_s=percentile(waits, 99),
+        max_wait_s=waits[-1],
+        area_weighted_wait_s=sum(area_s(record) * wait_s(record) for record in counted) / area if area else 0.0,
+        mean_bounded_slowdown=sum(map(bounded_slowdown, counted)) / len(counted),
+        p99_bounded_slowdown=percentile(slowdowns, 99),
+        max_bounded_slowdown=slowdowns[-1],
+        jain_index=jain_index(of_users),
+        users=len(of_users),
         utilization=own_core_s / capacity_core_s if capacity_core_s else 0.0,
         idle_ratio=idle_ratio(records, replay.cluster.cores),
         makespan_s=makespan_s,
@@ -109,6 +137,30 @@ def measure(replay: Replay) -> Metrics:
 
 def _reserved_core_s(cluster: Cluster, first_s: float, last_s: float) -> float:
     return sum(each.core_s_between(first_s, last_s, cluster.cores_per_node) for each in cluster.reservations)
+
+
+def percentile(ranked: Sequence[float], percent: int) -> float:
+    """The value that so many per cent of the ranked values do not exceed (nearest rank)."""
+    return ranked[max(0, -(-percent * len(ranked) // 100) - 1)]
+
+
+def area_s(record: JobRecord) -> float:
+    """The core-seconds of a job's own work."""
+    return record.job.cores * record.job.run_s
+
+
+def mean_slowdown_by_user(records: Sequence[JobRecord]) -> list[float]:
+    """The mean bounded slowdown of each user's jobs."""
+    sums: dict[str, tuple[float, int]] = {}
+    for record in records:
+        slowdown, jobs = sums.get(record.job.user, (0.0, 0))
+        sums[record.job.user] = (slowdown + bounded_slowdown(record), jobs + 1)
+    return [slowdown / jobs for slowdown, jobs in sums.values()]
+
+
+def jain_index(values: Sequence[float]) -> float:
+    """(sum of values)^2 / (n x sum of their squares): 1 if all are equal (Jain, Chiu, Hawe, DEC TR-301, 1984)."""
+    return sum(values) ** 2 / (len(values) * sum(value * value for value in values))
 
 
 def wait_s(record: JobRecord) -> float:

@@ -1,6 +1,7 @@
 """Policies by name or file: settings, and the queue that a replayed workload goes through.
 
-Every name is a set of settings of the one engine. Where a policy needs quotas and no file gives them, a user's quota is
+Every name is a set of settings of the one engine, in some cases with another order of the queue; only `conservative` is
+another scheduler. Where a policy needs quotas and no file gives them, a user's quota is
 that user's share of the workload's core-seconds, rounded up (equal shares for a generated workload); as a hard limit it
 is never less than the user's widest job, which would otherwise be left out.
 """
@@ -14,6 +15,7 @@ from typing import Callable
 
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server
 from policy.model.limit_attributes import Limits
+from policy.order.job_sort_formula import FormulaError
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
@@ -24,6 +26,8 @@ from policy.settings.site_settings import (
     SettingsError,
     StripeSettings,
 )
+from sim.replay import conservative_backfilling
+from sim.replay.orders_of_other_sites import BuildOrder, SimulatedOrder, by_formula, fair_share, multifactor, wfp
 from sim.workload.read_toml_file import TomlFileError, read_toml
 from sim.workload.workload import Cluster, Workload
 
@@ -42,12 +46,18 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True)
 class Policy:
-    """A name for the report, the settings, the queue for all jobs, and the server's own limits."""
+    """A name for the report, the settings, the queue for all jobs, and the server's own limits.
+
+    ``order`` makes the order of the queue for one replay, where it is not by age. ``is_conservative``: the settings do
+    not count, :mod:`sim.replay.conservative_backfilling` replays instead.
+    """
 
     name: str
     settings: Settings
     queue: Queue
     server: Server = field(default_factory=Server)
+    order: Callable[[], SimulatedOrder] | None = None
+    is_conservative: bool = False
 
 
 _ALL_AT_ONCE = ScheduleSettings(max_starts=1_000_000)
@@ -62,6 +72,11 @@ Build = Callable[[Workload, Cluster], Policy]
 
 def _plain(name: str, settings: Settings) -> Build:
     return lambda _workload, _cluster: Policy(name, settings, Queue(QUEUE))
+
+
+def _ordered(name: str, build: BuildOrder) -> Build:
+    """EASY backfilling below another order of the queue."""
+    return lambda workload, cluster: Policy(name, _EASY, Queue(QUEUE), order=lambda: build(workload, cluster))
 
 
 _NAMED: dict[str, Build] = {
@@ -83,7 +98,13 @@ _NAMED: dict[str, Build] = {
     "packed": _plain("packed", replace(_EASY, stripe=StripeSettings(layout="pack"))),
     "striped": _plain("striped", replace(_EASY, stripe=StripeSettings(layout="stripe"))),
     "learned": _plain("learned", replace(_EASY, stripe=StripeSettings(layout="learn"))),
+    "conservative": lambda _w, _c: Policy(conservative_backfilling.NAME, _EASY, Queue(QUEUE), is_conservative=True),
+    "fair-share": _ordered("fair-share", fair_share),
+    "wfp": _ordered("wfp", wfp),
+    "multifactor": _ordered("multifactor", multifactor),
 }
+_FORMULA = "formula:"
+"""What a policy's name begins with that is a formula of the user's own."""
 
 NAMES = tuple(_NAMED)
 """The names that :func:`resolve` knows."""
@@ -101,9 +122,17 @@ def find(name: str) -> Build:
     build = _NAMED.get(name)
     if build is not None:
         return build
+    if name.startswith(_FORMULA):
+        try:
+            return _ordered(name, by_formula(name[len(_FORMULA) :]))
+        except FormulaError as error:
+            raise PolicyError(f"policy {name!r}: the formula {error}") from error
     path = Path(name)
     if not (path.suffix or "/" in name or path.exists()):
-        raise PolicyError(f"policy {name!r} is not known; allowed are {', '.join(NAMES)}, or a TOML file with settings")
+        raise PolicyError(
+            f"policy {name!r} is not known; allowed are {', '.join(NAMES)}, {_FORMULA}EXPRESSION, "
+            "or a TOML file with settings"
+        )
     try:
         settings = Settings.from_data(read_toml(path), name)
     except SettingsError as error:

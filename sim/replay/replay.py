@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
 from time import process_time
 from typing import Callable, Protocol
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
-from policy.model.allocation import Allocation
-from policy.plan.plan_types import MovedPromise, Plan, Start
+from policy.plan.plan_types import Plan, Preempt, Start
+from sim.replay.conservative_backfilling import replay_conservatively
+from sim.replay.job_life import JobLife
 from sim.replay.job_records import JobRecord, Replay
-from sim.replay.named_policies import Policy
+from sim.replay.named_policies import Policy, PolicyError
 from sim.replay.node_contention import Contention, Shape
+from sim.replay.orders_of_other_sites import entity_of
 from sim.workload.application_contention_traits import traits_of
 from sim.workload.windows_of_given_reservations import windows_of_nodes
 from sim.workload.workload import Cluster, TraceJob, Workload
@@ -64,15 +67,27 @@ def replay(
     *,
     contention: bool = False,
     observer: Observer | None = None,
+    keep_runs: bool = False,
 ) -> Replay:
     """Run the workload to its end. ``progress`` is called now and then with the number of ended jobs, ``observer`` with
-    what happens.
+    what happens. With ``keep_runs`` each job's record has its runs one by one.
 
     Jobs that could never start under the policy (a hard limit below their size) are left out and counted. With
     ``contention`` a recorded run time is the job's time when packed and alone (:mod:`sim.replay.node_contention`); no
-    job is then killed at its estimate.
+    job is then killed at its estimate. Raises
+    :class:`~sim.replay.named_policies.PolicyError` if the policy cannot be replayed so.
     """
-    run = _Run(workload, cluster, policy, progress, contention=contention, observer=observer)
+    if policy.is_conservative:
+        for what, given in (
+            ("contention", contention),
+            ("forecasts", observer),
+            ("reservations", cluster.reservations),
+            ("think times", workload.follows),
+        ):
+            if given:
+                raise PolicyError(f"policy {policy.name}: not with {what}")
+        return replay_conservatively(workload, cluster, progress, keep_runs=keep_runs)
+    run = _Run(workload, cluster, policy, progress, contention=contention, observer=observer, keep_runs=keep_runs)
     collecting = gc.isenabled()
     gc.disable()  # a replay makes no reference cycles, and searching for them costs a fifth of its time
     try:
@@ -96,71 +111,6 @@ def shapes_of(workload: Workload) -> Mapping[str, Shape]:
     }
 
 
-def _latest(before_s: float | None, promised_s: float | None, now_s: float) -> float | None:
-    """The longest delay so far, including that of a start now."""
-    if promised_s is None:
-        return before_s
-    return now_s - promised_s if before_s is None else max(before_s, now_s - promised_s)
-
-
-class _Life:
-    """The state of one job. ``end_s`` is the present end of its run, infinite while none is under way; ``allocation``
-    is that of its last run, None while it waits. ``promised_s`` is the start promised to it as a head,
-    ``first_promised_s`` the first promise if that moved; both are None after its start.
-    """
-
-    __slots__ = (
-        "allocation",
-        "end_s",
-        "first_promised_s",
-        "first_start_s",
-        "head_delay_s",
-        "job",
-        "moved",
-        "moved_delay_s",
-        "preemptions",
-        "promised_s",
-        "runs",
-        "start_s",
-        "trace",
-    )  # fmt: skip
-
-    def __init__(self, trace: TraceJob, job: Job) -> None:
-        self.trace = trace
-        self.job = job
-        self.allocation: Allocation | None = None
-        self.start_s = 0.0
-        self.end_s = _NEVER_S
-        self.first_start_s: float | None = None
-        self.promised_s: float | None = None
-        self.first_promised_s: float | None = None
-        self.head_delay_s: float | None = None
-        self.moved_delay_s: float | None = None
-        self.moved = 0
-        self.preemptions = 0
-        self.runs: tuple[tuple[float, float], ...] = ()
-
-    def move_promise(self, moved: MovedPromise) -> None:
-        """The job's promise has moved for a job with a better claim."""
-        self.moved += 1
-        if self.first_promised_s is None:
-            self.first_promised_s = moved.was_s
-        self.promised_s = moved.at_s
-
-    def note_delay(self, now_s: float) -> None:
-        """The job starts: note the delay after its promise and, where that moved, after its first promise."""
-        if self.promised_s is None and self.first_promised_s is None:
-            return
-        self.head_delay_s = _latest(self.head_delay_s, self.promised_s, now_s)
-        self.moved_delay_s = _latest(self.moved_delay_s, self.first_promised_s, now_s)
-        self.promised_s = self.first_promised_s = None
-
-    def left_s(self) -> float:
-        """The part of the recorded run time that the next run has to do, in seconds."""
-        saved_s = self.job.saved_s
-        return max(0.0, self.trace.run_s - saved_s) if saved_s else self.trace.run_s
-
-
 class _Run:
     """The state of one replay. ``_ends`` may have outdated times: an entry counts only if it equals the job's
     ``end_s``.
@@ -175,14 +125,24 @@ class _Run:
         *,
         contention: bool,
         observer: Observer | None = None,
+        keep_runs: bool = False,
     ) -> None:
         self._observer = observer
+        self._keep_runs = keep_runs
         self._jobs = workload.jobs
+        self._count = len(workload.jobs)
+        self._later: list[tuple[float, int, TraceJob]] = []
+        """The jobs whose think times run."""
+        self._followers: dict[int, list[TraceJob]] = {}
+        if workload.follows:
+            self._hold_back(workload)
         self._progress = progress
-        self._snapshot = Snapshot.build(0, vnodes_of(cluster), [policy.queue], server=policy.server)
+        self._order = None if policy.order is None else policy.order()
+        queue = policy.queue if self._order is None else replace(policy.queue, order=self._order.site_order)
+        self._snapshot = Snapshot.build(0, vnodes_of(cluster), [queue], server=policy.server)
         self._ledger = Ledger()
-        self._lives: dict[str, _Life] = {}
-        self._ends: list[tuple[float, int, _Life]] = []
+        self._lives: dict[str, JobLife] = {}
+        self._ends: list[tuple[float, int, JobLife]] = []
         self._contention = Contention(cluster, shapes_of(workload)) if contention else None
         self._requests: dict[int, Request] = {}
         self._cores_per_node = cluster.cores_per_node
@@ -195,8 +155,18 @@ class _Run:
         self.lost_core_s = 0.0
         self.never = 0
 
+    def _hold_back(self, workload: Workload) -> None:
+        """Take the jobs that follow others out of those that come at their own time."""
+        follows = workload.follows
+        self._jobs = tuple(job for job in workload.jobs if job.number not in follows)
+        for job in workload.jobs:
+            if job.number in follows:
+                number, think_s = follows[job.number]
+                self._followers.setdefault(number, []).append(replace(job, submit_s=think_s))
+
     def to_the_end(self) -> None:
         jobs, ends, observes, observer = self._jobs, self._ends, self._tells_ends, self._observer
+        later = self._later
         count, next_job = len(jobs), 0
         submit_s = jobs[0].submit_s if jobs else _NEVER_S
         wake_s = _NEVER_S
@@ -204,6 +174,8 @@ class _Run:
             while ends and ends[0][0] != ends[0][2].end_s:
                 heappop(ends)
             now_s = min(ends[0][0], submit_s, wake_s) if ends else min(submit_s, wake_s)
+            if later and later[0][0] < now_s:
+                now_s = later[0][0]
             if now_s == _NEVER_S:
                 return
             if observer is not None and observer.next_s < now_s:
@@ -223,6 +195,8 @@ class _Run:
                 queued.append(self._submit(jobs[next_job]))
                 next_job += 1
                 submit_s = jobs[next_job].submit_s if next_job < count else _NEVER_S
+            while later and later[0][0] == now_s:
+                queued.append(self._submit(heappop(later)[2]))
             if observer is not None:
                 observer.happened(now_s, queued, finished)
             changes = Changes(now_s, queued, (), gone)
@@ -238,7 +212,9 @@ class _Run:
             str(number), trace.user, request, self._queue, trace.submit_s, trace.estimate_s, trace.group,
             sequence=number, application=trace.application,
         )  # fmt: skip
-        self._lives[job.id] = _Life(trace, job)
+        if self._order is not None:
+            job = job._replace(entity=entity_of(trace.user), order_values=self._order.values_of(trace))
+        self._lives[job.id] = JobLife(trace, job)
         return job
 
     def _pass(self, changes: Changes) -> float:
@@ -247,22 +223,26 @@ class _Run:
         """
         now_s = changes.time_s
         snapshot = self._snapshot.apply(changes)
+        if self._order is not None:
+            self._order.before_pass(now_s)
         while True:
             plan = decide(snapshot, self._ledger, self._settings)
             if plan.ledger.promises is not self._ledger.promises:
                 self._note_lapsed(plan)
             self._ledger, snapshot = plan.ledger, plan.started
             for start in plan.starts:
+                if self._keep_runs:
+                    self._lives[start.id].begin_run(start, plan.ledger.classes.get(start.id), now_s)
                 self._start(start, now_s)
             for moved in plan.moved:
-                self._lives[moved.id].move_promise(moved)
+                self._lives[moved.id].move_promise(moved, now_s)
             for job_id, _, promised_s in plan.estimates:
                 life = self._lives[job_id]
                 if life.promised_s is None:
-                    life.promised_s = promised_s
+                    life.promised_s, life.promised_at_s = promised_s, now_s
             if not plan.preempts and not plan.again:
                 break
-            snapshot = snapshot.apply(Changes(now_s, [self._preempt(p.id, now_s) for p in plan.preempts]))
+            snapshot = snapshot.apply(Changes(now_s, [self._preempt(p, now_s) for p in plan.preempts]))
         self._snapshot = snapshot
         return _NEVER_S if plan.next_s is None else plan.next_s
 
@@ -271,13 +251,15 @@ class _Run:
         for job_id in self._ledger.promises.keys() - plan.ledger.promises.keys():
             reason = plan.reason_of(job_id)
             if reason is not None and reason.code == "unpreemptible":
-                self._lives[job_id].promised_s = None
+                self._lives[job_id].promised_s = self._lives[job_id].promised_at_s = None
 
     def _start(self, start: Start, now_s: float) -> None:
         life = self._lives[start.id]
         life.allocation = start.allocation
         life.start_s = now_s
         life.note_delay(now_s)
+        if self._order is not None:
+            self._order.started(life.trace, now_s)
         if life.first_start_s is None:
             life.first_start_s = now_s
             if self._observer is not None:
@@ -302,14 +284,22 @@ class _Run:
             for job_id in gone:
                 self._move(self._contention.ended(job_id, now_s))
 
-    def _end(self, life: _Life, now_s: float) -> None:
+    def _end(self, life: JobLife, now_s: float) -> None:
         life.runs = (*life.runs, (life.start_s, now_s))
         life.end_s = _NEVER_S
+        life.end_run(now_s)
+        if self._order is not None:
+            self._order.stopped(life.trace, now_s)
+        if self._followers:
+            for job in self._followers.pop(life.trace.number, ()):
+                submit_s = now_s + job.submit_s
+                heappush(self._later, (submit_s, job.number, replace(job, submit_s=submit_s)))
         self._ended += 1
         if self._progress is not None and self._ended % _PROGRESS_EVERY == 1:
             self._progress(self._ended)
 
-    def _preempt(self, job_id: str, now_s: float) -> Job:
+    def _preempt(self, preempt: Preempt, now_s: float) -> Job:
+        job_id = preempt.id
         life = self._lives[job_id]
         job, checkpoint = life.job, self._settings.checkpoint
         if self._contention is None:
@@ -321,16 +311,22 @@ class _Run:
         life.allocation = None
         life.preemptions += 1
         saves = checkpoint.saves if job.saves is None else job.saves
+        charged_core_s = repeated_core_s = 0.0
         if not saves:
-            self.lost_core_s += done_s * job.cores
+            repeated_core_s = done_s * job.cores
+            self.lost_core_s += repeated_core_s
         elif done_s:
             charge_s = checkpoint.charge_s(job.cores)
-            self.checkpoint_core_s += charge_s * job.cores
+            charged_core_s = charge_s * job.cores
+            self.checkpoint_core_s += charged_core_s
             life.job = job._replace(saved_s=job.saved_s + done_s - charge_s)
+        life.end_run(now_s, preempt, charged_core_s, repeated_core_s)
+        if self._order is not None:
+            self._order.stopped(life.trace, now_s)
         self._speed_up_neighbours([job_id], now_s)
         return life.job
 
-    def _observed(self, life: _Life) -> Finished:
+    def _observed(self, life: JobLife) -> Finished:
         """What is learned from an ended job: its own run time, without the cost of preemption. With contention, the
         time that it took beside its neighbours, over all runs if it continued from saved work.
         """
@@ -347,17 +343,17 @@ class _Run:
 
     def records(self) -> list[JobRecord]:
         """Each job that ran to its end, in order of submission; those that could never start are counted in
-        ``never``.
+        ``never``, and so are those that wait for their ends.
         """
         records = []
         for life in self._lives.values():
             if life.allocation is None or life.first_start_s is None:
-                self.never += 1
                 continue
             records.append(
                 JobRecord(
                     life.trace, life.runs, life.allocation.vnodes, life.preemptions, life.head_delay_s, life.moved,
-                    life.moved_delay_s,
+                    life.moved_delay_s, life.kept,
                 )
             )  # fmt: skip
+        self.never = self._count - len(records)
         return records

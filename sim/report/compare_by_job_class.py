@@ -7,11 +7,15 @@ scheduling", ICPP Workshops 2002; wide is the widest quarter of the workload, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from sim.evidence.figures_by_user_and_size import SIZES_PERCENT, SizeFigures, UserFigures, by_size, by_user, losers
+from sim.evidence.gains_over_references import MEASURES, REFERENCES, Gain, Pair
 from sim.replay.job_records import JobRecord, Replay
-from sim.replay.metrics import Metrics, bounded_slowdown, measure, wait_s
+from sim.replay.metrics import Metrics, bounded_slowdown, measure, percentile, wait_s
+from sim.report.gains_sizes_users_and_losers import Gains
 from sim.report.replay_table_json_and_csv import every_job_ran
 from sim.workload.workload import TraceJob, Workload
 
@@ -35,9 +39,7 @@ class Spread:
     def of(cls, values: Iterable[float]) -> Spread:
         """The spread of at least one value (nearest rank)."""
         ranked = sorted(values)
-        count = len(ranked)
-        percentiles = (ranked[max(0, -(-percent * count // 100) - 1)] for percent in (5, 25, 50, 75, 95))
-        return cls(sum(ranked) / count, *percentiles)
+        return cls(sum(ranked) / len(ranked), *(percentile(ranked, percent) for percent in (5, 25, 50, 75, 95)))
 
 
 @dataclass(frozen=True)
@@ -52,16 +54,23 @@ class ClassFigures:
 
 @dataclass(frozen=True)
 class Compared:
-    """One policy: its figures, and the classes that have jobs, all jobs together first."""
+    """One policy: its figures, and the classes that have jobs, all jobs together first; its gains over the references,
+    the sizes that have jobs, its users, and its jobs beside the first reference's.
+    """
 
     metrics: Metrics
     classes: Mapping[str, ClassFigures]
+    gains: Gains
+    sizes: Sequence[SizeFigures]
+    users: Sequence[UserFigures]
+    pairs: Sequence[Pair]
 
     def flat(self, workload: Workload) -> dict[str, object]:
         """Every figure under one name: those of `Metrics`, then whether every job of the workload ran (otherwise the
-        figures are not comparable), then those of the classes. The names are the same for every policy on one cluster.
+        figures are not comparable), then those of the classes, the gains, and those of sizes and users. The names are
+        the same for every policy on one cluster.
 
-        A class without jobs has 0 jobs and None for its figures.
+        A class without jobs has 0 jobs and None for its figures; a gain over itself is None.
         """
         values = {**self.metrics.figures(), "every_job_ran": every_job_ran(self.metrics, workload)}
         for name in (ALL, *CLASSES):
@@ -74,7 +83,28 @@ class Compared:
             ):
                 for key in Spread.__dataclass_fields__:
                     values[f"{prefix}_{what}_{key}"] = getattr(spread, key) if spread else None
+        for reference in REFERENCES:
+            values.update(_flat_gains(f"gain_over_{reference.replace('-', '_')}", self.gains.get(reference, {})))
+        of_size = {each.up_to_percent: each for each in self.sizes}
+        for bound in SIZES_PERCENT:
+            size, prefix = of_size.get(bound), f"size_up_to_{bound}_percent"
+            values[f"{prefix}_jobs"] = size.jobs if size else 0
+            values[f"{prefix}_mean_wait_s"] = size.mean_wait_s if size else None
+            values[f"{prefix}_mean_bounded_slowdown"] = size.mean_slowdown if size else None
+            values.update(_flat_gains(f"{prefix}_gain_over_easy", size.gains if size else {}))
+        values["jobs_that_wait_longer_than_under_easy"] = len(losers(self.pairs))
+        values["users_who_wait_longer_than_under_easy"] = sum(user.longer_s > 0 for user in self.users)
         return values
+
+
+def _flat_gains(prefix: str, of_measure: Mapping[str, Gain]) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for what in MEASURES:
+        gain = of_measure.get(what)
+        values[f"{prefix}_{what}"] = gain.gain if gain else None
+        values[f"{prefix}_{what}_low"] = gain.low if gain else None
+        values[f"{prefix}_{what}_high"] = gain.high if gain else None
+    return values
 
 
 def wide_above(jobs: Sequence[TraceJob]) -> int:
@@ -88,10 +118,23 @@ def class_of(job: TraceJob, wide_above_cores: int) -> str:
     return CLASSES[2 * (job.run_s > LONG_S) + (job.cores > wide_above_cores)]
 
 
-def compare_jobs(replay: Replay, wide_above_cores: int) -> Compared:
-    """Measure one replay, and each class of its jobs."""
-    by_class: dict[str, list[JobRecord]] = {ALL: list(replay.records)}
-    for record in replay.records:
+def compare_jobs(
+    replay: Replay,
+    wide_above_cores: int,
+    measured: Container[int] | None = None,
+    gains: Gains = MappingProxyType({}),
+    pairs: Sequence[Pair] = (),
+    *,
+    first_s: float = 0.0,
+    seed: int = 1,
+) -> Compared:
+    """Measure one replay, and each class of its jobs that have ``measured`` numbers (None: of all).
+
+    ``pairs`` are these jobs beside the first reference's, of weeks counted from ``first_s``.
+    """
+    records = [record for record in replay.records if measured is None or record.job.number in measured]
+    by_class: dict[str, list[JobRecord]] = {ALL: records}
+    for record in records:
         by_class.setdefault(class_of(record.job, wide_above_cores), []).append(record)
     classes = {
         name: ClassFigures(
@@ -103,7 +146,9 @@ def compare_jobs(replay: Replay, wide_above_cores: int) -> Compared:
         for name in (ALL, *CLASSES)
         if name in by_class
     }
-    return Compared(measure(replay), classes)
+    is_reference = bool(pairs) and pairs[0][0] is pairs[0][1]
+    sizes = by_size(records, () if is_reference else pairs, replay.cluster.cores, first_s, seed)
+    return Compared(measure(replay, measured), classes, gains, sizes, by_user(records, pairs), pairs)
 
 
 def first_and_last_s(replays: Sequence[Replay]) -> tuple[float, float]:

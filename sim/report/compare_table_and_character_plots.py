@@ -12,15 +12,9 @@ from typing import NamedTuple
 
 from sim.replay.job_records import JobRecord, Replay
 from sim.report.compare_by_job_class import ALL, CLASSES, LONG_S, Compared, Spread, first_and_last_s, usage
+from sim.report.gains_sizes_users_and_losers import gains_table, losers_table, sizes_table, users_table
 from sim.report.gantt_bar_rows import telling_jobs
-from sim.report.replay_table_json_and_csv import (
-    aligned,
-    describe,
-    figure_rows,
-    find_incomparable,
-    printable,
-    short_name,
-)
+from sim.report.replay_table_json_and_csv import aligned, column_names, figure_rows, head_lines, printable
 from sim.report.time_span_given_or_most_preemptions import DAY_S, Span
 from sim.workload.workload import Cluster, Workload
 
@@ -67,15 +61,23 @@ def to_text(
     span: Span,
     glyphs: Glyphs,
     columns: int,
+    seed: int = 1,
 ) -> str:
-    """The table and the picture, at most `columns` wide if the table allows it."""
+    """The tables and the picture, at most `columns` wide if the tables allow it; ``seed`` is that of the intervals."""
     width = max(_FEWEST_COLUMNS, columns)
-    warnings = find_incomparable(workload, [each.metrics for each in compared])
-    lines = [describe(workload, cluster), *warnings, "", *_table(compared), "", *_classes(compared, wide_above_cores)]
+    measured = [each.metrics for each in compared]
+    names = column_names(measured)
+    lines = [*head_lines(workload, cluster, measured), "", *_table(compared), "", *_classes(compared, wide_above_cores)]
+    for part in (
+        gains_table(names, [c.gains for c in compared], seed),
+        sizes_table(names, [c.sizes for c in compared]),
+        users_table(names, [c.users for c in compared]),
+        losers_table(names, [c.pairs for c in compared]),
+    ):
+        lines += ["", *part] if part else []
     classes = [(name, [c.classes.get(name) for c in compared]) for name in (ALL, *CLASSES)]
     waits = [(name, [figures.waits_s if figures else None for figures in of_class]) for name, of_class in classes]
     slowdowns = [(name, [figures.slowdowns if figures else None for figures in of_class]) for name, of_class in classes]
-    names = [short_name(c.metrics.policy) for c in compared]
     lines += ["", *_boxes("wait", waits, names, _WaitScale, glyphs, width)]
     lines += ["", *_boxes("bounded slowdown", slowdowns, names, _SlowdownScale, glyphs, width)]
     lines += ["", *_usage(replays, names, glyphs, width)]

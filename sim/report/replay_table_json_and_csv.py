@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from policy.model.printable_text import replace_unprintable
 from sim.replay.job_records import JobRecord
@@ -19,6 +20,8 @@ from sim.workload.workload import Cluster, Workload
 
 CSV_COLUMNS = ("job", "submit", "start", "end", "cores", "user", "preemptions", "vnodes")
 _LONGEST_NAME = 24
+_LEFT_OUT = "*"
+"""The mark of a policy that left out jobs that others ran."""
 
 
 def printable(text: str) -> str:
@@ -26,12 +29,13 @@ def printable(text: str) -> str:
     return replace_unprintable(text, lambda _: "?")
 
 
-def to_json(metrics: Metrics, workload: Workload) -> str:
+def to_json(metrics: Metrics, workload: Workload, more: Mapping[str, object] = MappingProxyType({})) -> str:
     """One line: an object with the fields of `Metrics`, in their order, and `every_job_ran`: whether every job of the
-    workload ran. If not, the figures are not comparable with those of policies that ran other jobs. A missing figure is
-    null.
+    workload ran; then ``more``. If not every job ran, the figures are not comparable with those of policies that ran
+    other jobs. A missing figure is null.
     """
-    return json.dumps({**metrics.figures(), "every_job_ran": every_job_ran(metrics, workload)}, allow_nan=False)
+    values = {**metrics.figures(), "every_job_ran": every_job_ran(metrics, workload), **more}
+    return json.dumps(values, allow_nan=False)
 
 
 def every_job_ran(metrics: Metrics, workload: Workload) -> bool:
@@ -43,18 +47,37 @@ def find_incomparable(workload: Workload, measured: Sequence[Metrics]) -> list[s
     """A warning if policies ran different jobs of the workload, as their figures are then of different jobs."""
     if len({metrics.ran for metrics in measured}) < 2:
         return []
-    ran = ", ".join(f"{short_name(metrics.policy)} {metrics.jobs:,}" for metrics in measured)
+    names = column_names(measured)
+    ran = ", ".join(f"{name} {metrics.jobs:,}" for name, metrics in zip(names, measured))
     under_all = len(frozenset.intersection(*(metrics.ran for metrics in measured)))
     return [
-        f"NOT COMPARABLE: of {len(workload.jobs):,} jobs ran under {ran}, under all of them {under_all:,}; each column"
-        " counts only the jobs that ran"
+        f"NOT COMPARABLE where marked {_LEFT_OUT}: of {len(workload.jobs):,} jobs ran under {ran}, under all of them"
+        f" {under_all:,}; each column counts only the jobs that ran"
     ]
 
 
+def column_names(measured: Sequence[Metrics]) -> list[str]:
+    """The policies' names as heads of columns; one that left out jobs that another one ran has a mark."""
+    every = frozenset[int]().union(*(metrics.ran for metrics in measured))
+    return [short_name(metrics.policy) + _LEFT_OUT * (metrics.ran < every) for metrics in measured]
+
+
 def to_table(workload: Workload, cluster: Cluster, measured: Sequence[Metrics]) -> str:
-    """A line about the workload, then a line for each figure and a column for each policy."""
-    warnings = find_incomparable(workload, measured)
-    return "\n".join([describe(workload, cluster), *warnings, "", *aligned(figure_rows(measured))])
+    """A line about the workload, which jobs the waits are of, then a line for each figure and a column for each
+    policy."""
+    return "\n".join([*head_lines(workload, cluster, measured), "", *aligned(figure_rows(measured))])
+
+
+def head_lines(workload: Workload, cluster: Cluster, measured: Sequence[Metrics]) -> list[str]:
+    """What stands above a table: the workload and the cluster, what is trimmed, what is not comparable."""
+    return [describe(workload, cluster), *_trimmed(measured), *find_incomparable(workload, measured)]
+
+
+def _trimmed(measured: Sequence[Metrics]) -> list[str]:
+    if all(metrics.measured_jobs == metrics.jobs for metrics in measured):
+        return []
+    counts = dict.fromkeys(f"{metrics.measured_jobs:,}" for metrics in measured)
+    return [f"waits and slowdowns of {', '.join(counts)} jobs: the first and last submitted only warm up and cool down"]
 
 
 def describe(workload: Workload, cluster: Cluster) -> str:
@@ -73,7 +96,7 @@ def describe(workload: Workload, cluster: Cluster) -> str:
 
 def figure_rows(measured: Sequence[Metrics]) -> list[list[str]]:
     """The policies' names, then for each figure its label and a value for each policy."""
-    rows = [["", *(short_name(metrics.policy) for metrics in measured)]]
+    rows = [["", *column_names(measured)]]
     rows += [[label, *(show(metrics) for metrics in measured)] for label, show in _FIGURES]
     if any(metrics.reserved_core_s is not None for metrics in measured):
         rows.append(["reserved", *(_core_hours(metrics.reserved_core_s or 0.0) for metrics in measured)])
@@ -153,7 +176,13 @@ def _core_hours(core_s: float) -> str:
 _FIGURES: tuple[tuple[str, Callable[[Metrics], str]], ...] = (
     ("mean wait", lambda m: _seconds(m.mean_wait_s)),
     ("95 % waited at most", lambda m: _seconds(m.p95_wait_s)),
+    ("99 % waited at most", lambda m: _seconds(m.p99_wait_s)),
+    ("longest wait", lambda m: _seconds(m.max_wait_s)),
+    ("area-weighted wait", lambda m: _seconds(m.area_weighted_wait_s)),
     ("mean bounded slowdown", lambda m: f"{m.mean_bounded_slowdown:,.2f}"),
+    ("99 % slowed down at most", lambda m: f"{m.p99_bounded_slowdown:,.2f}"),
+    ("worst slowdown", lambda m: f"{m.max_bounded_slowdown:,.2f}"),
+    ("evenness among users", lambda m: f"{m.jain_index:.3f}"),
     ("utilization", lambda m: _percent(m.utilization)),
     ("idle, hourly samples", lambda m: _percent(m.idle_ratio)),
     ("makespan", lambda m: f"{m.makespan_s / 86400:,.2f} days"),

@@ -170,7 +170,9 @@ def _trace_job(job: PastJob, number: int, began_s: int) -> TraceJob:
     already_s = max(0, began_s - job.last_start_s)
     estimate_s = max(1, (job.walltime_s or NO_WALLTIME_S) - already_s)
     run_s = min(max(0, job.run_s - already_s), estimate_s)
-    return TraceJob(number, max(0, job.eligible_s - began_s), run_s, estimate_s, job.cores, job.user, job.group)
+    submit_s = max(0, job.eligible_s - began_s)
+    waited_s = max(0, job.end_s - began_s - submit_s - run_s)
+    return TraceJob(number, submit_s, run_s, estimate_s, job.cores, job.user, job.group, waited_s=waited_s)
 
 
 def _numbers(jobs: Iterable[PastJob]) -> list[int]:

@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sim.traces.read_plain_or_gzip_lines import LeftOut, read_lines
-from sim.workload.workload import Cluster, TraceJob, Workload, describe_skipped
+from sim.workload.workload import UNKNOWN, Cluster, TraceJob, Workload, describe_skipped
 
-UNKNOWN = "unknown"
-"""The user, or the group, of jobs for which a trace has none."""
 _FIELDS = 18
 _LONGEST_LINE_BYTES = 1 << 16
 _NUMBERS = 10**15
@@ -158,8 +156,17 @@ def _job(fields: list[bytes], names: _Names) -> TraceJob:
     application = "" if fields[13].startswith(b"-") else names[fields[13]]
     return TraceJob(
         int(number), submit_s, min(run_s, estimate_s), estimate_s, int(cores), _owner(fields[11], names),
-        _owner(fields[12], names), application,
+        _owner(fields[12], names), application, _waited_s(fields[2]),
     )  # fmt: skip
+
+
+def _waited_s(field: bytes) -> float | None:
+    """The recorded wait; None where it is unknown or makes no sense, which is no reason to leave a job out."""
+    try:
+        waited_s = _number(field)
+    except _SenselessError:
+        return None
+    return waited_s if 0 <= waited_s <= _LONGEST_TIME_S else None
 
 
 def _owner(field: bytes, names: _Names) -> str:

@@ -12,9 +12,12 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+from sim.evidence.block_bootstrap_over_weeks import SAMPLES
+from sim.evidence.gains_over_references import Gain
+from sim.report.gains_sizes_users_and_losers import show_gain
 from sim.report.replay_table_json_and_csv import printable
-from sim.tune.choose_settings import CHOOSING_WEEKS, LEAST_GAIN, Fold, Tuning, gain
-from sim.tune.replay_weeks import Figures, Week
+from sim.tune.choose_settings import CHOOSING_WEEKS, LEAST_GAIN, SEED, Fold, Tuning, gain, is_above_zero
+from sim.tune.replay_weeks import Figures, Week, together
 
 CSV_COLUMNS = (
     "week", "start", "setting", "chosen", "jobs", "mean_wait_s", "mean_bounded_slowdown", "cut_jobs", "overhead_core_s",
@@ -34,12 +37,17 @@ def to_text(tuning: Tuning) -> str:
         "All of these weeks",
         *_table(_all_weeks(tuning)),
         "",
+        "Gain on all of these weeks, in %, and its 95 % interval",
+        *_table(_gains(tuning)),
+        "",
         f"Chosen on the weeks before ({CHOOSING_WEEKS} at least), judged on the next",
         *_table(_judged_weeks(tuning)),
         "",
-        "slowdown: mean bounded slowdown; gain: how far it lies below EASY's; in hindsight: that of the setting that",
-        "was best in the week itself; latest head: the worst start of a reserved job after its first promise, below 0",
-        "if all came early",
+        "no.: the setting; slowdown: mean bounded slowdown; wait: mean wait; gain: how far the slowdown lies",
+        "below EASY's (over sjbf: below that of easy-sjbf); hindsight: the gain over EASY of the setting that was",
+        "best in the week itself; latest head: the worst start of a reserved job after its first promise, below",
+        "0 if all came early",
+        f"intervals: {SAMPLES:,} bootstrap samples of weeks, seed {SEED}",
         "",
         *verdict(tuning),
         "",
@@ -50,28 +58,31 @@ def to_text(tuning: Tuning) -> str:
 
 def verdict(tuning: Tuning) -> list[str]:
     """The recommendation and its reasons, in a few lines."""
+    if not tuning.is_best_proven:
+        why = _why_not(tuning)
+        if tuning.recommended == tuning.candidates[0]:
+            return [f"Keep EASY: {why[0]}", *(f"  {line}" for line in why[1:])]
+        found = tuning.gain_on_all_weeks(tuning.shortest, tuning.candidates[0])
+        return [
+            f"Recommended: {tuning.recommended.name}",
+            f"  It needs no choosing and cuts no job: over all weeks {_gain(found)} % below EASY.",
+            f"  Nothing more than that: {why[0]}",
+            *(f"  {line}" for line in why[1:]),
+        ]
     folds, judged, easy = tuning.folds, tuning.judged, tuning.easy
-    times = f"{tuning.weeks_won} of {len(folds)} judged weeks"
-    if not tuning.worth_it:
-        if tuning.best == tuning.candidates[0]:
-            why = f"no setting had a lower mean bounded slowdown over all {len(tuning.weeks)} weeks."
-        elif tuning.gain < LEAST_GAIN:
-            why = (
-                f"on weeks it was not chosen on, the best setting so far had a mean bounded slowdown of "
-                f"{judged.slowdown:,.2f}, EASY {easy.slowdown:,.2f}."
-            )
-        else:
-            why = f"what was chosen on the weeks before was better in only {times}."
-        return [f"Keep EASY: {why}"]
     cost = tuning.totals[tuning.candidates.index(tuning.recommended)]
     same = sum(fold.chosen == tuning.recommended for fold in folds)
     lines = [
         f"Recommended: {tuning.recommended.name}",
-        f"  Choosing so was better than EASY in {times}: mean bounded slowdown {judged.slowdown:,.2f} instead of "
-        f"{easy.slowdown:,.2f}",
-        f"  ({_percent(tuning.gain)} less; {_percent(gain(tuning.hindsight, easy))} with the best of each week in "
-        f"hindsight), mean wait {_seconds(judged.wait_s)} instead of {_seconds(easy.wait_s)}.",
-        f"  This very setting was the choice for {same} of them.",
+        f"  Choosing so was better than EASY in {tuning.weeks_won} of {len(folds)} judged weeks: mean bounded slowdown "
+        f"{judged.slowdown:,.2f}",
+        f"  instead of {easy.slowdown:,.2f}, mean wait {_seconds(judged.wait_s)} instead of {_seconds(easy.wait_s)}.",
+        f"  Gain over EASY {_gain(tuning.gain_over_easy)} %, over easy-sjbf {_gain(tuning.gain_over_shortest)} %;",
+        f"  {_percent(gain(tuning.hindsight, easy))} with the best of each week in hindsight.",
+        f"  This very setting was the choice for {same} of them. Its gain over EASY on all weeks, "
+        f"{_percent(gain(cost, tuning.totals[0]))},",
+        f"  is that of the best of {len(tuning.candidates)}; shrunk to what such a choice gains on other weeks: "
+        f"{_percent(tuning.shrunk_gain)}.",
     ]
     if tuning.recommended.cuts:
         lines += [
@@ -83,6 +94,28 @@ def verdict(tuning: Tuning) -> list[str]:
     return lines
 
 
+def _why_not(tuning: Tuning) -> list[str]:
+    """Why the best setting of all weeks is not recommended, in lines."""
+    judged, easy = tuning.judged, tuning.easy
+    if tuning.best == tuning.candidates[0]:
+        return [f"no setting had a lower mean bounded slowdown over all {len(tuning.weeks)} weeks."]
+    if tuning.gain < LEAST_GAIN:
+        return [
+            "on weeks it was not chosen on, the best setting so far had a mean bounded slowdown of",
+            f"{judged.slowdown:,.2f}, EASY {easy.slowdown:,.2f}.",
+        ]
+    if tuning.best == tuning.shortest and tuning.is_shortest_proven:
+        return ["it was the best of all settings."]
+    for rival, found in (("EASY", tuning.gain_over_easy), ("easy-sjbf", tuning.gain_over_shortest)):
+        if not is_above_zero(found):
+            interval = "it has no interval" if found.low is None else f"its interval is {_gain(found)} %"
+            return [
+                f"what was chosen on the weeks before is not surely better than {rival}:",
+                f"on {found.weeks} judged weeks {interval}, which must be above 0.",
+            ]
+    return ["it was no better than EASY on all weeks with its whole interval above 0."]
+
+
 def to_json(tuning: Tuning) -> str:
     """One line: an object with every setting, every judged week, the verdict and the recommended settings."""
     return json.dumps(
@@ -91,7 +124,13 @@ def to_json(tuning: Tuning) -> str:
             "cluster": str(tuning.cluster),
             "weeks": [week.number for week in tuning.weeks],
             "settings": [
-                {"name": candidate.name, "settings": candidate.to_data(), **_figures(figures)}
+                {
+                    "name": candidate.name,
+                    "settings": candidate.to_data(),
+                    **_figures(figures),
+                    "gain_over_easy": tuning.gain_on_all_weeks(candidate, tuning.candidates[0])._asdict(),
+                    "gain_over_easy_sjbf": tuning.gain_on_all_weeks(candidate, tuning.shortest)._asdict(),
+                }
                 for candidate, figures in zip(tuning.candidates, tuning.totals)
             ],
             "judged": [
@@ -100,14 +139,19 @@ def to_json(tuning: Tuning) -> str:
                     "start": _date(tuning, fold.week),
                     "chosen": fold.chosen.name,
                     "gain": fold.gain,
+                    "gain_over_easy_sjbf": fold.gain_over_shortest,
                     "best": fold.best.name,
                     "best_gain": fold.best_gain,
                     "figures": _figures(fold.judged),
                     "easy": _figures(fold.easy),
+                    "easy_sjbf": _figures(fold.shortest),
                 }
                 for fold in tuning.folds
             ],
             "gain": tuning.gain,
+            "gain_over_easy": tuning.gain_over_easy._asdict(),
+            "gain_over_easy_sjbf": tuning.gain_over_shortest._asdict(),
+            "shrunk_gain": tuning.shrunk_gain,
             "best_gain": gain(tuning.hindsight, tuning.easy),
             "weeks_better": tuning.weeks_won,
             "keep_easy": not tuning.worth_it,
@@ -150,14 +194,13 @@ def write_toml(path: Path, tuning: Tuning) -> None:
 
 
 def _all_weeks(tuning: Tuning) -> list[list[str]]:
-    rows = [["", "setting", "slowdown", "gain", "mean wait", "jobs cut", "for cutting", "latest head"]]
+    rows = [["", "setting", "slowdown", "wait", "jobs cut", "for cutting", "latest head"]]
     for number, (candidate, figures) in enumerate(zip(tuning.candidates, tuning.totals), 1):
         rows.append(
             [
                 str(number),
                 candidate.name,
                 f"{figures.slowdown:,.2f}",
-                _percent(gain(figures, tuning.totals[0])),
                 _seconds(figures.wait_s),
                 f"{figures.cut_jobs:,} ({_share(figures.cut_jobs, figures.jobs)})",
                 _core_hours(figures.overhead_core_s),
@@ -167,15 +210,31 @@ def _all_weeks(tuning: Tuning) -> list[list[str]]:
     return rows
 
 
+def _gains(tuning: Tuning) -> list[list[str]]:
+    rivals = (tuning.candidates[0], tuning.shortest)
+    rows = [["", "setting", "over EASY", "over easy-sjbf"]]
+    for number, candidate in enumerate(tuning.candidates, 1):
+        gains = ["-" if candidate == each else show_gain(tuning.gain_on_all_weeks(candidate, each)) for each in rivals]
+        rows.append([str(number), candidate.name, *gains])
+    return rows
+
+
 def _judged_weeks(tuning: Tuning) -> list[list[str]]:
-    rows = [["week", "chosen before", "slowdown", "EASY", "gain", "jobs cut", "latest head", "in hindsight", "by"]]
+    rows = [
+        [
+            "week", "no.", "slowdown", "EASY", "sjbf", "gain", "over sjbf", "jobs cut", "latest head", "hindsight",
+            "by",
+        ]
+    ]  # fmt: skip
     for fold in tuning.folds:
-        rows.append([_label(tuning, fold), fold.chosen.name, *_judged(tuning, fold)])
+        rows.append([_label(tuning, fold), str(tuning.candidates.index(fold.chosen) + 1), *_judged(tuning, fold)])
     judged, easy, hindsight = tuning.judged, tuning.easy, tuning.hindsight
+    shortest = together(fold.shortest for fold in tuning.folds)
     rows.append(
         [
-            "together", "", f"{judged.slowdown:,.2f}", f"{easy.slowdown:,.2f}", _percent(tuning.gain),
-            f"{judged.cut_jobs:,}", _seconds(judged.worst_delay_s), _percent(gain(hindsight, easy)), "",
+            "together", "", f"{judged.slowdown:,.2f}", f"{easy.slowdown:,.2f}", f"{shortest.slowdown:,.2f}",
+            _percent(tuning.gain), _percent(gain(judged, shortest)), f"{judged.cut_jobs:,}",
+            _seconds(judged.worst_delay_s), _percent(gain(hindsight, easy)), "",
         ]
     )  # fmt: skip
     return rows
@@ -183,14 +242,15 @@ def _judged_weeks(tuning: Tuning) -> list[list[str]]:
 
 def _judged(tuning: Tuning, fold: Fold) -> list[str]:
     return [
-        f"{fold.judged.slowdown:,.2f}", f"{fold.easy.slowdown:,.2f}", _percent(fold.gain), f"{fold.judged.cut_jobs:,}",
+        f"{fold.judged.slowdown:,.2f}", f"{fold.easy.slowdown:,.2f}", f"{fold.shortest.slowdown:,.2f}",
+        _percent(fold.gain), _percent(fold.gain_over_shortest), f"{fold.judged.cut_jobs:,}",
         _seconds(fold.judged.worst_delay_s), _percent(fold.best_gain), str(tuning.candidates.index(fold.best) + 1),
     ]  # fmt: skip
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines with numbers aligned to the right, and settings' names and weeks to the left."""
-    left = {column for column, head in enumerate(rows[0]) if head in ("setting", "week", "chosen before")}
+    left = {column for column, head in enumerate(rows[0]) if head in ("setting", "week", "no.")}
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  ".join(
@@ -221,6 +281,11 @@ def _figures(figures: Figures) -> dict[str, object]:
         "work_core_s": figures.work_core_s,
         "max_head_delay_s": figures.worst_delay_s,
     }
+
+
+def _gain(found: Gain) -> str:
+    """A gain within a sentence: `25.6 [12.1, 40.0]`, all in per cent."""
+    return show_gain(found, width=1)
 
 
 def _percent(share: float, digits: int = 1) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sim.workload.windows_of_given_reservations import Reservation
 
@@ -18,13 +19,18 @@ _MOST_NODES = 1_000_000
 _MOST_CORES_PER_NODE = 100_000
 
 
+UNKNOWN = "unknown"
+"""The user, or the group, of jobs for which a trace has none."""
+
+
 @dataclass(frozen=True)
 class TraceJob:
     """A recorded or generated job: its request, and its true run time.
 
     Times are seconds, `submit_s` from the start of the workload. `run_s` is at most `estimate_s`, since a job is killed
     at its estimate; it may be 0. `estimate_s` is at least 1. Whole numbers are ints where the trace has them.
-    `application` is what the job runs, "" if unknown.
+    `application` is what the job runs, "" if unknown. `waited_s` is how long it was in the recorded system beyond its
+    run time, None where that was not recorded.
     """
 
     number: int
@@ -35,6 +41,14 @@ class TraceJob:
     user: str
     group: str
     application: str = ""
+    waited_s: float | None = None
+
+
+class Follows(NamedTuple):
+    """A job comes `think_s` seconds after the job with this number has ended."""
+
+    number: int
+    think_s: float
 
 
 @dataclass(frozen=True)
@@ -76,7 +90,8 @@ class Workload:
 
     `cluster` is the one they were recorded on or generated for, None where a workload has none. `skipped` counts the
     records left out, by cause; `skipped_lines` has the first line numbers of each cause. `start_epoch` is the Unix time
-    of second 0, None if unknown. `generated` is True for a generated workload, False for a recorded one.
+    of second 0, None if unknown. `generated` is True for a generated workload, False for a recorded one. The jobs (by
+    number) in `follows` come after others have ended; their own submit times do not count.
     """
 
     name: str
@@ -86,6 +101,7 @@ class Workload:
     skipped_lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     start_epoch: int | None = None
     generated: bool = False
+    follows: Mapping[int, Follows] = field(default_factory=dict)
 
 
 def describe_skipped(skipped: Mapping[str, int], lines: Mapping[str, tuple[int, ...]]) -> str:

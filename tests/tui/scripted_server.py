@@ -27,7 +27,7 @@ HOSTILE_NAMES = (
     "\u202egnp.exe",
     "\ud800half",
 )
-_SET = re.compile(r"set queue (\S+) max_run_res_soft\.(\w+) (\+=|-=) \[(\w:[^=]+)=(\d+)\]")
+_SET = re.compile(r"set queue (\S+) max_run_res_soft\.(\w+) (\+=|-=) \"?((?:\[\w:[^=]+=\d+\],?)+)\"?")
 _SERVER_SET = re.compile(r'(?:un)?set server (\S+)(?: = "?([^"]*)"?)?')
 _PLAIN_SET = re.compile(r"set queue (\S+) (\S+) = (\S+)")
 _NODE_SET = re.compile(r"set node (\S+) state (\+=|-=) offline(?:, comment = (['\"])(.*)\3)?")
@@ -240,12 +240,13 @@ class ScriptedBackend:
             return
         match = _SET.fullmatch(line)
         assert match, line
-        queue, resource, sign, entity, number = match.groups()
+        queue, resource, sign, given = match.groups()
         name = f"max_run_res_soft.{resource}"
         entries = dict(_ENTRY.findall(self.server_status.queues[queue].get(name, "")))
-        entries.pop(entity, None)
-        if sign == "+=":
-            entries[entity] = number
+        for entity, number in _ENTRY.findall(given):
+            entries.pop(entity, None)
+            if sign == "+=":
+                entries[entity] = number
         self.set_queue(queue, **{name: ",".join(f"[{key}={value}]" for key, value in entries.items())})
 
     def set_job(self, job: str, **attributes: str) -> None:

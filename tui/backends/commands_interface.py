@@ -143,10 +143,14 @@ class Commands(Protocol):
         """Set an attribute of a queue or the server, or remove it if the value is empty; ``missing`` is what an
         attribute that is not set means."""
 
-    def set_limit(
-        self, target: Target, texts: Attributes, resource: str, entity: EntityKey, limit: int | None
+    def set_limits(
+        self, target: Target, texts: Attributes, resource: str, limits: Mapping[EntityKey, int | None]
     ) -> Change:
-        """Set an entity's own soft limit on a resource, of a queue or the server; None removes it."""
+        """Set entities' own soft limits on a resource, of a queue or the server; None removes one.
+
+        One command undoes it only where the entries are alike: all new, all altered, or all removed. Raises
+        :class:`ChangeError` for others.
+        """
 
 
 def demand_supported(commands: Commands, operation: str) -> None:

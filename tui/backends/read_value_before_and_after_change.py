@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from policy.model.limit_attributes import EntityKey
 from tui.model.job_state_and_exit_status_words import STATE_WORDS
-from tui.model.typed_attributes import limit_entry
+from tui.model.typed_attributes import soft_limits
 
 GONE = "gone"
 NONE = "none"
@@ -36,18 +36,26 @@ class Plain:
         return GONE if attributes is None else attributes.get(self.attribute, "") or self.missing
 
 
+def show_entries(entries: Mapping[EntityKey, int | None]) -> str:
+    """The limit of a single entity; of several, each entity's name before its limit."""
+    if len(entries) == 1:
+        return show_limit(*entries.values())
+    return ", ".join(f"{name} {show_limit(limit)}" for (_, name), limit in entries.items())
+
+
 @dataclass(frozen=True)
-class Entry:
-    """One entity's own entry among a queue's or the server's soft limits on a resource."""
+class Entries:
+    """Some entities' own entries among a queue's or the server's soft limits on a resource."""
 
     resource: str
-    entity: EntityKey
+    entities: tuple[EntityKey, ...]
 
     def of(self, attributes: Mapping[str, str] | None) -> str:
-        """The limit with thousands separators, or ``none``."""
+        """Their limits, as :func:`show_entries` shows them."""
         if attributes is None:
             return GONE
-        return show_limit(limit_entry(attributes, self.resource, self.entity))
+        entries = soft_limits(attributes, self.resource).entries
+        return show_entries({entity: entries.get(entity) for entity in self.entities})
 
 
 @dataclass(frozen=True)

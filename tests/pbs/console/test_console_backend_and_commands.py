@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,19 @@ def test_a_quota_change_is_then_in_print_queue_and_in_the_audit_file(pbs: PbsClu
     assert "[u:alice=4]" in printed
     lines = (pbs.server_home / "pbsteer" / "audit.jsonl").read_text().splitlines()
     assert [json.loads(line)["stage"] for line in lines] == ["sending", "done"] * 2
+
+
+def test_an_import_adds_alters_and_removes_quotas_by_a_command_for_each(pbs: PbsCluster) -> None:
+    kept = "[u:alice=4]"
+    pbs.qmgr(f'set queue workq max_run_res_soft.ncpus = "{kept},[u:bob=5],[u:carol=6],[u:dave=7],[u:erin=8]"')
+    rows = [*(f"new{number},workq,{number}" for number in range(60)), "bob,workq,50", "carol,workq,60"]
+    path = pbs.server_home / "quotas.csv"
+    path.write_text("\n".join(["user,queue,quota", *rows, "dave,workq,none", "erin,workq,none", ""]))
+    said = pbsteer(pbs, "quota", "import", str(path), "--yes")
+    assert said.count(", verified") == 4, said
+    shown = pbs.qmgr("list queue workq max_run_res_soft").replace("\n", "").replace("\t", "")
+    added = {f"[u:new{number}={number}]" for number in range(60)}
+    assert set(re.findall(r"\[u:\w+=\d+\]", shown)) == {kept, "[u:bob=50]", "[u:carol=60]", *added}
 
 
 def test_a_user_without_manager_rights_is_told_what_pbs_said(pbs: PbsCluster) -> None:

@@ -91,7 +91,7 @@ def test_progress_is_a_bar_for_each_policy_on_stderr(trace: Path) -> None:
         )
         os.close(stderr)
         shown = screen.read(4096)
-    assert b"[" not in result.stdout
+    assert b"\r" not in result.stdout
     for policy in (b"fcfs", b"easy"):
         assert re.search(policy + rb"  \[#+\]  3/3", shown)
 
@@ -179,7 +179,10 @@ def test_a_header_without_a_whole_cluster_asks_for_one(tmp_path: Path) -> None:
         (("--jobs-csv", "absent/jobs.csv"), "--jobs-csv absent/jobs.csv: must be a file in a folder that exists"),
         (("--plot", "absent/story.svg"), "--plot absent/story.svg: must be a file in a folder that exists"),
         (("--seed", "3"), "--seed 3: only with --generate"),
-        (("--load", "0.5"), "--load 0.5: only with --generate"),
+        (("--load", "0"), "--load: load 0.0: must be above 0"),
+        (("--resample", "3"), "--resample: story.swf: is shorter than a week"),
+        (("--replicates", "3"), "--replicates 3: only with --generate JOBS or --resample SEED"),
+        (("--resample", "1", "--replicates", "2", "--jobs-csv", "a.csv"), "--jobs-csv: not with --replicates"),
         (("--applications", "memory"), "--applications memory: only with --generate"),
         (("--generate", "5"), "--generate 5 and TRACE"),
     ],
@@ -222,7 +225,7 @@ def test_reservations_hold_for_every_policy_and_are_in_the_answers(trace: Path, 
     file.write_text(RESERVED)
     title, _, _, *rows = run(trace, "--reservations", file).stdout.splitlines()
     assert title == "story.swf: 2 jobs on 2 nodes of 1 core, 1 reservation, 1 left out"
-    assert rows[-1].split() == ["reserved", "0.1", "core-h", "0.1", "core-h"]
+    assert ["reserved", "0.1", "core-h", "0.1", "core-h"] in [row.split() for row in rows]
     for line in run(trace, "--reservations", file, "--json").stdout.splitlines():
         # The first waits for the reservation's end, the second for the first's.
         assert json.loads(line)["mean_wait_s"] == (120 + 170) / 2
@@ -237,3 +240,85 @@ def test_reservations_that_cannot_be_read_are_one_line(trace: Path, tmp_path: Pa
     assert line.endswith(
         "reservations.toml: reservation 1: nodes: '1-3': must be numbers and ranges from 1 to 2, such as '1-4,7'"
     )
+
+
+# Other workloads from one
+
+
+DRAWN = ("--generate", 60, "--cluster", "4x4", "--users", 4, "--load", 0.9, "--policy", "easy-sjbf")
+
+
+def test_replicates_are_drawn_with_one_seed_after_the_other() -> None:
+    (told,) = map(json.loads, run(*DRAWN, "--seed", 5, "--replicates", 3, "--json").stdout.splitlines())
+    alone = [json.loads(run(*DRAWN, "--seed", seed, "--json").stdout) for seed in (5, 6, 7)]
+    for figure in ("mean_wait_s", "mean_bounded_slowdown", "jain_index"):
+        assert told["figures"][figure]["mean"] == pytest.approx(sum(each[figure] for each in alone) / 3)
+    gains = [each["gain_over"]["easy"]["wait"]["gain"] for each in alone]
+    assert [each["easy"]["wait"]["gain"] for each in told["gain_over_in_each"]] == gains
+    assert told["gain_over"]["easy"]["wait"]["gain"] == pytest.approx(sum(gains) / 3)
+
+
+def test_replicates_are_shown_as_means_with_intervals() -> None:
+    text = run(*DRAWN, "--policy", "fcfs", "--replicates", 4).stdout
+    assert text.startswith("Lublin-Feitelson, 4 users, seed 1, load 0.9 and 3 more: 60 jobs on 4x4\n")
+    assert re.search(r"\nmean wait +[0-9,]+ s ± [0-9,]+ +[0-9,]+ s ± [0-9,]+\n", text)
+    assert "over 4 replicates (Student's t; gains are paired)" in text
+
+
+@pytest.fixture
+def month(tmp_path: Path) -> Path:
+    path = tmp_path / "month.swf"
+    records = [
+        swf_record(day * 10 + job, day * 86_400 + job * 600, run=3000, requested=1 + job, user=job % 4)
+        for day in range(29)
+        for job in range(4)
+    ]
+    path.write_text(swf_text(*records, nodes=4, procs=4))
+    return path
+
+
+def test_a_trace_is_replayed_at_another_load(month: Path) -> None:
+    half, full = (json.loads(run(month, "--load", load, "--policy", "easy", "--json").stdout) for load in (0.5, 1))
+    assert half["mean_wait_s"] < full["mean_wait_s"]
+    assert half["makespan_s"] == pytest.approx(2 * full["makespan_s"], rel=0.1)
+    assert "month.swf, load 0.5: 116 jobs" in run(month, "--load", 0.5).stdout
+
+
+def test_a_trace_is_resampled_and_replicated(month: Path) -> None:
+    text = run(month, "--resample", 3, "--policy", "easy", "--policy", "fcfs", "--replicates", 2).stdout
+    assert text.startswith("month.swf, resampled with seed 3 and 1 more: 116 jobs on 4x1\n")
+    assert "month.swf, resampled with seed 9: 116 jobs" in run(month, "--resample", 9).stdout
+
+
+def test_users_of_a_trace_may_wait_for_their_jobs(tmp_path: Path) -> None:
+    """2 came 60 s after 1 had ended. Under the recorded schedule 1 waited 500 s; here it waits none, and 2 comes
+    sooner. 3 came a day later by itself."""
+    path = tmp_path / "waits.swf"
+    records = [swf_record(1, 0, run=100), swf_record(2, 660, run=100), swf_record(3, 90_000, run=100)]
+    path.write_text(
+        swf_text(records[0].replace(" -1 ", " 500 ", 1), *(r.replace(" -1 ", " 0 ", 1) for r in records[1:]))
+    )
+    jobs = tmp_path / "jobs.csv"
+    text = run(path, "--policy", "easy", "--think-times", "--jobs-csv", jobs).stdout
+    assert "waits.swf, 1 jobs after think times: 3 jobs" in text
+    with jobs.open(newline="") as file:
+        assert [(row["submit"], row["start"]) for row in csv.DictReader(file)] == [
+            ("0", "0"),
+            ("160", "160"),
+            ("90000", "90000"),
+        ]
+    assert "policy conservative: not with think times" in refused(path, "--think-times", "--policy", "conservative")
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ((*DRAWN, "--resample", 2), "--resample 2: only with a TRACE"),
+        ((*DRAWN, "--think-times"), "--think-times: not with --load 0.9"),
+        ((*DRAWN[:4], "--think-times"), "has no recorded waits of known users"),
+        ((*DRAWN, "--clusters", 2, "--replicates", 2), "--replicates: not with --clusters"),
+        ((*DRAWN, "--clusters", 2, "--trim", 5), "--trim: not with --clusters"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options: tuple[object, ...], names: str) -> None:
+    assert names in refused(*options)

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.replay.job_records import JobRecord, Replay
-from sim.replay.metrics import bounded_slowdown, busy_cores, idle_ratio, measure, wait_s
+from sim.replay.metrics import bounded_slowdown, busy_cores, idle_ratio, jain_index, measure, wait_s
 from sim.traces.read_swf import read_swf
 from sim.workload.workload import Cluster
 from tests.sim.easy_by_counting import count
@@ -70,6 +70,41 @@ def test_the_storys_figures(story: Replay) -> None:
     assert (metrics.checkpoint_core_s, metrics.lost_core_s) == (240, at(4))
     assert metrics.max_head_delay_s == 30
     assert (metrics.cpu_s, metrics.jobs_per_cpu_s) == (0.25, 16)
+
+
+def test_the_worst_and_the_means_by_area_and_user(story: Replay) -> None:
+    metrics = measure(story)
+    assert (metrics.measured_jobs, metrics.p99_wait_s, metrics.max_wait_s) == (4, at(4), at(4))
+    # Only a and d waited: a 4 h with 6 core-hours of 15, d with none.
+    assert metrics.area_weighted_wait_s == pytest.approx(at(4) * 6 / 15)
+    assert (metrics.p99_bounded_slowdown, metrics.max_bounded_slowdown) == (540, 540)
+    assert metrics.users == 1
+    assert metrics.jain_index == pytest.approx(1)
+
+
+def test_jains_index_is_one_among_equals_and_a_share_if_one_has_all() -> None:
+    assert jain_index([3, 3, 3]) == 1
+    assert jain_index([8, 0, 0, 0]) == 0.25
+    assert jain_index([1, 2, 3]) == pytest.approx(36 / (3 * 14))
+
+
+def test_users_are_compared_by_the_means_of_their_jobs() -> None:
+    jobs = (a_job(1, user="a"), a_job(2, user="a"), a_job(3, user="b"))
+    replay = a_replay(*(ran(job, (start, start + 100)) for job, start in zip(jobs, (0, 400, 100))))
+    # a's mean slowdown is (1 + 5) / 2, b's 2.
+    assert measure(replay).jain_index == pytest.approx(25 / (2 * 13))
+
+
+def test_only_measured_jobs_count_for_waits_but_all_for_the_machine(story: Replay) -> None:
+    all_jobs, two = measure(story), measure(story, {1, 2})
+    assert (two.jobs, two.measured_jobs, two.mean_wait_s, two.max_bounded_slowdown) == (4, 2, at(2), 7 / 3)
+    for name in ("utilization", "idle_ratio", "makespan_s", "preemptions", "max_head_delay_s", "lost_core_s"):
+        assert getattr(two, name) == getattr(all_jobs, name)
+
+
+def test_a_replay_of_which_nothing_is_measured_has_no_figures(story: Replay) -> None:
+    with pytest.raises(ValueError, match="none of the jobs that are measured ran"):
+        measure(story, {99})
 
 
 def test_a_slowdown_is_bounded_by_ten_seconds_and_by_one() -> None:

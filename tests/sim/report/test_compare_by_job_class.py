@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.evidence.figures_by_user_and_size import SIZES_PERCENT
+from sim.evidence.gains_over_references import MEASURES, Reference, gains
 from sim.report.compare_by_job_class import (
     ALL,
     CLASSES,
@@ -79,7 +81,27 @@ def test_the_same_columns_whatever_classes_there_are() -> None:
     assert (short["long_wide_jobs"], short["long_wide_wait_s_mean"]) == (0, None)
     assert (long["long_narrow_jobs"], long["all_bounded_slowdown_mean"]) == (1, 1)
     assert (short["every_job_ran"], long["every_job_ran"]) == (True, False)
-    assert len(short) == 19 + (1 + len(CLASSES)) * (1 + 2 * 6)
+    gains = 3 * len(MEASURES)
+    assert len(short) == 27 + (1 + len(CLASSES)) * (1 + 2 * 6) + 2 * gains + len(SIZES_PERCENT) * (3 + gains) + 2
+
+
+def test_gains_sizes_and_users_are_flat_too() -> None:
+    jobs = tuple(a_job(number, user=user) for number, user in enumerate("aab"))
+    easy = a_replay(*(ran(job, (200, 300)) for job in jobs))
+    mine = a_replay(*(ran(job, (wait, wait + 100)) for job, wait in zip(jobs, (0, 0, 300))), policy="mine")
+    pairs = Reference(easy).pairs(mine, {0, 1, 2})
+    flat = compare_jobs(mine, 1, None, {"easy": gains(pairs, 0, 1)}, pairs).flat(Workload("w", None, jobs))
+    assert flat["gain_over_easy_wait"] == 0.5
+    assert flat["gain_over_easy_wait_low"] is flat["gain_over_easy_sjbf_wait"] is None
+    # On four cores each of them has a quarter.
+    assert (flat["size_up_to_25_percent_jobs"], flat["size_up_to_25_percent_gain_over_easy_wait"]) == (3, 0.5)
+    assert (flat["size_up_to_1_percent_jobs"], flat["size_up_to_1_percent_mean_wait_s"]) == (0, None)
+    assert flat["users_who_wait_longer_than_under_easy"] == flat["jobs_that_wait_longer_than_under_easy"] == 1
+
+
+def test_classes_are_of_the_measured_jobs_only() -> None:
+    replay = a_replay(ran(a_job(1), (0, 100)), ran(a_job(2), (500, 600)))
+    assert compare_jobs(replay, 1, {2}).classes[ALL].waits_s.mean == 500
 
 
 def test_cores_in_use_are_exact_means() -> None:

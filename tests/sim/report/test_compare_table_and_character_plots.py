@@ -68,8 +68,8 @@ def test_a_job_that_a_policy_left_out_is_said_to_be_missing() -> None:
     easy = a_replay(ran(small, (0, 10)), ran(large, (20, 30)), policy="easy")
     hard = a_replay(ran(small, (0, 10)), policy="hard")
     text = shown(hard, easy, jobs=(small, large, a_job(3), a_job(4)), glyphs=ASCII)
-    assert "hard  no such jobs\n" in text
-    assert "hard  never started\n" in text
+    assert "hard*  no such jobs\n" in text
+    assert "hard*  never started\n" in text
 
 
 def test_a_span_without_jobs_says_so() -> None:

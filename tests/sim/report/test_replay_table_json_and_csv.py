@@ -16,7 +16,9 @@ from sim.workload.workload import Cluster, Workload
 from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 KEYS = (
-    "policy jobs skipped mean_wait_s p95_wait_s mean_bounded_slowdown utilization idle_ratio makespan_s "
+    "policy jobs skipped measured_jobs mean_wait_s p95_wait_s p99_wait_s max_wait_s area_weighted_wait_s "
+    "mean_bounded_slowdown p99_bounded_slowdown max_bounded_slowdown jain_index users "
+    "utilization idle_ratio makespan_s "
     "preempted_jobs preemptions checkpoint_core_s lost_core_s max_head_delay_s cpu_s jobs_per_cpu_s "
     "moved_promises max_moved_delay_s every_job_ran"
 )
@@ -54,15 +56,25 @@ def test_a_table_with_nothing_left_out_does_not_mention_it() -> None:
     assert "left out" not in to_table(workload, NODES, [measure(a_replay(ran(a_job(), (0, 100))))])
 
 
+def test_what_only_warms_up_and_cools_down_is_said() -> None:
+    workload = Workload("trace.swf", NODES, tuple(a_job(number) for number in range(3)))
+    replay = a_replay(*(ran(a_job(number), (0, 100)) for number in range(3)))
+    said = "waits and slowdowns of 1 jobs: the first and last submitted only warm up and cool down"
+    assert to_table(workload, NODES, [measure(replay, {1})]).split("\n")[1] == said
+    assert "warm up" not in to_table(workload, NODES, [measure(replay)])
+
+
 def test_policies_that_ran_different_jobs_are_said_not_to_be_comparable() -> None:
     workload = Workload("trace.swf", NODES, (a_job(1), a_job(2)))
     both = measure(a_replay(ran(a_job(1), (0, 100)), ran(a_job(2), (0, 100))))
     one = measure(a_replay(ran(a_job(1), (0, 100)), policy="hard-limit"))
     warning = (
-        "NOT COMPARABLE: of 2 jobs ran under easy 2, hard-limit 1, under all of them 1; each column counts only the"
-        " jobs that ran"
+        "NOT COMPARABLE where marked *: of 2 jobs ran under easy 2, hard-limit* 1, under all of them 1; each column"
+        " counts only the jobs that ran"
     )
-    assert to_table(workload, NODES, [both, one]).split("\n")[1] == warning
+    table = to_table(workload, NODES, [both, one]).split("\n")
+    assert table[1] == warning
+    assert table[3].split() == ["easy", "hard-limit*"]
     assert "NOT COMPARABLE" not in to_table(workload, NODES, [both, both])
     assert [json.loads(to_json(each, workload))["every_job_ran"] for each in (both, one)] == [True, False]
 
@@ -72,7 +84,8 @@ def test_policies_that_left_out_as_many_jobs_but_others_are_not_comparable() -> 
     parts = (("p1", (1, 2)), ("p2", (2, 3)))
     replays = [a_replay(*(ran(a_job(job), (0, 100)) for job in jobs), policy=name) for name, jobs in parts]
     warning = (
-        "NOT COMPARABLE: of 3 jobs ran under p1 2, p2 2, under all of them 1; each column counts only the jobs that ran"
+        "NOT COMPARABLE where marked *: of 3 jobs ran under p1* 2, p2* 2, under all of them 1; each column counts only"
+        " the jobs that ran"
     )
     assert to_table(workload, NODES, list(map(measure, replays))).split("\n")[1] == warning
 

@@ -23,6 +23,7 @@ def test_easy_comes_first_and_nothing_comes_twice(candidates: list[Candidate]) -
 
 
 def test_the_small_grid_is_small() -> None:
+    assert len(grid(120)) == 10
     assert len(grid(120)) * 5 < len(grid(120, thorough=True)) < 100
 
 
@@ -37,13 +38,30 @@ def test_every_dimension_of_p3_is_varied() -> None:
     assert {candidate.backfill.predictor for candidate in grid(120)} == {"none", "last-two", "ratio"}
 
 
+def test_the_rescue_is_tried_with_its_cap_and_lengths() -> None:
+    assert [candidate.rescue.max_cuts for candidate in grid(120) if candidate.rescue.enabled] == [3, 1]
+    rescues = [candidate.rescue for candidate in grid(120, thorough=True) if candidate.rescue.enabled]
+    for key in ("short_s", "max_cuts"):
+        assert len({getattr(rescue, key) for rescue in rescues}) > 1
+    assert [c.name for c in grid(120)][-2:] == [
+        "p 0.2 above 1 h 00, sjbf, rescue",
+        "p 0.2 above 1 h 00, sjbf, rescue once",
+    ]
+
+
+def test_one_setting_is_easy_shortest_first() -> None:
+    for candidates in GRIDS:
+        assert [candidate.is_shortest_first_easy for candidate in candidates].index(True) == 1
+        assert sum(candidate.is_shortest_first_easy for candidate in candidates) == 1
+
+
 @pytest.mark.parametrize("candidate", grid(90.5, thorough=True), ids=lambda candidate: candidate.name)
 def test_the_written_file_gives_the_same_settings(tmp_path: Path, candidate: Candidate) -> None:
     path = tmp_path / "site.toml"
     path.write_text(candidate.to_toml())
     read = Settings.from_data(read_toml(path), str(path))
-    assert (read.backfill, read.checkpoint) == (candidate.backfill, candidate.checkpoint)
-    assert read == replace(Settings(), backfill=candidate.backfill, checkpoint=candidate.checkpoint)
+    swept = {"backfill": candidate.backfill, "checkpoint": candidate.checkpoint, "rescue": candidate.rescue}
+    assert read == replace(Settings(), **swept)  # type: ignore[arg-type]
     workload = Workload("none", Cluster(1, 1), ())
     assert resolve(str(path), workload, Cluster(1, 1)).settings.backfill == candidate.policy().settings.backfill
 
@@ -51,7 +69,12 @@ def test_the_written_file_gives_the_same_settings(tmp_path: Path, candidate: Can
 def test_candidates_differ_in_nothing_but_what_is_swept() -> None:
     easy, *others = (candidate.policy() for candidate in grid(120))
     for other in others:
-        same = replace(other.settings, backfill=easy.settings.backfill, checkpoint=easy.settings.checkpoint)
+        same = replace(
+            other.settings,
+            backfill=easy.settings.backfill,
+            checkpoint=easy.settings.checkpoint,
+            rescue=easy.settings.rescue,
+        )
         assert (same, other.queue) == (easy.settings, easy.queue)
 
 

@@ -15,14 +15,14 @@ from policy.model.limit_attributes import EntityKey, show_entity
 from tui.backends.commands_interface import Change, ChangeError, Target
 from tui.backends.read_value_before_and_after_change import (
     IN_USE,
-    Entry,
+    Entries,
     JobState,
     Offline,
     OfflineWhy,
     Plain,
-    show_limit,
+    show_entries,
 )
-from tui.model.typed_attributes import SOFT_LIMIT, limit_entry
+from tui.model.typed_attributes import SOFT_LIMIT, soft_limits
 
 PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun", "qsig")
 """The programs that make changes."""
@@ -135,18 +135,18 @@ class PbsCommands:
         there, back = (_set(self._place(target), attribute, text) for text in (value, texts.get(attribute, "")))
         return Change(target, there, readback, readback.of(texts), value or missing, back)
 
-    def set_limit(
-        self, target: Target, texts: Attributes, resource: str, entity: EntityKey, limit: int | None
+    def set_limits(
+        self, target: Target, texts: Attributes, resource: str, limits: Mapping[EntityKey, int | None]
     ) -> Change:
-        """One entry of ``max_run_res_soft``; the other entries stay as they are."""
-        self.check_name(entity[1])
+        """Entries of ``max_run_res_soft``; the other entries stay as they are."""
+        for entity in limits:
+            self.check_name(entity[1])
         self.check_name(resource)
-        before = limit_entry(texts, resource, entity)
-        there, back = (
-            _set_entry(self._place(target), resource, entity, old, new)
-            for old, new in ((before, limit), (limit, before))
-        )
-        return Change(target, there, Entry(resource, entity), show_limit(before), show_limit(limit), back)
+        entries = soft_limits(texts, resource).entries
+        before = {entity: entries.get(entity) for entity in limits}
+        place = self._place(target)
+        there, back = (_set_entries(place, resource, *both) for both in ((before, limits), (limits, before)))
+        return Change(target, there, Entries(resource, tuple(limits)), show_entries(before), show_entries(limits), back)
 
     def _place(self, target: Target) -> str:
         """The object of a qmgr line: PBS has one server, which goes without its name."""
@@ -188,6 +188,13 @@ def _set(place: str, attribute: str, value: str) -> Argv:
     return ("qmgr", "-c", f"set {place} {attribute} = {quote}{value}{quote}")
 
 
-def _set_entry(place: str, resource: str, entity: EntityKey, old: int | None, new: int | None) -> Argv:
-    sign, number = ("-=", old or 0) if new is None else ("+=", new)
-    return ("qmgr", "-c", f"set {place} {SOFT_LIMIT}{resource} {sign} [{show_entity(entity)}={number}]")
+def _set_entries(
+    place: str, resource: str, old: Mapping[EntityKey, int | None], new: Mapping[EntityKey, int | None]
+) -> Argv:
+    removes = {limit is None for limit in new.values()}
+    if len(removes) != 1:
+        raise ChangeError("one command of qmgr either sets entries of a limit or removes them")
+    sign, values = ("-=", old) if removes == {True} else ("+=", new)
+    text = ",".join(f"[{show_entity(entity)}={limit or 0}]" for entity, limit in values.items())
+    quote = '"' if len(values) > 1 else ""
+    return ("qmgr", "-c", f"set {place} {SOFT_LIMIT}{resource} {sign} {quote}{text}{quote}")

@@ -76,8 +76,8 @@ def import_(*, path: Path, **options: Any) -> None:
 
     CSV with the names of the columns in its first line, or TOML with [[quota]] for each row. quota none removes an
     entry; what is not in the file stays as it is. Any wrong row is named, and nothing is set. Shows what changes and
-    which jobs it would start or preempt, then asks, as quota set does; each value is compared, set and read back one by
-    one.
+    which jobs it would start or preempt, then asks, as quota set does; some quotas at a time are compared, set and read
+    back.
     """
 
     def prepare(cluster: ClusterView, commands: Commands, _: str) -> Operation:

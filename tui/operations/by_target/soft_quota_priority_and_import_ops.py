@@ -1,31 +1,38 @@
 """The change of soft quotas of queues or the server, and of priorities of queues, as typed or from a file.
 
 Quotas live in PBS on the queue or the server as ``max_run_res_soft.ncpus``, priorities as the same limit on a resource
-that no job requests (docs/policies.md, P1 and P2). Each change sets one entry; the other entries stay as they are.
+that no job requests (docs/policies.md, P1 and P2). A change sets one entry, or some of a file's that are alike; the
+other entries stay as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Optional
 
 from hooks.pbs.custom_resources import PRIORITY
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from policy.model.limit_attributes import EntityKey, show_limits
+from policy.model.limit_attributes import EntityKey, Limits, show_limits
 from policy.model.pbs_units import show_count
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target, demand_supported
 from tui.backends.read_value_before_and_after_change import show_limit
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import SOFT_LIMIT, limit_entry, soft_limits
 from tui.operations.operation_type_and_preview import Operation
-from tui.operations.status_edits_for_preview import Edit, edit_queue, edit_server
+from tui.operations.status_edits_for_preview import edit_queue, edit_server
 from tui.quota_files.check_quota_rows_against_server import ReadQuota
 from tui.state.cluster_view import ClusterView
 from tui.state.typed_quota_scope_and_resource import SERVER, QuotaScope, scope_of
 from tui.text.screen_line import Line, safe
 
+Entries = Mapping[EntityKey, Optional[int]]
+"""Entities' quotas; None removes one."""
+
 _MOST_LINES = 100
-"""Changes of an import that are listed one by one."""
+"""Quotas of an import that are listed one by one."""
+_AT_ONCE = 50
+"""Quotas of an import that one command sets: the server writes the whole limit to its database for each command."""
 
 
 def set_quota(
@@ -44,8 +51,9 @@ def set_quota(
     what = _called(cluster, scope)
     if limit_entry(scope.attributes(cluster.server_status), scope.resource, entity) == after:
         raise ChangeError(f"{entity[1]} already has {what}{show_limit(after)} in {scope.place}")
-    change = _change(cluster, commands, scope, entity, after)
-    edit = partial(_edit, scope=scope, entity=entity, after=after)
+    entries = {entity: after}
+    change = _change(cluster, commands, scope, entries).titled(_title(cluster, scope, entity, after))
+    edit = partial(_edit, scope=scope, entries=entries)
     notes = overcommitted(edit(cluster.server_status), scope.queue, scope.resource) if resource != PRIORITY else []
     return Operation(change.title, (change,), edit, notes=tuple(notes))
 
@@ -56,44 +64,70 @@ def import_quotas(cluster: ClusterView, commands: Commands, rows: Sequence[ReadQ
     Rows that have their value already are left alone. Raises :class:`ChangeError` if nothing would change.
     """
     demand_supported(commands, "quota")
-    changes: list[Change] = []
-    edits: list[Edit] = []
-    places: dict[tuple[str, str], None] = {}
-    for row in rows:
-        scope, entity = QuotaScope(row.limit.queue, row.limit.resource), row.limit.entity
-        if limit_entry(scope.attributes(cluster.server_status), scope.resource, entity) == row.quota:
-            continue
-        changes.append(_change(cluster, commands, scope, entity, row.quota))
-        edits.append(partial(_edit, scope=scope, entity=entity, after=row.quota))
-        places[scope] = None
-    if not changes:
+    by_scope: dict[QuotaScope, Entries] = {}
+    titles: list[str] = []
+    for scope, given in _by_scope(rows).items():
+        before = soft_limits(scope.attributes(cluster.server_status), scope.resource).entries
+        changed = {entity: quota for entity, quota in given.items() if before.get(entity) != quota}
+        if changed:
+            by_scope[scope] = changed
+            titles += [_title(cluster, scope, *entry) for entry in list(changed.items())[:_MOST_LINES]]
+    count = sum(map(len, by_scope.values()))
+    if not count:
         raise ChangeError(f"{source}: all of its {show_count(len(rows), 'quota')} are set already")
+    changes = [each for scope, entries in by_scope.items() for each in _changes(cluster, commands, scope, entries)]
 
     def edit(server_status: ServerStatus) -> ServerStatus:
-        for each in edits:
-            server_status = each(server_status)
+        for scope, entries in by_scope.items():
+            server_status = _edit(server_status, scope, entries)
         return server_status
 
     after = edit(cluster.server_status)
-    notes: list[Line] = [((f"  {safe(change.title)}", ""),) for change in changes[:_MOST_LINES]]
-    if len(changes) > _MOST_LINES:
-        notes.append(((f"  and {len(changes) - _MOST_LINES:,} more", "dim"),))
-    for queue, resource in places:
+    notes: list[Line] = [((f"  {safe(title)}", ""),) for title in titles[:_MOST_LINES]]
+    if count > _MOST_LINES:
+        notes.append(((f"  and {count - _MOST_LINES:,} more", "dim"),))
+    for queue, resource in by_scope:
         notes += overcommitted(after, queue, resource) if resource != PRIORITY else []
-    if len(changes) < len(rows):
-        notes.append(((f"{len(rows) - len(changes):,} of {len(rows):,} are set already", "dim"),))
-    return Operation(f"set {show_count(len(changes), 'quota')}", tuple(changes), edit, notes=tuple(notes))
+    if count < len(rows):
+        notes.append(((f"{len(rows) - count:,} of {len(rows):,} are set already", "dim"),))
+    return Operation(f"set {show_count(count, 'quota')}", tuple(changes), edit, notes=tuple(notes))
 
 
-def _change(
-    cluster: ClusterView, commands: Commands, scope: QuotaScope, entity: EntityKey, after: int | None
-) -> Change:
-    """The change of one entry from the value in the cluster view."""
-    texts = scope.attributes(cluster.server_status)
-    before = limit_entry(texts, scope.resource, entity)
+def _by_scope(rows: Sequence[ReadQuota]) -> dict[QuotaScope, dict[EntityKey, int | None]]:
+    found: dict[QuotaScope, dict[EntityKey, int | None]] = {}
+    for row in rows:
+        found.setdefault(QuotaScope(row.limit.queue, row.limit.resource), {})[row.limit.entity] = row.quota
+    return found
+
+
+def _changes(cluster: ClusterView, commands: Commands, scope: QuotaScope, entries: Entries) -> list[Change]:
+    """The changes of a scope's entries, some at once: new, altered and removed ones in different commands, since one
+    command could not undo a mixture."""
+    before = soft_limits(scope.attributes(cluster.server_status), scope.resource).entries
+    alike: dict[tuple[bool, bool], list[tuple[EntityKey, int | None]]] = {}
+    for entity, after in entries.items():
+        alike.setdefault((entity in before, after is None), []).append((entity, after))
+    changes = []
+    for found in alike.values():
+        for first in range(0, len(found), _AT_ONCE):
+            part = dict(found[first : first + _AT_ONCE])
+            (start, end), names = (found[first], found[first + len(part) - 1]), show_count(len(part), "quota")
+            title = f"{_called(cluster, scope)}{names} in {scope.place}, {start[0][1]} … {end[0][1]}"
+            if len(part) == 1:
+                title = _title(cluster, scope, *start)
+            changes.append(_change(cluster, commands, scope, part).titled(title))
+    return changes
+
+
+def _change(cluster: ClusterView, commands: Commands, scope: QuotaScope, entries: Entries) -> Change:
+    """The change of entries from the values in the cluster view."""
     target = Target("queue", scope.queue) if scope.queue else Target("server", cluster.server_name)
-    title = f"{_called(cluster, scope)}{entity[1]} {show_limit(before)} → {show_limit(after)} in {scope.place}"
-    return commands.set_limit(target, texts, scope.resource, entity, after).titled(title)
+    return commands.set_limits(target, scope.attributes(cluster.server_status), scope.resource, entries)
+
+
+def _title(cluster: ClusterView, scope: QuotaScope, entity: EntityKey, after: int | None) -> str:
+    before = limit_entry(scope.attributes(cluster.server_status), scope.resource, entity)
+    return f"{_called(cluster, scope)}{entity[1]} {show_limit(before)} → {show_limit(after)} in {scope.place}"
 
 
 def _called(cluster: ClusterView, scope: QuotaScope) -> str:
@@ -103,10 +137,10 @@ def _called(cluster: ClusterView, scope: QuotaScope) -> str:
     return "" if scope.resource == cluster.counted else f"{scope.resource} "
 
 
-def _edit(server_status: ServerStatus, scope: QuotaScope, entity: EntityKey, after: int | None) -> ServerStatus:
-    limits = soft_limits(scope.attributes(server_status), scope.resource)
-    changed = limits.without_entry(entity) if after is None else limits.with_entry(entity, after)
-    texts = {SOFT_LIMIT + scope.resource: show_limits(changed)}
+def _edit(server_status: ServerStatus, scope: QuotaScope, entries: Entries) -> ServerStatus:
+    before = soft_limits(scope.attributes(server_status), scope.resource).entries
+    after = {entity: limit for entity, limit in {**before, **entries}.items() if limit is not None}
+    texts = {SOFT_LIMIT + scope.resource: show_limits(Limits(after))}
     return edit_queue(server_status, scope.queue, texts) if scope.queue else edit_server(server_status, texts)
 
 

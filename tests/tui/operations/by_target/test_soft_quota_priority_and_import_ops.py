@@ -14,13 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings
+from policy.quota_plan.planned_quotas import LimitKey
 from tests.tui.scripted_server import NOON_S, PBS, ScriptedBackend, a_server_status
 from tui.audit.audit_file import Actor, AuditLog, account_name, audit_path
 from tui.backends.backend_protocol import Reply
-from tui.backends.commands_interface import ChangeError
-from tui.model.typed_attributes import limit_entry
-from tui.operations.by_target.soft_quota_priority_and_import_ops import set_quota
-from tui.operations.compare_and_set import make
+from tui.backends.commands_interface import ChangeError, Target
+from tui.model.typed_attributes import limit_entry, soft_limits
+from tui.operations.by_target.soft_quota_priority_and_import_ops import import_quotas, set_quota
+from tui.operations.compare_and_set import make, make_all
+from tui.quota_files.check_quota_rows_against_server import ReadQuota
 from tui.quota_files.parse_typed_quota import parse_quota
 from tui.state.cluster_view import ClusterView, see
 
@@ -227,3 +229,44 @@ def test_what_was_done_although_the_server_ended_while_it_answered_is_done(audit
     assert outcome.ok
     assert "done, verified, though PBS said: End of File" in outcome.text
     assert stages(audit) == ["sending", "done"]
+
+
+def rows_of(quotas: dict[str, int | None]) -> list[ReadQuota]:
+    return [ReadQuota("", LimitKey("workq", "ncpus", ("u", user)), quota) for user, quota in quotas.items()]
+
+
+def test_an_import_sets_many_quotas_with_few_commands_and_each_is_undone(audit: AuditLog) -> None:
+    backend = ScriptedBackend(a_server_status())
+    before = dict(soft_limits(a_server_status().queues["workq"], "ncpus").entries)
+    quotas: dict[str, int | None] = {f"u{number:03d}": number for number in range(120)}
+    operation = import_quotas(cluster(), PBS, rows_of({**quotas, "alice": None, "bob": 77}), "a file")
+    assert [change.title for change in operation.changes] == [
+        "50 quotas in workq, u000 … u049",
+        "50 quotas in workq, u050 … u099",
+        "20 quotas in workq, u100 … u119",
+        f"alice {before['u', 'alice']} → none in workq",
+        f"bob {before['u', 'bob']} → 77 in workq",
+    ]
+    assert all(outcome.ok for outcome in make_all(backend, operation.changes, audit, lambda: NOON_S))
+    entries = soft_limits(backend.read("queue", "workq") or {}, "ncpus").entries
+    added = {("u", user): quota for user, quota in quotas.items()}
+    left = {entity: quota for entity, quota in before.items() if entity != ("u", "alice")}
+    assert entries == {**left, **added, ("u", "bob"): 77}
+    undone = [change.undo() for change in operation.changes]
+    assert all(outcome.ok for outcome in make_all(backend, [each for each in undone if each], audit, lambda: NOON_S))
+    assert soft_limits(backend.read("queue", "workq") or {}, "ncpus").entries == before
+
+
+def test_an_import_leaves_quotas_alone_that_somebody_changed_meanwhile_and_names_them(audit: AuditLog) -> None:
+    backend = ScriptedBackend(a_server_status())
+    operation = import_quotas(cluster(), PBS, rows_of({"u1": 1, "u2": 2}), "a file")
+    make(backend, set_quota(cluster(), PBS, "workq", ("u", "u2"), 9).changes[0], audit, lambda: NOON_S)
+    (outcome,) = make_all(backend, operation.changes, audit, lambda: NOON_S)
+    assert not outcome.ok
+    assert "u1 none, u2 none when you looked, u1 none, u2 9 now" in outcome.text
+    assert ("u", "u1") not in soft_limits(backend.read("queue", "workq") or {}, "ncpus").entries
+
+
+def test_one_command_does_not_both_set_and_remove() -> None:
+    with pytest.raises(ChangeError, match="either sets entries of a limit or removes them"):
+        PBS.set_limits(Target("queue", "workq"), {}, "ncpus", {("u", "alice"): 1, ("u", "bob"): None})

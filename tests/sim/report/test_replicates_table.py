@@ -1,0 +1,54 @@
+"""Replicates as a table and as JSON: means of the replicates, never of one of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sim.evidence.gains_over_references import MEASURES, Gain
+from sim.replay.metrics import Metrics, measure
+from sim.report.gains_sizes_users_and_losers import Gains
+from sim.report.replicates_table import to_json, to_text
+from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
+
+
+def waited(*waits_s: float, policy: str = "easy") -> Metrics:
+    jobs = [a_job(number) for number in range(len(waits_s))]
+    return measure(a_replay(*(ran(job, (s, s + 100)) for job, s in zip(jobs, waits_s)), policy=policy))
+
+
+def gaining(*gains: float) -> list[Gains]:
+    return [{"easy": dict.fromkeys(MEASURES, Gain(gain, None, None, 2, 1))} for gain in gains]
+
+
+EASY = [waited(100, 300), waited(200, 400), waited(300, 500)]
+MINE = [waited(50, 150, policy="mine"), waited(100, 200, policy="mine"), waited(150, 250, policy="mine")]
+
+
+def test_a_column_has_the_means_of_the_replicates_with_their_intervals() -> None:
+    text = to_text("three", ["easy", "mine"], [EASY, MINE], [[{}] * 3, gaining(0.5, 0.5, 0.5)])
+    lines = text.splitlines()
+    assert lines[:3] == ["three", "", lines[2]]
+    assert lines[2].split() == ["easy", "mine"]
+    # Means 200, 300 and 400: 4.3027 x 100 / sqrt(3).
+    assert lines[3].split() == ["mean", "wait", "300", "s", "±", "248", "150", "s", "±", "124"]
+    assert ["mine", *["50.0", "[", "50.0,", "50.0]"] * 3] in [line.split() for line in lines]
+
+
+def test_a_policy_that_left_jobs_out_in_a_replicate_is_marked() -> None:
+    fewer = [MINE[0], waited(100, policy="mine"), MINE[2]]
+    text = to_text("three", ["easy", "mine"], [EASY, fewer], [[{}] * 3, gaining(0.1, 0.2, 0.3)])
+    assert text.splitlines()[1] == "NOT COMPARABLE where marked *: jobs were left out"
+    assert text.splitlines()[3].split() == ["easy", "mine*"]
+
+
+def test_json_has_every_figure_as_its_mean() -> None:
+    told = json.loads(to_json("mine", MINE, gaining(0.1, 0.2, 0.3)))
+    assert (told["policy"], told["replicates"]) == ("mine", 3)
+    wait = told["figures"]["mean_wait_s"]
+    assert wait["mean"] == 150
+    assert wait["low"] < 150 < wait["high"]
+    assert told["figures"]["max_head_delay_s"] is None
+    assert told["gain_over"]["easy"]["wait"]["gain"] == pytest.approx(0.2)
+    assert [each["easy"]["wait"]["gain"] for each in told["gain_over_in_each"]] == [0.1, 0.2, 0.3]
