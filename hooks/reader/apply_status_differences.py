@@ -8,6 +8,7 @@ thousand dictionaries. An answer that breaks off or is invalid has no effect, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from sys import intern
 from typing import Any, NamedTuple
 
@@ -89,7 +90,9 @@ class Assembly:
             known[kind] = objects = self._next[kind] if self._whole else {**self._known[kind], **self._next[kind]}
             for each in self._gone.get(kind, ()):
                 objects.pop(each, None)
-        server_status = ServerStatus.from_data({**rest, **known})
+        # Not copied: a dictionary of a hundred thousand jobs is five megabytes.
+        without = ServerStatus.from_data({**rest, **{kind: {} for kind in _KINDS}})
+        server_status = replace(without, jobs=known["jobs"], vnodes=known["vnodes"])
         self._known, self.is_empty = known, False
         self._begin(whole=False)
         return server_status

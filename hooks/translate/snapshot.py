@@ -17,7 +17,7 @@ from hooks.pbs.custom_resources import PLENTY, is_reservation_queue
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_config
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, is_subjob, parent_of
 from hooks.pbs.scheduler_object_of_queue import find_scheduler
-from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, Objects, ServerStatus
 from hooks.translate.closures.dedicated_time import close_queue, is_dedicated, read_dedicated_time
 from hooks.translate.closures.reservations import read_reservations
 from hooks.translate.closures.reservations_towards_quotas import find_user_reservations
@@ -59,24 +59,25 @@ class Known:
     def __init__(self) -> None:
         self._context: object = None
         self._jobs: dict[str, tuple[Attributes, Job]] = {}
-        self._kept: dict[str, tuple[Attributes, Job]] = {}
 
     def begin(self, context: object) -> None:
         """Begin the next server status; a changed context empties the cache."""
-        self._jobs = self._kept if context == self._context else {}
-        self._kept, self._context = {}, context
+        if context != self._context:
+            self._jobs, self._context = {}, context
 
     def find(self, job_id: str, texts: Attributes) -> Job | None:
         """The cached job of exactly this attributes object, or None."""
         found = self._jobs.get(job_id)
-        if found is None or found[0] is not texts:
-            return None
-        self._kept[job_id] = found
-        return found[1]
+        return found[1] if found is not None and found[0] is texts else None
 
     def keep(self, job_id: str, texts: Attributes, job: Job) -> None:
-        """Add a job to the cache."""
-        self._kept[job_id] = (texts, job)
+        """Add a job to the cache, in the place of its earlier attributes."""
+        self._jobs[job_id] = (texts, job)
+
+    def forget_gone(self, jobs: Objects) -> None:
+        """Drop the jobs that are not among these any more."""
+        for job_id in [job_id for job_id in self._jobs if job_id not in jobs]:
+            del self._jobs[job_id]
 
 
 def translate(
@@ -147,6 +148,7 @@ def translate(
                 runs.append(run)
         elif (job.subjobs != () or job.blocked) and texts.get("job_state", "") not in _ENDED:
             waiting.append(job)
+    known.forget_gone(server_status.jobs)
     of_subjobs = Subjobs(lambda array_id, texts: read_job(array_id, texts, context, report))
     for job_id in subjobs:
         texts, array_id = server_status.jobs[job_id], parent_of(job_id)

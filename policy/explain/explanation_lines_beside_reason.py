@@ -68,7 +68,10 @@ class Facts:
             for scope, resource, entity, limit in quotas.bounds(job)
         ]
         size = f"{show_count(job.cores, 'core')}, {_walltime(job)}"
-        return [Line("job", f"{job.user} · {job.queue} · {size} · {'; '.join(standing) or 'no quota'}")]
+        return [
+            Line("job", f"{job.user} · {job.queue} · {size}"),
+            Line("quota", "; ".join(standing) or "no quota counts it"),
+        ]
 
     def class_of(self, job: Job, run_id: str | None = None) -> list[Line]:
         """The job's class, and what is left of the priority quota; for a run the class it started in (P2)."""

@@ -8,11 +8,13 @@ are not counted.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from policy.backfill.queues_sharing_vnodes import parts_with_one_head
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.plan.plan_types import Plan
-from policy.reasons.reason_names import MoreNumbers, Number, NumberName
+from policy.reasons.reason_names import MoreNumbers
 from policy.settings.site_settings import Settings
 from policy.state.closure_windows import windows_of
 from policy.state.cluster_index import ClusterIndex
@@ -26,6 +28,14 @@ IN_LINE = frozenset(
 """The reasons of jobs that start when there is room for them."""
 
 
+class _Part(NamedTuple):
+    """The line of queues that share a head: how many jobs are ahead of each job, and the numbers that all of its jobs
+    have."""
+
+    ahead: dict[str, int]
+    kept: MoreNumbers
+
+
 class InLine:
     """The places of all waiting jobs of a plan."""
 
@@ -33,15 +43,18 @@ class InLine:
         self._plan = plan
         self._shortest_first = settings.backfill.kind != "none" and settings.backfill.order == "shortest-first"
         self._rule_b = settings.priority.preempt
-        self._numbers: dict[str, dict[NumberName, Number]] | None = None
+        self._parts: list[_Part] | None = None
 
     def numbers(self, job_id: str) -> MoreNumbers:
         """The numbers for :meth:`policy.reasons.reason.Reason.sentence`; empty if the job is in no line."""
-        if self._numbers is None:
-            self._numbers = self._count()
-        return self._numbers.get(job_id, {})
+        if self._parts is None:
+            self._parts = self._count()
+        for part in self._parts:
+            if job_id in part.ahead:
+                return {"ahead": part.ahead[job_id], **part.kept}
+        return {}
 
-    def _count(self) -> dict[str, dict[NumberName, Number]]:
+    def _count(self) -> list[_Part]:
         plan = self._plan
         cluster, promises, classes = plan.started.cluster(), plan.ledger.promises, plan.classes or {}
         heads = {estimate.id for estimate in plan.estimates}
@@ -58,19 +71,18 @@ class InLine:
                 job.left_s if shortest_first else 0,
             )
         )
-        parts = parts_with_one_head(cluster, promises)
-        part_of = {queue: index for index, (_, queues, _) in enumerate(parts) for queue in queues}
-        kept = [_kept_of(cluster, vnodes, plan.time_s) for vnodes, _, _ in parts]
-        counts = [0] * len(parts)
-        numbers: dict[str, dict[NumberName, Number]] = {}
+        parts: list[_Part] = []
+        part_of: dict[str, _Part] = {}
+        for vnodes, queues, _ in parts_with_one_head(cluster, promises):
+            parts.append(_Part({}, _kept_of(cluster, vnodes, plan.time_s)))
+            part_of.update(dict.fromkeys(queues, parts[-1]))
         for job in line:
-            part = part_of[job.queue]
-            numbers[job.id] = {"ahead": counts[part], **kept[part]}
-            counts[part] += 1
-        return numbers
+            ahead = part_of[job.queue].ahead
+            ahead[job.id] = len(ahead)
+        return parts
 
 
-def _kept_of(cluster: ClusterIndex, vnodes: int, now_s: float) -> dict[NumberName, Number]:
+def _kept_of(cluster: ClusterIndex, vnodes: int, now_s: float) -> MoreNumbers:
     """Of the windows that close some of these vnodes now: the one that ends first, its end, and how many more there
     are."""
     windows = windows_of(cluster, now_s, 0.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -32,6 +33,11 @@ class Directory:
         self.names: tuple[str, ...] = tuple(sorted(names))
         self.bits: dict[str, int] = {name: 1 << index for index, name in enumerate(self.names)}
 
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Directory:
+        """The directory of these names: the last one again if it has the same."""
+        return _directory_of(tuple(sorted(names)))
+
     def named(self, mask: int) -> list[str]:
         """The names of a set of vnodes, in order."""
         names, found = self.names, []
@@ -40,6 +46,9 @@ class Directory:
             found.append(names[low.bit_length() - 1])
             mask ^= low
         return found
+
+
+_directory_of = lru_cache(maxsize=1)(Directory)
 
 
 class Spot(NamedTuple):
@@ -102,10 +111,12 @@ class Allocation:
         for spot in self.spots:
             bit = bits.get(spot.vnode, 0)
             kind = (spot.amounts, spot.chunks)
-            if masks.get(kind, 0) & bit:
+            mask = masks.get(kind, 0)
+            if mask & bit:
                 shares.append(Share(bit, spot.amounts, spot.chunks))
             elif bit:
-                masks[kind] = masks.get(kind, 0) | bit
+                # The directory's own integer for a single vnode: of ten thousand vnodes each is a thousand bytes.
+                masks[kind] = mask | bit if mask else bit
         shares += [Share(mask, amounts, chunks) for (amounts, chunks), mask in masks.items()]
         self._directory, self._shares, self._cores = directory, tuple(shares), None
         return self._shares

@@ -40,7 +40,7 @@ class Inventory:
     )  # fmt: skip
 
     def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
-        self.directory = Directory(vnodes)
+        self.directory = Directory.of(vnodes)
         self._vnodes: list[Vnode] = [vnodes[name] for name in self.directory.names]
         self.everywhere = (1 << len(self._vnodes)) - 1
         self.totals: dict[int, int] = {}
@@ -53,10 +53,11 @@ class Inventory:
         self._host_indices: list[list[int]] | None = None
         self._host_of: list[int] | None = None
         self._grouped: dict[str, tuple[int, ...]] = {}
-        for index, vnode in enumerate(self._vnodes):
+        for vnode, bit in zip(self._vnodes, self.directory.bits.values()):
             cores, host = vnode.available.get("ncpus", 0), vnode.host or vnode.name
-            self.totals[cores] = self.totals.get(cores, 0) | (1 << index)
-            self._hosts[host] = self._hosts.get(host, 0) | (1 << index)
+            self.totals[cores] = self.totals.get(cores, 0) | bit
+            # A host of one vnode has the directory's own integer.
+            self._hosts[host] = self._hosts[host] | bit if host in self._hosts else bit
         self.one_vnode_per_host = len(self._hosts) == len(self._vnodes)
 
     # Totals

@@ -183,7 +183,7 @@ VERBS: tuple[Verb, ...] = (
         "|".join(DRAIN_WAYS),
         lambda _: DRAIN_WAYS,
         DRAIN_WAYS[0],
-        label="their jobs",
+        label="jobs there:",
         key="d",
         text="reason",
     ),

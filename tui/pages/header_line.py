@@ -76,7 +76,9 @@ def header_line(header: Header, cells: int) -> Line:
             left_gap = (cells - _cells(middle)) // 2 - _cells(left) - 1
             left_gap = min(max(2, left_gap), gap - 2)
             return ((" ", ""), *left, (" " * left_gap, ""), *middle, (" " * (gap - left_gap), ""), *right, (" ", ""))
-    return fit_line((*middle, (" ", ""), *right, (" ", ""), *left), cells)
+    # Of a simulated cluster its state goes first: that it is one, and whether changes are possible, has to stay.
+    known = joined([part for part in (badge, (("SIMULATED", "mark"),) if simulated else (), (lock,)) if part], " ")
+    return fit_line((*known, (" ", ""), *right, (" ", ""), *left), cells)
 
 
 def _cells(line: Line) -> int:

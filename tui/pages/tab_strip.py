@@ -36,7 +36,7 @@ def counts_of_views(cluster: ClusterView) -> dict[str, str]:
     }
     if cluster.decision is not None:
         starts, preempts = len(cluster.decision.plan.starts), len(cluster.decision.plan.preempts)
-        counts["plan"] = f"+{starts:,} -{preempts:,}" if starts or preempts else ""
+        counts["plan"] = " ".join([f"+{starts:,}"] * bool(starts) + [f"-{preempts:,}"] * bool(preempts))
     return counts
 
 

@@ -181,6 +181,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self._show()
         elif isinstance(news, Polled):
             is_first = self.cluster is None
+            for view in self.views.values():
+                if view is not self.view:
+                    view.forget_shown()
             if self._seen.see(news) or is_first:
                 said = self._warning if is_first else "the server answers again"
                 self.say(said, "bad" if said == self._warning and said else "good")

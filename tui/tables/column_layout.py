@@ -20,7 +20,8 @@ GAP = "  "
 _LEAST_REST, _SHARE_OF_REST = 20, 4
 """The column that takes the rest gets at least so many cells, and one part in so many of a line."""
 _ENOUGH_REST = 40
-"""Beyond so much room for the column that takes the rest, texts that are cut get the room first."""
+"""Beyond what the texts of the column that takes the rest need, or so much room for it, texts that are cut get the room
+first."""
 _PLENTY_REST = 60
 """With so much room for it, and no text cut, there is room for spare columns."""
 _LONGEST_NUMBER = 24
@@ -126,14 +127,16 @@ def _as_many_as_fit(columns: Sequence[Column[Key]], cells: int) -> list[Column[K
 
 def _grown(columns: Sequence[Column[Key]], cells: int, needs: Needs) -> list[Placed[Key]]:
     """The columns with the remaining room: names grow first, then the others, once the column that takes the rest has
-    enough."""
-    has_rest = any(not column.cells for column in columns)
+    what its texts need, or enough."""
+    rest_column = next((column for column in columns if not column.cells), None)
+    enough = 0 if rest_column is None else min(_ENOUGH_REST, needs.get(rest_column.name, _ENOUGH_REST))
+    least = 0 if rest_column is None else _LEAST_REST
     widths = {column.name: column.cells for column in columns}
     room = cells - _taken(columns)
-    for names, rest in ((True, _LEAST_REST), (False, _ENOUGH_REST)):
+    for names, rest in ((True, least), (False, max(least, enough))):
         for column in columns:
             if column.cells and column.names == names:
-                more = max(0, min(_wanted(column, needs), room - (rest if has_rest else 0)))
+                more = max(0, min(_wanted(column, needs), room - rest))
                 widths[column.name] += more
                 room -= more
     taken = sum(widths.values()) + len(GAP) * (len(columns) - 1)
@@ -195,7 +198,7 @@ class Widths(Generic[Key]):
 
 
 def _may_grow(column: Column[Key]) -> bool:
-    return bool(column.cells) and not column.drawn and (column.align == ">" or column.most > 0)
+    return not column.drawn and (not column.cells or column.align == ">" or column.most > 0)
 
 
 def header(placed: Sequence[Placed[Key]], sort: Sort) -> Line:

@@ -335,3 +335,4 @@ def test_a_job_that_depends_on_other_jobs_is_translated_anew_when_those_change()
     assert second["9.server"] is first["9.server"]
     alone = translate(server_status({"6.server": job()}), SETTINGS, known=known).snapshot.jobs
     assert alone["6.server"].job_wide == ()
+    assert known.find("9.server", plain) is None, "a job that is gone is kept nowhere"

@@ -80,6 +80,15 @@ def test_a_directory_is_in_order_of_names() -> None:
     assert count_vnodes(0b101) == 2
 
 
+def test_the_same_names_have_one_directory_and_a_single_vnode_its_integer() -> None:
+    names = [f"v{number:03}" for number in range(200)]
+    directory = Directory.of(names)
+    assert Directory.of(reversed(names)) is directory
+    assert Directory.of(names[1:]).names == tuple(names[1:])
+    (share,) = place_of("v150=2").shares(directory)
+    assert share.mask is directory.bits["v150"]
+
+
 def test_sizes_are_shown_in_kb() -> None:
     assert (
         Allocation((Spot("v1", (("mem", 5), ("ncpus", 1), ("ngpus", 2)), 1),)).exec_vnode()

@@ -34,7 +34,7 @@ def cluster_of(*, mode: str = "drive", reason: str = "", scheduling: str = "Fals
 
 
 def told_of(cluster: ClusterView, job_id: str) -> str:
-    return " ".join(" ".join(plain(line) for line in explain_lines(cluster, job_id, 400)).split())
+    return " ".join(" ".join(plain(line) for line in explain_lines(cluster, job_id, 400).answer).split())
 
 
 DRIVEN: dict[str, Any] = {"modes": {"workq": "drive"}, "acted": ["workq"]}

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from policy.model.pbs_units import show_count, show_job
 from tui.backends.commands_interface import Change
-from tui.model.typed_attributes import amount, user_of
+from tui.model.typed_attributes import amount, spoken, user_of
 from tui.operations.operation_type_and_preview import Operation
 from tui.operations.work_lost_if_run_ends import Cost, cost_of
 from tui.state.cluster_view import ClusterView
@@ -118,7 +118,7 @@ def _vnode_cells(cluster: ClusterView, name: str) -> list[Span]:
     comment = texts.get("comment", "")
     return [
         (name, "bold"),
-        (texts.get("state", ""), ""),
+        (spoken(texts.get("state", "")), ""),
         (f"{used:,} of {whole:,} cores in use", ""),
         (show_count(jobs, "job"), ""),
         (comment if len(comment) <= _LONGEST_NAME * 2 else f"{comment[: _LONGEST_NAME * 2 - 1]}…", "dim"),
@@ -127,7 +127,8 @@ def _vnode_cells(cluster: ClusterView, name: str) -> list[Span]:
 
 def _queue_cells(cluster: ClusterView, name: str) -> list[Span]:
     states: Mapping[str, int] = cluster.counts.queue_states.get(name) or {}
-    return [(name, "bold"), (", ".join(f"{states.get(state, 0):,} {state}" for state in "RQH"), "")]
+    words = (("R", "run"), ("Q", "wait"), ("H", "are held"))
+    return [(name, "bold"), (", ".join(f"{states.get(state, 0):,} {word}" for state, word in words), "")]
 
 
 def _columns(rows: Sequence[list[Span]]) -> list[Line]:

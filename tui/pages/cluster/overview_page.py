@@ -89,9 +89,9 @@ def overview_rows(
     chart_rows = max(_LEAST_CHART, min(_MOST_CHART, height // 7))
     if wide:
         chart = _chart(cluster, day, history, left_cells, chart_rows)
-        page.beside(chart, [_rule("now", right_cells), *_gauges(cluster, day, right_cells)], right_cells)
+        page.beside(chart, [_rule("now", right_cells), *_gauges(cluster, right_cells)], right_cells)
     else:
-        page.add(_gauges(cluster, day, cells))
+        page.add(_gauges(cluster, cells))
     page.begin()
     page.add(_needs(cluster, cells))
     page.begin()
@@ -129,7 +129,7 @@ def _share(part: float, whole: float) -> str:
     return f"{int(100 * part / whole):3d}%" if whole else "  -"
 
 
-def _gauges(cluster: ClusterView, day: Day, cells: int) -> list[Part]:
+def _gauges(cluster: ClusterView, cells: int) -> list[Part]:
     vnodes = cluster.counts.vnodes
     up, not_up = vnodes.busy + vnodes.free, sum(map(len, vnodes.not_up.values()))
     bar_cells = max(4, min(40, cells - 8 - _NUMBERS))
@@ -160,11 +160,6 @@ def _gauges(cluster: ClusterView, day: Day, cells: int) -> list[Part]:
         (f"  Q {waiting:,}", ""),
         (f"  H {states['H']:,}", "warn" if states["H"] else "dim"),
     )
-    hour = _of_hour(day, cluster.now_s)
-    started = sum(slot.started for slot in hour)
-    if started:
-        waited = short_span(sum(slot.waited_s for slot in hour) / started)
-        jobs = (*jobs, (f"  wait {waited}", "dim"))
     return [*found, Part(jobs, Link("jobs"))]
 
 
@@ -241,7 +236,16 @@ def _last_hour(day: Day, now_s: float, cells: int) -> list[Part]:
         drawn = heights(sums, max(sums, default=0))
         line: Line = ((f"{name:<10}", ""), (f"{count:>6,}  ", role if count else "dim"), (drawn, "bar"))
         found.append(Part(line, PLAN))
+    waited = _mean_wait(hour)
+    if waited:
+        found.append(Part(((f"mean wait {waited:>7}", ""),), PLAN))
     return found
+
+
+def _mean_wait(hour: Sequence[Slot]) -> str:
+    """How long those that started had waited, in the mean; empty where none did."""
+    started = sum(slot.started for slot in hour)
+    return short_span(sum(slot.waited_s for slot in hour) / started) if started else ""
 
 
 def _last_hour_in_short(day: Day, now_s: float) -> list[Part]:
@@ -252,6 +256,8 @@ def _last_hour_in_short(day: Day, now_s: float) -> list[Part]:
     for name, role in _HAPPENED:
         count = sum(getattr(slot, name) for slot in hour)
         spans += [(f"{count:,} ", role if count else "dim"), (f"{name}  ", "")]
+    waited = _mean_wait(hour)
+    spans += [("mean wait ", ""), (waited, "dim")] if waited else []
     return [Part(tuple(spans), PLAN)]
 
 

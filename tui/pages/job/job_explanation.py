@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from hooks.pbs.job_attributes.job_comment_format import show_moment, without_counts
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
@@ -57,14 +57,32 @@ def lists_of_job(cluster: ClusterView, job_id: str) -> Mapping[str, Lists]:
     return {} if cluster.decision is None else lists_of(cluster.decision.plan, job_id)
 
 
-def explain_lines(cluster: ClusterView, job_id: str, cells: int) -> list[Line]:
-    """The explanation of a job as labelled lines: the console's plan, and the reason of the last pass beside it."""
+class Explained(NamedTuple):
+    """The explanation of a job as labelled lines: the ``answer``, why it waits or where it runs and what would change
+    that, and its ``standing``, its quotas, its class and what happened to it before."""
+
+    answer: list[Line]
+    standing: list[Line]
+
+
+_ABOUT_IT = frozenset({"quota", "class", "history", "work"})
+_ON_TOP = frozenset({"job", "waited", "runs"})
+"""What the first lines of the page have anyway."""
+
+
+def explain_lines(cluster: ClusterView, job_id: str, cells: int) -> Explained:
+    """The explanation of a job: the console's plan, and the reason of the last pass beside it."""
     explanation = explanation_of(cluster, job_id)
     if explanation is None:
-        return [(("the first plan is being made", "dim"),)]
-    shown = _with_both(explanation, cluster.passes.reasons.of(explanation.job_id))
-    lines = [line for label, text in shown for line in labelled(label, text, cells, "title")]
-    return [*lines, *_unacted(cluster, job_id, explanation, cells), *_put_off(cluster, job_id, explanation, cells)]
+        return Explained([(("the first plan is being made", "dim"),)], [])
+    found = Explained([], [])
+    for label, text in _with_both(explanation, cluster.passes.reasons.of(explanation.job_id)):
+        if label not in _ON_TOP:
+            lines = found.standing if label in _ABOUT_IT else found.answer
+            lines += labelled(label, text, cells, "title")
+    found.answer.extend(_unacted(cluster, job_id, explanation, cells))
+    found.answer.extend(_put_off(cluster, job_id, explanation, cells))
+    return found
 
 
 _WAITS = "waits for"

@@ -10,7 +10,7 @@ from typing import Any
 from policy.model.pbs_units import show_count, show_job
 from policy.model.printable_text import printable
 from tui.forecast.job_not_submitted_yet import ProposedJob
-from tui.forecast.when_it_starts import HIDDEN, Imagined, When, when_known
+from tui.forecast.when_it_starts import HIDDEN, Imagined, When
 from tui.model.typed_attributes import RUNNING_STATES, moment, user_of
 from tui.pages.job.job_explanation import labelled
 from tui.state.cluster_view import QUARTER_S, ClusterView
@@ -138,17 +138,15 @@ def source_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
     return lines
 
 
-def forecast_lines(cluster: ClusterView, job_id: str, cells: int) -> list[Line]:
-    """The newest forecast of a waiting job, its place in line, and which cores come free meanwhile; empty without."""
-    lines: list[Line] = []
-    known = when_known(cluster, job_id)
-    if known is not None:
-        lines += [*start_lines(cluster, known, cells), *source_lines(cluster, known, cells)]
+def in_line_lines(cluster: ClusterView, job_id: str, cells: int) -> list[Line]:
+    """A waiting job's place in line, and which cores come free meanwhile; empty if it is in no line."""
     ahead = place_in_line(cluster, job_id)
-    if ahead is not None:
-        lines += labelled("place in line", describe_place(ahead), cells)
-        lines += labelled("cores coming free", _coming_free(cluster), cells)
-    return lines
+    if ahead is None:
+        return []
+    return [
+        *labelled("place in line", describe_place(ahead), cells),
+        *labelled("cores coming free", _coming_free(cluster), cells),
+    ]
 
 
 _SHOWN_HOURS = (1, 4, 12)

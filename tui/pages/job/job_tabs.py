@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from policy.model.pbs_units import parse_amount, show_job
@@ -10,6 +11,7 @@ from tui.model.job_state_and_exit_status_words import state_words
 from tui.model.typed_attributes import Attributes, amount, is_array, moment, seconds, vnodes_of
 from tui.pages.job.job_page import JobDetail, JobFiles, history_lines, job_lines
 from tui.state.cluster_view import ClusterView
+from tui.text.memory_amount_as_text import in_bytes
 from tui.text.name_ranges import few_names
 from tui.text.screen_line import Line, safe, width
 from tui.text.times_and_durations import short_span
@@ -101,11 +103,12 @@ def _tail(title: str, tail: Tail) -> list[Line]:
 
 def _resources(cluster: ClusterView, job_id: str, detail: JobDetail | None) -> list[Line]:
     """What was asked for and what is used, by resource, with the share; what cannot be compared stands below."""
-    texts: Attributes = {**((detail.attributes if detail is not None else None) or {}), **(cluster.job(job_id) or {})}
+    looked_up = (detail.attributes if detail is not None else None) or {}
+    texts: Attributes = {**looked_up, **(cluster.with_use(job_id) or {})}
     asked = {name[len(_ASKED) :]: text for name, text in texts.items() if name.startswith(_ASKED)}
     used = {name[len(_USED) :]: text for name, text in texts.items() if name.startswith(_USED)}
     rows = [
-        (name, asked.get(name, "-"), used.get(name, "-"), _share(name, asked, used))
+        (name, _in_words(asked.get(name, "-")), _in_words(used.get(name, "-")), _share(name, asked, used))
         for name in dict.fromkeys(["ncpus", "mem", "walltime", *sorted({*asked, *used})])
         if (name in asked or name in used) and name not in _LAYOUT
     ]
@@ -123,6 +126,15 @@ def _resources(cluster: ClusterView, job_id: str, detail: JobDetail | None) -> l
         if name in asked:
             lines.append(((f"{name:<12}", "title"), (safe(asked[name]), "")))
     return lines
+
+
+_SIZE = re.compile(r"[0-9]+[kmgtp]?b", re.IGNORECASE)
+
+
+def _in_words(text: str) -> str:
+    """A size with few digits; any other amount as PBS writes it."""
+    kib = parse_amount(text) if _SIZE.fullmatch(text) else None
+    return text if kib is None else in_bytes(kib)
 
 
 _LAYOUT = ("select", "place", "schedselect")

@@ -65,8 +65,8 @@ def _counted(
     counts = Counter(dict.fromkeys(titles_of(cluster, verb, wording, []), 0))
     for queue, jobs in Counter(queues).items():
         counts[wording(cluster, queue).does(verb)] += jobs
-    shown = [f"{form} {jobs:,}" for form, jobs in sorted(counts.items()) if jobs or len(counts) == 1]
-    return ", ".join(shown)
+    shown = [f"{form} {jobs:,}" for form, jobs in sorted(counts.items()) if jobs]
+    return ", ".join(shown) or f"{next(iter(counts))} nothing"
 
 
 def _time_of(decision: Decision) -> str:

@@ -21,7 +21,7 @@ from tui.tables.attribute_columns import AttributesOf, attribute_column, attribu
 from tui.tables.columns import Column, Sort, arrange, chosen, fields, numbers, usual
 from tui.tables.export_table import Origin
 from tui.tables.filter_line import Filter, FilterError, Value, parse_filter
-from tui.text.screen_line import Line, safe
+from tui.text.screen_line import Line, plain, safe, width
 from tui.user.user_preferences import Layout
 
 Key = TypeVar("Key", bound=Hashable)
@@ -29,6 +29,8 @@ _AT_ONCE = 5000
 """Most rows that are filtered and sorted within one frame; more are in a thread."""
 
 
+_MARGINS = 4
+"""Cells of a title line before, between and after its parts."""
 _DEFAULT = ("default", "-")
 _LOOKED_AT = 500
 _LONGEST_WORD = 40
@@ -83,6 +85,12 @@ class TableView(View, Generic[Key]):
         """Show this state; it may have attributes that the previous one had not."""
         self._unknown.clear()
         super().show(shown)
+
+    def forget_shown(self) -> None:
+        """The table's columns read from the state."""
+        super().forget_shown()
+        self.workers.cancel_group(self, "arrange")
+        self.table.forget_rows()
 
     def repaint(self) -> None:
         """Filter, sort and show; many rows are filtered and sorted in a thread."""
@@ -181,7 +189,10 @@ class TableView(View, Generic[Key]):
         place = f"{self.table.index + 1:,} / {shown:,}" if shown else "none"
         skipped = f"← {self.table.skipped} columns   " if self.table.skipped else ""
         line: Line = tuple(parts)
-        self.title(line, f"{skipped}{self._sorted_by()}{place}")
+        right = f"{skipped}{self._sorted_by()}{place}"
+        # What the view shows comes before how it is sorted.
+        has_room = width(plain(line)) + width(right) + _MARGINS <= self.size.width
+        self.title(line, right if has_room else f"{skipped}{place}")
 
     def rows_in_words(self, cluster: ClusterView, shown: int) -> str:
         """How many rows are shown, and of what where a row may stand for several."""

@@ -114,11 +114,8 @@ class JobView(View):
 
     def lines(self, shown: Shown, cells: int) -> list[Line]:
         """The page that is chosen."""
-        return (
-            wrapped(tab_lines(self.tab, shown.cluster, self.job_id, cells, self._detail, self._files), cells)
-            if self.tab in OF_FILES
-            else tab_lines(self.tab, shown.cluster, self.job_id, cells, self._detail)
-        )
+        files = self._files if self.tab in OF_FILES else None
+        return wrapped(tab_lines(self.tab, shown.cluster, self.job_id, cells, self._detail, files), cells)
 
     @property
     def cursor_name(self) -> str | None:

@@ -114,8 +114,9 @@ class PlanView(TableView[PlanKey]):
             self.page.show([((" ", ""), *line) for line in lines])
             return
         notes = wrapped(plan_notes(self.shown.cluster), max(20, self._cells))
-        most = max(1, min(_MOST_NOTES, self.size.height // _NOTES_SHARE))
-        self.notes.styles.height = min(len(notes), most)
+        most = min(_MOST_NOTES, self.size.height // _NOTES_SHARE)
+        self.notes.display = most > 0
+        self.notes.styles.height = max(1, min(len(notes), most))
         self.notes.show([((" ", ""), *line) for line in notes[:most]])
         super().repaint()
 

@@ -63,8 +63,6 @@ class OccupancyView(View):
     kind = "vnode"
     DEFAULT_CSS = f"""
     OccupancyView > .details {{ height: {_DETAIL_LINES}; }}
-    OccupancyView.roomy > .details {{ height: {_DETAIL_LINES_ROOMY}; }}
-    OccupancyView.tall > .details {{ height: {_DETAIL_LINES_TALL}; }}
     """
 
     def __init__(self) -> None:
@@ -87,11 +85,6 @@ class OccupancyView(View):
         """The grid."""
         return self.grid_view
 
-    def on_resize(self) -> None:
-        """Show the longer details where there is room."""
-        self.set_class(self.size.height >= _ROOMY, "roomy")
-        self.set_class(self.size.height >= _TALL, "tall")
-
     def repaint(self) -> None:
         """Show the grid and the details."""
         if self.shown is None:
@@ -100,20 +93,42 @@ class OccupancyView(View):
         self._colours = colours = colours_by(cluster, self.colour)
         self.grid_view.room = self._room()
         self.grid_view.show(cluster, colours)
+        # The lines that the grid does not need show more of the jobs on the vnode.
+        self.details.styles.height = self._detail_lines
         self._ranks = rank(cluster, self.mode)
         heading = f"{len(cluster.server_status.vnodes):,} vnodes by {self.colour}"
         meant = legend(self.grid_view.grid, self.size.width - len(heading) - _AROUND, colours)
         self.title(((heading, "title"), (f" · {meant}", "")))
         self.show_details()
 
+    def forget_shown(self) -> None:
+        """The grid, its colours and its ranks are of the state."""
+        super().forget_shown()
+        self.grid_view.forget()
+        self._colours = self._ranks = None
+
     def _room(self) -> Size:
         """The grid's part of the room that all views share. It is used before the grid has a size of its own, for a key
         that arrives that early.
         """
-        whole = self.parent.size if isinstance(self.parent, Widget) else Size(0, 0)
-        about = _DETAIL_LINES_ROOMY if whole.height >= _ROOMY else _DETAIL_LINES
-        about = _DETAIL_LINES_TALL if whole.height >= _TALL else about
-        return Size(whole.width, max(1, whole.height - 1 - about))
+        return Size(self._whole.width, max(1, self._whole.height - 1 - self._about))
+
+    @property
+    def _whole(self) -> Size:
+        """The room that all views share."""
+        return self.parent.size if isinstance(self.parent, Widget) else Size(0, 0)
+
+    @property
+    def _detail_lines(self) -> int:
+        """The lines of details: those that the grid does not need."""
+        return max(self._about, self._whole.height - 1 - self.grid_view.line_count())
+
+    @property
+    def _about(self) -> int:
+        """The least lines of details."""
+        if self._whole.height >= _TALL:
+            return _DETAIL_LINES_TALL
+        return _DETAIL_LINES_ROOMY if self._whole.height >= _ROOMY else _DETAIL_LINES
 
     def show_details(self) -> None:
         """Show the details of the cell under the cursor."""
@@ -126,7 +141,7 @@ class OccupancyView(View):
             cluster = self.shown.cluster
             about: list[Line] = [((f" {describe_cell(cluster, cell)}", "bold"),), ((f" {more}", ""),)]
             lines = wrapped(about, self.size.width)
-            lines += jobs_of_cell(cluster, cell, max(0, self.details.size.height - len(lines)))
+            lines += jobs_of_cell(cluster, cell, max(0, self._detail_lines - len(lines)))
             self.details.show(lines)
 
     def colour_by(self, colour: str) -> None:

@@ -26,7 +26,8 @@ class GridView(LineView):
         self._labels: list[str] = []
         self._index = 0
         self.room = Size(0, 0)
-        """The size to lay out for before the widget is on the screen and has a size of its own."""
+        """The size to lay out for. The widget itself may have fewer lines, as many as the grid needs, and none before
+        it is on the screen."""
 
     @property
     def cell(self) -> Cell | None:
@@ -38,9 +39,13 @@ class GridView(LineView):
         self._cluster, self._colours = cluster, colours
         self.update()
 
+    def forget(self) -> None:
+        """Drop the cluster view and its colours until one is shown again; the grid stays, and the cursor in it."""
+        self._cluster = self._colours = None
+
     def update(self) -> None:
         """Lay out for the size, then repaint what changed; the cursor stays on its vnode."""
-        size = self.size if self.size.width else self.room
+        size = self.room
         if self._cluster is not None and self._colours is not None and size.width:
             here = self.cell
             self.grid = lay_out(self._cluster, size.width, size.height, self._colours)

@@ -85,6 +85,12 @@ class Table(LineView, Generic[Key]):
         self.update()
         self.show_index(self._index)
 
+    def forget_rows(self) -> None:
+        """Drop keys and columns until they are shown again; the cursor and the marks stay."""
+        self.keys, self.columns, self.nothing = [], [], ""
+        self._placed, self._placed_for = [], -1
+        self._rows.clear()
+
     def move(self, steps: int) -> None:
         """Move the cursor down by ``steps`` rows, up where negative."""
         self.move_to(self._index + steps)

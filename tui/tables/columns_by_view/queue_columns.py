@@ -43,7 +43,7 @@ def queue_columns(cluster: ClusterView) -> list[Column[str]]:
         return sum(use.cores for (queue, _), use in counts.users.items() if queue == name)
 
     return [
-        Column("queue", "queue", 12, lambda name: name, lambda name: ((safe(name), ""),), most=32, names=True),
+        Column("queue", "queue", 8, lambda name: name, lambda name: ((safe(name), ""),), most=32, names=True),
         Column("on", "on", 7, switched, show_switched),
         Column("mode", "mode", 8, mode, lambda name: ((safe(mode(name)) or "-", ""),), rank=2),
         count_column("running", "R", "RESU"),

@@ -37,7 +37,7 @@ def test_use_stands_beside_what_was_asked_for() -> None:
     used = {"resources_used.walltime": "00:30:00", "resources_used.cput": "01:00:00", "resources_used.mem": "16gb"}
     more = {"Resource_List.mem": "64gb", "Resource_List.select": "1:ncpus=8"}
     text = " ".join(shown(RESOURCES, "11.hpc1", JobDetail("11.hpc1", used), **more).split())
-    assert "mem 64gb 16gb 25%" in text
+    assert "mem 64 GB 16 GB 25%" in text
     assert "walltime 02:00:00 00:30:00 25%" in text
     assert "cores busy 25% of the cores that it holds" in text
     assert "select 1:ncpus=8" in text
