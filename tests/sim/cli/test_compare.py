@@ -76,11 +76,11 @@ def test_sizes_users_and_losers_have_their_tables_and_files(tmp_path: Path) -> N
     text = run(*WEEKS, "--policy", "fcfs", "--users-csv", users, "--losers-csv", losers).stdout
     for part in ("by size, cores / machine", "25 to 50 %", "by user, mean slowdown", "jobs that fare worst"):
         assert part in text
-    rows = list(csv.DictReader(users.open(newline="")))
+    rows = list(csv.DictReader(users.read_text().splitlines()))
     assert {row["user"] for row in rows} == {f"u{number}" for number in range(1, 6)}
     longer = [float(row["longer_s"]) for row in rows]
     assert longer == sorted(longer, reverse=True)
-    worst = list(csv.DictReader(losers.open(newline="")))
+    worst = list(csv.DictReader(losers.read_text().splitlines()))
     assert float(worst[0]["longer_s"]) == float(worst[0]["wait_s"]) - float(worst[0]["wait_s_under_reference"]) > 0
     assert worst[0]["job"] in text.partition("jobs that fare worst")[2]
 

@@ -39,7 +39,7 @@ def hooks_listed(**enabled: str) -> str:
 def test_the_plan_is_the_consoles_and_has_a_time(backend: ScriptedBackend) -> None:
     (line,) = (line for line in shown().splitlines() if line.startswith("next pass"))
     assert "the console's plan of " in line
-    assert line.endswith("starts 0 · preempts 1: 12 alice 4c, for 13")
+    assert line.endswith("starts nothing · preempts 1: 12 alice 4c, for 13")
 
 
 def test_a_disabled_hook_is_named(backend: ScriptedBackend) -> None:

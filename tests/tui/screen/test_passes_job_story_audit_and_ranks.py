@@ -347,7 +347,7 @@ async def test_the_grid_shows_who_has_most_of_each_vnode_and_again_how_full_it_i
         await steered.press("4", "w")
         await steered.until_shown("user with most cores: A alice 12")
         assert "▐ v1   A▌ v2   A  v3 off" in steered.text
-        assert "A alice 8" in " ".join(steered.screen_lines[-10:]), "who is on the vnode under the cursor"
+        assert "A alice 8" in [line.strip() for line in steered.screen_lines], "who is on the vnode under the cursor"
         await steered.press("w")
         await steered.until_shown("by fill · cores in use")
         assert "▐ v1   8▌" in steered.text
