@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -52,7 +52,7 @@ def show_replicates(
     click.echo(to_text(title, policies, measured, gains))
 
 
-def refuse_with_replicates(options: dict[str, object]) -> None:
+def refuse_with_replicates(options: Mapping[str, object]) -> None:
     """Refuse the options (by name) that show one workload alone. Raises CommandError."""
     for option, given in options.items():
         if given:

@@ -102,12 +102,13 @@ def simulate(
     for option, figure in (("--copy-mib", copy_mib), ("--bandwidth-mib", bandwidth_mib)):
         if figure is not None:
             raise CommandError(f"{option} {figure:g}: only with --clusters")
-    check_writable({"--jobs-csv": jobs_csv_file, "--runs-csv": runs_csv_file, "--plot": plot_file})
+    files = {"--jobs-csv": jobs_csv_file, "--runs-csv": runs_csv_file, "--plot": plot_file}
     names = policy_names or DEFAULT_POLICIES
     if replicates is not None:
-        refuse_with_replicates({"--jobs-csv": jobs_csv_file, "--runs-csv": runs_csv_file, "--plot": plot_file})
+        refuse_with_replicates(files)
         show_replicates(source, names, evidence, replicates, contention=contention, as_json=as_json)
         return
+    check_writable(files)
     found = find_policies(names)
     workload, cluster = source.load_workload()
     workload = titled(workload, contention=contention)

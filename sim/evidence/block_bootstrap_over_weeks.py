@@ -14,7 +14,6 @@ from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
-WEEK_S = 7 * 86400
 SAMPLES = 2000
 PERCENT = 95
 FEWEST_WEEKS = 5

@@ -6,7 +6,8 @@ compared with the first reference one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from statistics import fmean
 from typing import NamedTuple
 
 from sim.evidence.gains_over_references import Gain, Pair, gains
@@ -73,8 +74,8 @@ def by_size(
         SizeFigures(
             bound,
             len(mine[bound]),
-            _mean([wait_s(record) for record in mine[bound]]),
-            _mean([bounded_slowdown(record) for record in mine[bound]]),
+            fmean([wait_s(record) for record in mine[bound]]),
+            fmean([bounded_slowdown(record) for record in mine[bound]]),
             gains(both[bound], first_s, seed) if bound in both else {},
         )
         for bound in sorted(mine)
@@ -98,10 +99,10 @@ def by_user(records: Iterable[JobRecord], pairs: Iterable[Pair]) -> list[UserFig
                 user,
                 len(of_user),
                 sum(map(area_s, of_user)),
-                _mean([wait_s(record) for record in of_user]),
-                _mean([bounded_slowdown(record) for record in of_user]),
-                _mean([wait_s(policy) for policy, _ in paired]) if paired else None,
-                _mean([wait_s(reference) for _, reference in paired]) if paired else None,
+                fmean([wait_s(record) for record in of_user]),
+                fmean([bounded_slowdown(record) for record in of_user]),
+                fmean([wait_s(policy) for policy, _ in paired]) if paired else None,
+                fmean([wait_s(reference) for _, reference in paired]) if paired else None,
             )
         )
     return sorted(found, key=lambda each: (-each.longer_s, each.user))
@@ -113,7 +114,3 @@ def losers(pairs: Iterable[Pair]) -> list[Pair]:
     longer = [each for each in longer if each[0] > 0]
     longer.sort(key=lambda each: (-each[0], each[1].job.number))
     return [(policy, reference) for _, policy, reference in longer]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

@@ -10,9 +10,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Callable, NamedTuple
 
-from sim.evidence.block_bootstrap_over_weeks import WEEK_S, gain_of, interval_of_gain
+from sim.evidence.block_bootstrap_over_weeks import gain_of, interval_of_gain
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.metrics import area_s, bounded_slowdown, wait_s
+from sim.workload.workload import WEEK_S
 
 REFERENCES = ("easy", "easy-sjbf")
 """The references by name. The first is the one that users and jobs are compared with one by one."""

@@ -13,7 +13,8 @@ from policy.plan.plan_types import MovedPromise, Preempt, Start
 from sim.replay.job_records import ENDED, RunRecord
 from sim.workload.workload import TraceJob
 
-_NEVER_S = inf
+NEVER_S = inf
+"""The end of a run that is not under way."""
 
 
 def _latest(before_s: float | None, promised_s: float | None, now_s: float) -> float | None:
@@ -54,7 +55,7 @@ class JobLife:
         self.job = job
         self.allocation: Allocation | None = None
         self.start_s = 0.0
-        self.end_s = _NEVER_S
+        self.end_s = NEVER_S
         self.first_start_s: float | None = None
         self.promised_s: float | None = None
         self.promised_at_s: float | None = None

@@ -13,14 +13,13 @@ import gc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
-from math import inf
 from time import process_time
 from typing import Callable, Protocol
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.plan.plan_types import Plan, Preempt, Start
 from sim.replay.conservative_backfilling import replay_conservatively
-from sim.replay.job_life import JobLife
+from sim.replay.job_life import NEVER_S, JobLife
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy, PolicyError
 from sim.replay.node_contention import Contention, Shape
@@ -46,7 +45,6 @@ class Observer(Protocol):
 
 
 _PROGRESS_EVERY = 1000
-_NEVER_S = inf
 
 
 def vnodes_of(cluster: Cluster) -> list[Vnode]:
@@ -168,15 +166,15 @@ class _Run:
         jobs, ends, observes, observer = self._jobs, self._ends, self._tells_ends, self._observer
         later = self._later
         count, next_job = len(jobs), 0
-        submit_s = jobs[0].submit_s if jobs else _NEVER_S
-        wake_s = _NEVER_S
+        submit_s = jobs[0].submit_s if jobs else NEVER_S
+        wake_s = NEVER_S
         while True:
             while ends and ends[0][0] != ends[0][2].end_s:
                 heappop(ends)
             now_s = min(ends[0][0], submit_s, wake_s) if ends else min(submit_s, wake_s)
             if later and later[0][0] < now_s:
                 now_s = later[0][0]
-            if now_s == _NEVER_S:
+            if now_s == NEVER_S:
                 return
             if observer is not None and observer.next_s < now_s:
                 observer.look(now_s, self._snapshot, self._ledger)
@@ -194,7 +192,7 @@ class _Run:
             while submit_s == now_s:
                 queued.append(self._submit(jobs[next_job]))
                 next_job += 1
-                submit_s = jobs[next_job].submit_s if next_job < count else _NEVER_S
+                submit_s = jobs[next_job].submit_s if next_job < count else NEVER_S
             while later and later[0][0] == now_s:
                 queued.append(self._submit(heappop(later)[2]))
             if observer is not None:
@@ -244,7 +242,7 @@ class _Run:
                 break
             snapshot = snapshot.apply(Changes(now_s, [self._preempt(p, now_s) for p in plan.preempts]))
         self._snapshot = snapshot
-        return _NEVER_S if plan.next_s is None else plan.next_s
+        return NEVER_S if plan.next_s is None else plan.next_s
 
     def _note_lapsed(self, plan: Plan) -> None:
         """Drop the promises that lapsed because the job may not be preempted and would now exceed a quota."""
@@ -274,7 +272,7 @@ class _Run:
         """Set new ends of runs; runs that have ended at this moment are skipped."""
         for job_id, end_s in moved:
             life = self._lives[job_id]
-            if life.end_s != _NEVER_S:
+            if life.end_s != NEVER_S:
                 life.end_s = end_s
                 heappush(self._ends, (end_s, life.trace.number, life))
 
@@ -286,7 +284,7 @@ class _Run:
 
     def _end(self, life: JobLife, now_s: float) -> None:
         life.runs = (*life.runs, (life.start_s, now_s))
-        life.end_s = _NEVER_S
+        life.end_s = NEVER_S
         life.end_run(now_s)
         if self._order is not None:
             self._order.stopped(life.trace, now_s)
@@ -307,7 +305,7 @@ class _Run:
         else:
             done_s = life.left_s() - self._contention.left_s(job_id, now_s)
         life.runs = (*life.runs, (life.start_s, now_s))
-        life.end_s = _NEVER_S
+        life.end_s = NEVER_S
         life.allocation = None
         life.preemptions += 1
         saves = checkpoint.saves if job.saves is None else job.saves

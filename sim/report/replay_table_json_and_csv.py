@@ -20,7 +20,7 @@ from sim.workload.workload import Cluster, Workload
 
 CSV_COLUMNS = ("job", "submit", "start", "end", "cores", "user", "preemptions", "vnodes")
 _LONGEST_NAME = 24
-_LEFT_OUT = "*"
+LEFT_OUT = "*"
 """The mark of a policy that left out jobs that others ran."""
 
 
@@ -51,7 +51,7 @@ def find_incomparable(workload: Workload, measured: Sequence[Metrics]) -> list[s
     ran = ", ".join(f"{name} {metrics.jobs:,}" for name, metrics in zip(names, measured))
     under_all = len(frozenset.intersection(*(metrics.ran for metrics in measured)))
     return [
-        f"NOT COMPARABLE where marked {_LEFT_OUT}: of {len(workload.jobs):,} jobs ran under {ran}, under all of them"
+        f"NOT COMPARABLE where marked {LEFT_OUT}: of {len(workload.jobs):,} jobs ran under {ran}, under all of them"
         f" {under_all:,}; each column counts only the jobs that ran"
     ]
 
@@ -59,7 +59,7 @@ def find_incomparable(workload: Workload, measured: Sequence[Metrics]) -> list[s
 def column_names(measured: Sequence[Metrics]) -> list[str]:
     """The policies' names as heads of columns; one that left out jobs that another one ran has a mark."""
     every = frozenset[int]().union(*(metrics.ran for metrics in measured))
-    return [short_name(metrics.policy) + _LEFT_OUT * (metrics.ran < every) for metrics in measured]
+    return [short_name(metrics.policy) + LEFT_OUT * (metrics.ran < every) for metrics in measured]
 
 
 def to_table(workload: Workload, cluster: Cluster, measured: Sequence[Metrics]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import fields
 from sim.evidence.replicates import estimate, estimate_gain
 from sim.replay.metrics import Metrics
 from sim.report.gains_sizes_users_and_losers import Gains, gains_data, gains_rows
-from sim.report.replay_table_json_and_csv import aligned, short_name
+from sim.report.replay_table_json_and_csv import LEFT_OUT, aligned, short_name
 
 _FIGURES: tuple[tuple[str, Callable[[Metrics], float], str], ...] = (
     ("mean wait", lambda m: m.mean_wait_s, "{:,.0f} s"),
@@ -32,17 +32,17 @@ def to_text(
     """
     count = len(measured[0])
     names = [
-        short_name(policy) + "*" * any(each.jobs < most for each, most in zip(of_policy, _most_jobs(measured)))
+        short_name(policy) + LEFT_OUT * any(each.jobs < most for each, most in zip(of_policy, _most_jobs(measured)))
         for policy, of_policy in zip(policies, measured)
     ]
     rows = [["", *names]]
     for label, figure, form in _FIGURES:
         rows.append([label, *(_show([figure(each) for each in of_policy], form) for of_policy in measured)])
-    left_out = any(name.endswith("*") for name in names)
+    left_out = any(name.endswith(LEFT_OUT) for name in names)
     return "\n".join(
         [
             title,
-            *(["NOT COMPARABLE where marked *: jobs were left out"] if left_out else []),
+            *([f"NOT COMPARABLE where marked {LEFT_OUT}: jobs were left out"] if left_out else []),
             "",
             *aligned(rows),
             "",

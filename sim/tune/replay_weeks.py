@@ -17,9 +17,7 @@ from sim.replay.job_records import JobRecord
 from sim.replay.metrics import bounded_slowdown, wait_s
 from sim.replay.replay import replay
 from sim.tune.candidate_settings import Candidate
-from sim.workload.workload import Cluster, Workload
-
-WEEK_S = 7 * 86400
+from sim.workload.workload import WEEK_S, Cluster, Workload
 
 
 @dataclass(frozen=True)

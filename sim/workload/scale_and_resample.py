@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from sim.workload.workload import Cluster, TraceJob, Workload
+from sim.workload.workload import WEEK_S, Cluster, TraceJob, Workload
 
-WEEK_S = 7 * 86400
 _MOST_LOAD = 100
 
 

@@ -19,6 +19,8 @@ _MOST_NODES = 1_000_000
 _MOST_CORES_PER_NODE = 100_000
 
 
+WEEK_S = 7 * 86400
+
 UNKNOWN = "unknown"
 """The user, or the group, of jobs for which a trace has none."""
 

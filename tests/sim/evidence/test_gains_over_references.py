@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sim.evidence.block_bootstrap_over_weeks import WEEK_S
 from sim.evidence.gains_over_references import Reference, gains
 from sim.replay.job_records import JobRecord, Replay
+from sim.workload.workload import WEEK_S
 from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 

@@ -21,8 +21,8 @@ from sim.tune.choose_settings import (
     judge,
     measured_weeks,
 )
-from sim.tune.replay_weeks import WEEK_S, Figures, Results, Week, together
-from sim.workload.workload import Cluster, Workload
+from sim.tune.replay_weeks import Figures, Results, Week, together
+from sim.workload.workload import WEEK_S, Cluster, Workload
 from tests.sim.small_jobs_and_replays import a_job
 
 CANDIDATES = tuple(grid(120))[:4]

@@ -9,9 +9,9 @@ import pytest
 from sim.replay.metrics import measure
 from sim.replay.replay import replay
 from sim.tune.candidate_settings import grid
-from sim.tune.replay_weeks import WEEK_S, Figures, Week, figures_of, replay_all, replay_week, weeks_of
+from sim.tune.replay_weeks import Figures, Week, figures_of, replay_all, replay_week, weeks_of
 from sim.workload.lublin_feitelson import generate
-from sim.workload.workload import Cluster, TraceJob, Workload
+from sim.workload.workload import WEEK_S, Cluster, TraceJob, Workload
 from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
 ONE = Cluster(1, 1)

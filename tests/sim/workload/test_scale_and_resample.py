@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from sim.workload.lublin_feitelson import generate
-from sim.workload.scale_and_resample import WEEK_S, resample, scale_to_load
-from sim.workload.workload import Cluster, TraceJob, Workload
+from sim.workload.scale_and_resample import resample, scale_to_load
+from sim.workload.workload import WEEK_S, Cluster, TraceJob, Workload
 from tests.sim.small_jobs_and_replays import a_job
 
 CLUSTER = Cluster(8, 4)

@@ -18,7 +18,7 @@ from policy.model.pbs_units import show_count
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target, demand_supported
 from tui.backends.read_value_before_and_after_change import show_limit
 from tui.model.overcommitted_quotas import overcommitted
-from tui.model.typed_attributes import SOFT_LIMIT, limit_entry, soft_limits
+from tui.model.typed_attributes import SOFT_LIMIT, soft_limits
 from tui.operations.operation_type_and_preview import Operation
 from tui.operations.status_edits_for_preview import edit_queue, edit_server
 from tui.quota_files.check_quota_rows_against_server import ReadQuota
@@ -26,8 +26,8 @@ from tui.state.cluster_view import ClusterView
 from tui.state.typed_quota_scope_and_resource import SERVER, QuotaScope, scope_of
 from tui.text.screen_line import Line, safe
 
-Entries = Mapping[EntityKey, Optional[int]]
-"""Entities' quotas; None removes one."""
+Quotas = Mapping[EntityKey, Optional[int]]
+"""The quotas that entities get; None removes an entity's entry."""
 
 _MOST_LINES = 100
 """Quotas of an import that are listed one by one."""
@@ -48,12 +48,12 @@ def set_quota(
     if resource == PRIORITY and (not scope.queue or ":" in queue):
         raise ChangeError(f"{queue!r}: priorities stand on queues; allowed is the name of a queue")
     scope = scope._replace(resource=resource or scope.resource)
-    what = _called(cluster, scope)
-    if limit_entry(scope.attributes(cluster.server_status), scope.resource, entity) == after:
-        raise ChangeError(f"{entity[1]} already has {what}{show_limit(after)} in {scope.place}")
-    entries = {entity: after}
-    change = _change(cluster, commands, scope, entries).titled(_title(cluster, scope, entity, after))
-    edit = partial(_edit, scope=scope, entries=entries)
+    before = _entries(cluster.server_status, scope)
+    if before.get(entity) == after:
+        raise ChangeError(f"{entity[1]} already has {_called(cluster, scope)}{show_limit(after)} in {scope.place}")
+    quotas = {entity: after}
+    (change,) = _changes(cluster, commands, scope, before, quotas)
+    edit = partial(_edit, scope=scope, quotas=quotas)
     notes = overcommitted(edit(cluster.server_status), scope.queue, scope.resource) if resource != PRIORITY else []
     return Operation(change.title, (change,), edit, notes=tuple(notes))
 
@@ -64,22 +64,23 @@ def import_quotas(cluster: ClusterView, commands: Commands, rows: Sequence[ReadQ
     Rows that have their value already are left alone. Raises :class:`ChangeError` if nothing would change.
     """
     demand_supported(commands, "quota")
-    by_scope: dict[QuotaScope, Entries] = {}
+    by_scope: dict[QuotaScope, Quotas] = {}
     titles: list[str] = []
+    changes: list[Change] = []
     for scope, given in _by_scope(rows).items():
-        before = soft_limits(scope.attributes(cluster.server_status), scope.resource).entries
+        before = _entries(cluster.server_status, scope)
         changed = {entity: quota for entity, quota in given.items() if before.get(entity) != quota}
         if changed:
             by_scope[scope] = changed
-            titles += [_title(cluster, scope, *entry) for entry in list(changed.items())[:_MOST_LINES]]
+            titles += [_title(cluster, scope, before, *each) for each in changed.items()]
+            changes += _changes(cluster, commands, scope, before, changed)
     count = sum(map(len, by_scope.values()))
     if not count:
         raise ChangeError(f"{source}: all of its {show_count(len(rows), 'quota')} are set already")
-    changes = [each for scope, entries in by_scope.items() for each in _changes(cluster, commands, scope, entries)]
 
     def edit(server_status: ServerStatus) -> ServerStatus:
-        for scope, entries in by_scope.items():
-            server_status = _edit(server_status, scope, entries)
+        for scope, quotas in by_scope.items():
+            server_status = _edit(server_status, scope, quotas)
         return server_status
 
     after = edit(cluster.server_status)
@@ -100,34 +101,37 @@ def _by_scope(rows: Sequence[ReadQuota]) -> dict[QuotaScope, dict[EntityKey, int
     return found
 
 
-def _changes(cluster: ClusterView, commands: Commands, scope: QuotaScope, entries: Entries) -> list[Change]:
-    """The changes of a scope's entries, some at once: new, altered and removed ones in different commands, since one
+def _entries(server_status: ServerStatus, scope: QuotaScope) -> Mapping[EntityKey, int]:
+    return soft_limits(scope.attributes(server_status), scope.resource).entries
+
+
+def _changes(
+    cluster: ClusterView, commands: Commands, scope: QuotaScope, before: Mapping[EntityKey, int], quotas: Quotas
+) -> list[Change]:
+    """The changes of a scope's quotas, some at once: new, altered and removed ones in different commands, since one
     command could not undo a mixture."""
-    before = soft_limits(scope.attributes(cluster.server_status), scope.resource).entries
+    target = Target("queue", scope.queue) if scope.queue else Target("server", cluster.server_name)
+    texts = scope.attributes(cluster.server_status)
     alike: dict[tuple[bool, bool], list[tuple[EntityKey, int | None]]] = {}
-    for entity, after in entries.items():
+    for entity, after in quotas.items():
         alike.setdefault((entity in before, after is None), []).append((entity, after))
     changes = []
     for found in alike.values():
         for first in range(0, len(found), _AT_ONCE):
-            part = dict(found[first : first + _AT_ONCE])
-            (start, end), names = (found[first], found[first + len(part) - 1]), show_count(len(part), "quota")
-            title = f"{_called(cluster, scope)}{names} in {scope.place}, {start[0][1]} … {end[0][1]}"
-            if len(part) == 1:
-                title = _title(cluster, scope, *start)
-            changes.append(_change(cluster, commands, scope, part).titled(title))
+            part = found[first : first + _AT_ONCE]
+            title = _title(cluster, scope, before, *part[0])
+            if len(part) > 1:
+                count, names = show_count(len(part), "quota"), f"{part[0][0][1]} … {part[-1][0][1]}"
+                title = f"{_called(cluster, scope)}{count} in {scope.place}, {names}"
+            changes.append(commands.set_limits(target, texts, scope.resource, dict(part)).titled(title))
     return changes
 
 
-def _change(cluster: ClusterView, commands: Commands, scope: QuotaScope, entries: Entries) -> Change:
-    """The change of entries from the values in the cluster view."""
-    target = Target("queue", scope.queue) if scope.queue else Target("server", cluster.server_name)
-    return commands.set_limits(target, scope.attributes(cluster.server_status), scope.resource, entries)
-
-
-def _title(cluster: ClusterView, scope: QuotaScope, entity: EntityKey, after: int | None) -> str:
-    before = limit_entry(scope.attributes(cluster.server_status), scope.resource, entity)
-    return f"{_called(cluster, scope)}{entity[1]} {show_limit(before)} → {show_limit(after)} in {scope.place}"
+def _title(
+    cluster: ClusterView, scope: QuotaScope, before: Mapping[EntityKey, int], entity: EntityKey, after: int | None
+) -> str:
+    change = f"{show_limit(before.get(entity))} → {show_limit(after)}"
+    return f"{_called(cluster, scope)}{entity[1]} {change} in {scope.place}"
 
 
 def _called(cluster: ClusterView, scope: QuotaScope) -> str:
@@ -137,9 +141,9 @@ def _called(cluster: ClusterView, scope: QuotaScope) -> str:
     return "" if scope.resource == cluster.counted else f"{scope.resource} "
 
 
-def _edit(server_status: ServerStatus, scope: QuotaScope, entries: Entries) -> ServerStatus:
-    before = soft_limits(scope.attributes(server_status), scope.resource).entries
-    after = {entity: limit for entity, limit in {**before, **entries}.items() if limit is not None}
+def _edit(server_status: ServerStatus, scope: QuotaScope, quotas: Quotas) -> ServerStatus:
+    changed = {**_entries(server_status, scope), **quotas}
+    after = {entity: limit for entity, limit in changed.items() if limit is not None}
     texts = {SOFT_LIMIT + scope.resource: show_limits(Limits(after))}
     return edit_queue(server_status, scope.queue, texts) if scope.queue else edit_server(server_status, texts)
 
