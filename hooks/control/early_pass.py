@@ -28,8 +28,9 @@ from policy.settings.site_settings import ScheduleSettings
 
 _SHARE, _SHARE_AFTER_STARTS = 10, 3
 """An early pass begins at least so many times the last pass's processor time (of reading and deciding) after that pass
-began; the second where it started jobs, since the cores of jobs that end at once are idle meanwhile. Waiting for a busy
-server costs nothing, and a reply costs the server no more than the pass that reads it."""
+began; the second number where it started jobs, since the cores of jobs that end at once are idle meanwhile. The time
+that a pass waits for a busy server is not its processor time. The server needs no longer to answer than the pass needs
+to read the answer."""
 
 _SHORTEST_PASS_S = 0.5
 """No early pass begins with less time than this."""

@@ -111,7 +111,7 @@ class _Sorting:
             queues = {name: queue.priority for name, queue in self._cluster.queues.items()}
             return [queues.get(job.queue, 0) for job in self._jobs]
         if name == ELIGIBLE_TIME:
-            # Where nobody tells it, a job has been eligible since it entered the queue.
+            # The server does not report it: the job counts as eligible since it entered the queue.
             return [max(0.0, self._now_s - job.submit_s) for job in self._jobs]
         tree = self._order.tree
         if name in OF_SHARE and tree is not None:

@@ -18,7 +18,7 @@ import click
 
 from sim.replay.job_records import Replay
 from sim.replay.named_policies import Build, Policy, PolicyError, find
-from sim.replay.replay import replay
+from sim.replay.replay import demand_replayable, replay
 from sim.report.plot_format_styles_and_labels import PlotError, check_plot
 from sim.report.replay_table_json_and_csv import printable
 from sim.traces.read_trace import TraceError, read_traces
@@ -268,19 +268,22 @@ def replay_each(
     """Replay policy by policy, each with a progress bar on stderr, where jobs left out by reading (unless ``quiet``) or
     by a policy are reported. With ``keep_runs`` the records have each run.
 
-    Raises CommandError for a policy under which no job ever starts, and for contention on a cluster with reservations:
-    jobs that slow each other down outlive their estimates, by which a reservation's nodes are free when it begins.
+    Raises CommandError before the first replay for a policy that cannot be replayed so, and for contention on a cluster
+    with reservations: jobs that slow each other down outlive their estimates, by which a reservation's nodes are free
+    when it begins. Raises it too for a policy under which no job ever starts.
     """
     if contention and cluster.reservations:
         raise CommandError("--contention: not with --reservations: jobs exceed their estimates, and run into them")
+    try:
+        for policy in policies:
+            demand_replayable(workload, cluster, policy, contention=contention)
+    except PolicyError as error:
+        raise CommandError(error) from error
     if not quiet:
         say_left_out(workload)
     for policy in policies:
-        try:
-            with progress(policy.name, len(workload.jobs)) as show:
-                result = replay(workload, cluster, policy, show, contention=contention, keep_runs=keep_runs)
-        except PolicyError as error:
-            raise CommandError(error) from error
+        with progress(policy.name, len(workload.jobs)) as show:
+            result = replay(workload, cluster, policy, show, contention=contention, keep_runs=keep_runs)
         beyond = {cause: count for cause, count in result.skipped.items() if workload.skipped.get(cause) != count}
         if beyond:
             click.echo(printable(f"policy {policy.name}: {describe_skipped(beyond, {})}"), err=True)

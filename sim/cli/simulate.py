@@ -86,6 +86,7 @@ def simulate(
             ("--plot", plot_file),
             ("--contention", contention or None),
             ("--replicates", replicates),
+            ("--think-times", source.think_times or None),
             ("--trim", None if evidence.trim_percent == TRIM_PERCENT else evidence.trim_percent),
         ):
             if given is not None:

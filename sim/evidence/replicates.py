@@ -1,6 +1,7 @@
 """Means over replicates: the same comparison on several workloads that differ only by chance.
 
-The replicates are independent, so that the interval of a mean is Student's. A gain is computed in each replicate on the
+Drawn replicates are independent, so that the interval of a mean is Student's; resampled ones are rearrangements of one
+trace, and their interval says nothing about other traces. A gain is computed in each replicate on the
 same jobs under both policies, and its interval is that of these paired gains.
 """
 

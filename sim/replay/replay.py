@@ -75,15 +75,8 @@ def replay(
     job is then killed at its estimate. Raises
     :class:`~sim.replay.named_policies.PolicyError` if the policy cannot be replayed so.
     """
+    demand_replayable(workload, cluster, policy, contention=contention, is_observed=observer is not None)
     if policy.is_conservative:
-        for what, given in (
-            ("contention", contention),
-            ("forecasts", observer),
-            ("reservations", cluster.reservations),
-            ("think times", workload.follows),
-        ):
-            if given:
-                raise PolicyError(f"policy {policy.name}: not with {what}")
         return replay_conservatively(workload, cluster, progress, keep_runs=keep_runs)
     run = _Run(workload, cluster, policy, progress, contention=contention, observer=observer, keep_runs=keep_runs)
     collecting = gc.isenabled()
@@ -100,6 +93,22 @@ def replay(
     if run.never:
         skipped["never startable under the policy"] = run.never
     return Replay(policy.name, cluster, records, skipped, cpu_s, run.checkpoint_core_s, run.lost_core_s)
+
+
+def demand_replayable(
+    workload: Workload, cluster: Cluster, policy: Policy, *, contention: bool, is_observed: bool = False
+) -> None:
+    """Raise :class:`~sim.replay.named_policies.PolicyError` if the policy cannot be replayed so: conservative
+    backfilling knows neither contention, reservations and think times nor forecasts (``is_observed``)."""
+    unknown = {
+        "contention": contention,
+        "forecasts": is_observed,
+        "reservations": bool(cluster.reservations),
+        "think times": bool(workload.follows),
+    }
+    for what, given in unknown.items():
+        if policy.is_conservative and given:
+            raise PolicyError(f"policy {policy.name}: not with {what}")
 
 
 def shapes_of(workload: Workload) -> Mapping[str, Shape]:

@@ -154,9 +154,12 @@ def _job(fields: list[bytes], names: _Names) -> TraceJob:
     if cores != int(cores):
         raise _SenselessError("number of cores not whole")
     application = "" if fields[13].startswith(b"-") else names[fields[13]]
+    waited_s, replayed_s = _waited_s(fields[2]), min(run_s, estimate_s)
+    # A job that ran longer than its estimate ended when it ended: what is cut off here counts as waiting there.
+    beyond_s = None if waited_s is None else waited_s + run_s - replayed_s
     return TraceJob(
-        int(number), submit_s, min(run_s, estimate_s), estimate_s, int(cores), _owner(fields[11], names),
-        _owner(fields[12], names), application, _waited_s(fields[2]),
+        int(number), submit_s, replayed_s, estimate_s, int(cores), _owner(fields[11], names),
+        _owner(fields[12], names), application, beyond_s,
     )  # fmt: skip
 
 

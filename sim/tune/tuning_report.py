@@ -104,8 +104,13 @@ def _why_not(tuning: Tuning) -> list[str]:
             "on weeks it was not chosen on, the best setting so far had a mean bounded slowdown of",
             f"{judged.slowdown:,.2f}, EASY {easy.slowdown:,.2f}.",
         ]
-    if tuning.best == tuning.shortest and tuning.is_shortest_proven:
-        return ["it was the best of all settings."]
+    if tuning.best == tuning.shortest:
+        if tuning.is_shortest_proven:
+            return ["it was the best of all settings."]
+        return [
+            "easy-sjbf was the best of all settings, but not surely better than EASY:",
+            f"on all weeks its gain is {_gain(tuning.gain_on_all_weeks(tuning.shortest, tuning.candidates[0]))} %.",
+        ]
     for rival, found in (("EASY", tuning.gain_over_easy), ("easy-sjbf", tuning.gain_over_shortest)):
         if not is_above_zero(found):
             interval = "it has no interval" if found.low is None else f"its interval is {_gain(found)} %"

@@ -39,7 +39,7 @@ def resample(workload: Workload, seed: int) -> Workload:
     Weekday and time of day of each job stay, and so does what a user does after what; which users are active together
     is another matter each time (after N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of
     parallel job schedulers", Concurrency and Computation 26(12), 2014, who also draw users more than once). The same
-    seed gives the same. ValueError for a trace of less than two weeks.
+    seed gives the same. The time covered is rounded up to whole weeks. ValueError for a trace of up to a week.
     """
     first_s, last_s = workload.jobs[0].submit_s, workload.jobs[-1].submit_s
     weeks = int((last_s - first_s) // WEEK_S) + 1

@@ -2,10 +2,11 @@
 
 In a trace the submit times are what the recorded schedule made of them: a user who saw a job end soon went on soon. A
 replay with fixed submit times overstates what a better schedule gains, and what a worse one costs. Here a job follows
-the last job of its user that had ended before it came, if it came within twenty minutes of that end, as in one session
-(after N. Zakay, D. G. Feitelson, "On identifying user session boundaries in parallel workload logs", JSSPP 2012, and
-"Preserving user behavior characteristics in trace-based simulation of parallel job scheduling", MASCOTS 2014). All
-other jobs come when they came.
+the last job of its user that had ended before it came, if it came within twenty minutes of that end. All other jobs
+come when they came. The model is a simple one of our own: N. Zakay and D. G. Feitelson show what is wrong with sessions
+by such a limit ("On identifying user session boundaries in parallel workload logs", JSSPP 2012), and tie batches of
+jobs to each other instead of single ones ("Preserving user behavior characteristics in trace-based simulation of
+parallel job scheduling", MASCOTS 2014).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sim.cli import replay_options
 from sim.cli.compare import compare
 from tests.sim.call_command import Invoked
 
@@ -137,6 +138,13 @@ def test_ascii_is_drawn_when_asked_for(options: tuple[str, ...], env: dict[str, 
 )
 def test_what_makes_no_sense_is_named(options: tuple[str, ...], names: str) -> None:
     assert names in refused(*DRAWN, *options)
+
+
+def test_a_policy_that_cannot_be_replayed_so_is_refused_before_any_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay_options, "replay", lambda *_, **__: pytest.fail("a policy was replayed"))
+    assert "not with contention" in refused(
+        *DRAWN, "--policy", "easy", "--policy", "conservative", "--contention", "--json"
+    )
 
 
 @pytest.mark.parametrize(

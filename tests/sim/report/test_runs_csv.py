@@ -82,7 +82,8 @@ def broken_promises(rows: list[Row]) -> list[str]:
 
 
 def badly_ended(rows: list[Row]) -> list[str]:
-    """Jobs whose last run did not end by itself, or that ran on after one that did; and victims of nobody."""
+    """Jobs whose last run did not end by itself or that ran again after one that did, and preemptions that name no
+    beneficiary."""
     found = []
     for job, runs in by_job(rows).items():
         reasons = [row["why"] for row in runs]

@@ -72,6 +72,12 @@ def test_a_job_is_killed_at_its_estimate(trace: Path) -> None:
     assert only_job(trace, swf_record(run=500, estimate=200)).run_s == 200
 
 
+def test_the_recorded_end_of_a_job_that_outran_its_estimate_is_kept(trace: Path) -> None:
+    job = only_job(trace, swf_record(submit=1000, run=500, estimate=200).replace(" 1000 -1 ", " 1000 60 "))
+    assert job.waited_s is not None
+    assert job.submit_s + job.waited_s + job.run_s == 1000 + 60 + 500
+
+
 @pytest.mark.parametrize("status", [0, 1, 5, -1])
 def test_a_failed_or_empty_run_is_a_job_like_any_other(trace: Path, status: int) -> None:
     assert only_job(trace, swf_record(run=0, status=status)).run_s == 0

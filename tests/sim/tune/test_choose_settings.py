@@ -22,6 +22,7 @@ from sim.tune.choose_settings import (
     measured_weeks,
 )
 from sim.tune.replay_weeks import Figures, Results, Week, together
+from sim.tune.tuning_report import verdict
 from sim.workload.workload import WEEK_S, Cluster, Workload
 from tests.sim.small_jobs_and_replays import a_job
 
@@ -137,6 +138,12 @@ def test_what_beats_both_references_on_weeks_it_was_not_chosen_on_is_recommended
 )
 def test_nothing_is_recommended_that_is_not_surely_better(gains: list[tuple[float, ...]], index: int, why: str) -> None:
     assert tuning_of(*weeks_of_gains(*gains)).recommended == CANDIDATES[index], why
+
+
+def test_the_report_names_shortest_first_where_that_is_best_and_not_surely_better_than_easy() -> None:
+    tuning = tuning_of(*weeks_of_gains(*[(0.3, 0.1), (-0.3, -0.5), (0.6, 0.1)] * 2, (0.2, 0.1)))
+    assert (tuning.best, tuning.recommended) == (CANDIDATES[1], CANDIDATES[0])
+    assert "easy-sjbf was the best of all settings, but not surely better than EASY" in verdict(tuning)[0]
 
 
 def test_few_judged_weeks_prove_no_choice() -> None:
