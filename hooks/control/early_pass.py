@@ -2,8 +2,7 @@
 
 PBS runs a periodic hook at its interval and never sooner, so the process of a pass that drives stays and polls the
 server with two small requests. It also follows each pass that has started jobs with another: as many jobs may have
-ended meanwhile, and waiting subjobs are not counted. Early passes read and decide for at most a tenth of a core's time,
-and for at most a third while jobs are being started.
+ended meanwhile, and waiting subjobs are not counted. Early passes read and decide for at most a tenth of a core's time.
 The process ends before the next pass is due, and at once if it is no longer the server's child or the hook has changed.
 While it starts jobs it stays and makes the due passes itself: PBS needs a second or two on a busy host to make another
 process, and a whole interval if this one ends too late.
@@ -26,11 +25,10 @@ from typing import Any, NamedTuple
 from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
 from policy.settings.site_settings import ScheduleSettings
 
-_SHARE, _SHARE_AFTER_STARTS = 10, 3
+_SHARE = 10
 """An early pass begins at least so many times the last pass's processor time (of reading and deciding) after that pass
-began; the second number where it started jobs, since the cores of jobs that end at once are idle meanwhile. The time
-that a pass waits for a busy server is not its processor time. The server needs no longer to answer than the pass needs
-to read the answer."""
+began. The time that a pass waits for a busy server is not its processor time. The server needs no longer to answer than
+the pass needs to read the answer."""
 
 _SHORTEST_PASS_S = 0.5
 """No early pass begins with less time than this."""
@@ -152,8 +150,7 @@ class EarlyPasses:
             self._busy_until_s = now_s + _BUSY_S
         took_s = now_s - self._pass_s
         has_more = passed.has_started or passed.is_unsettled
-        share = _SHARE_AFTER_STARTS if passed.has_started else _SHARE
-        rested_s = max(self._pass_s + share * passed.cpu_s, now_s + (_UNSETTLED_S if passed.is_unsettled else 0.0))
+        rested_s = max(self._pass_s + _SHARE * passed.cpu_s, now_s + (_UNSETTLED_S if passed.is_unsettled else 0.0))
         last_s = self._due_s - max(_SHORTEST_PASS_S, 2 * passed.spent_s)
         if rested_s >= last_s:
             return self._stay(now_s, rested_s, took_s)
