@@ -7,6 +7,7 @@ between their servers, sshd with its keys, the service's account and files. So t
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,25 @@ from container.testbed_spec import TestbedError
 LANDING = "landing"
 _STEP_S = 30.0
 _PASSES = "passes"
+_LOOK_EVERY_S = 0.2
+_RUN_PASSES = """looks=0
+while sleep "$2"; do
+    looks=$((looks + 1))
+    if [ "$looks" -ge "$1" ]; then
+        looks=0
+        "$3"
+        "$4"
+        continue
+    fi
+    for one in "$5"/*; do
+        if [ -e "$one" ]; then
+            "$3"
+            break
+        fi
+    done
+done"""
+"""What a timer for each pass and a unit that watches the drop box do: every so many looks, at intervals, both programs
+run; else the first, where the box has something."""
 _SSH_KEYGEN = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "")
 
 
@@ -199,11 +219,15 @@ def _make_mg_home(testbed: Testbed, cluster_file: str) -> None:
 
 
 def _start_passes(centre: Centre, programs: Programs, every_s: float) -> None:
-    """Run both passes every ``every_s`` seconds on each server, as the service, until the testbed ends."""
-    script = 'while sleep "$1"; do "$2"; "$3"; done >> "$4" 2>&1 < /dev/null'
+    """Run both passes every ``every_s`` seconds on each server, and that of the source as soon as there is something in
+    the drop box, as the service, until the testbed ends.
+    """
+    looks = max(1, round(every_s / _LOOK_EVERY_S))
+    box = f"{member_sshd_and_cluster_toml.MG_HOME}/incoming"
     for _, testbed in centre.members():
         log = testbed.home(SERVICE.name) / f"{_PASSES}.log"
-        words = [f"{every_s:g}", programs.path("mgsched"), programs.path("mgrecv"), str(log)]
+        script = f"exec >> {shlex.quote(str(log))} 2>&1 < /dev/null\n{_RUN_PASSES}"
+        words = [str(looks), f"{_LOOK_EVERY_S:g}", programs.path("mgsched"), programs.path("mgrecv"), box]
         _as_service(testbed, "setsid", "--fork", "sh", "-c", script, _PASSES, *words)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Callable
@@ -18,12 +20,21 @@ from migration.as_user.run_in_own_pid_namespace import has_own_namespace
 Operation = Callable[[list[str]], int]
 KEY = "@KEY@"
 """In the arguments of ``rsync`` and ``ssh``: the path of the private key, with which the operation's input begins."""
+CONTROL = "@CONTROL@"
+"""The same: the path of the socket of a connection that is there already, or ``none``."""
+CONTROL_FOLDER = re.compile(r"/tmp/\.mg-ssh-[0-9a-f]{32}")  # noqa: S108 - no other user can know the name before
+"""The folder of that socket, made for one connection, and closed to other users."""
+_SOCKET = "s"
+_LOOK_EVERY_S = 0.02
+_BEGUN_WITHIN_S, _CONNECTED_WITHIN_S = 2.0, 20.0
 BUILD_LOG = "mg-build.log"
 _COMMAND = 3
 _SCHEDULER_PROGRAMS = ("qsub", "qdel", "qhold", "qrls", "sbatch", "scancel")
 _RUN_BUILD = 'eval "exec 3<&-\n$(cat <&3)"'
 """What the build's shell runs: the command that file 3 has, which no list of processes shows."""
 _WAIT_FOR = '"$@"; exit $?'
+_CONNECT = 'trap : TERM; folder=$1; shift; "$@"; rm -f "$folder/s"; rmdir "$folder"'
+"""What keeps a connection: ssh, which removes its socket when it is ended, and then the folder."""
 _OF_SCONTROL = ("hold", "release")
 
 
@@ -41,20 +52,50 @@ def _scontrol(arguments: list[str]) -> int:
 
 
 def _rsync(arguments: list[str]) -> int:
-    """``rsync BYTES ARG...`` over ssh, with a key of that many bytes; what follows it is the list of files, if any."""
+    """``rsync BYTES CONTROL ARG...`` over ssh, with a key of that many bytes; what follows it is the list of files, if
+    any. CONTROL is the folder of a connection, or empty.
+    """
     os.execvp("rsync", ["rsync", *_with_key(arguments)])
 
 
 def _ssh(arguments: list[str]) -> int:
-    """``ssh BYTES ARG...`` with a key of that many bytes; what follows it is the command's input. A shell keeps the key
-    open for it.
+    """``ssh BYTES CONTROL ARG...`` with a key of that many bytes; what follows it is the command's input. A shell keeps
+    the key open for it.
     """
     os.execvp("/bin/sh", ["sh", "-c", _WAIT_FOR, "sh", "ssh", *_with_key(arguments)])
 
 
+def _connect(arguments: list[str]) -> int:
+    """``connect BYTES FOLDER ARG...``: a connection that ``rsync`` and ``ssh`` with this CONTROL share, until this
+    operation is ended. Each of their commands is still one of its own at the other end.
+    """
+    size, folder, *words = arguments
+    if not CONTROL_FOLDER.fullmatch(folder):
+        raise ValueError(f"folder {folder!r:.60}: must be one for a connection")
+    os.mkdir(folder, 0o700)
+    words = [word.replace(CONTROL, f"{folder}/{_SOCKET}") for word in words]
+    os.execvp("/bin/sh", ["sh", "-c", _CONNECT, "sh", folder, "ssh", *_with_key([size, "", *words])])
+
+
+def _find_connection(folder: str) -> str:
+    """The socket of a connection, once that has been made; ``none`` where it was not. The folder goes when it ends."""
+    if not CONTROL_FOLDER.fullmatch(folder):
+        return "none"
+    socket, begun, began_s = f"{folder}/{_SOCKET}", False, time.monotonic()
+    while not os.path.exists(socket):
+        is_there = os.path.isdir(folder)
+        waited_s = time.monotonic() - began_s
+        if (begun and not is_there) or waited_s >= (_CONNECTED_WITHIN_S if is_there else _BEGUN_WITHIN_S):
+            return "none"
+        begun = begun or is_there
+        time.sleep(_LOOK_EVERY_S)
+    return socket
+
+
 def _with_key(arguments: list[str]) -> list[str]:
-    """The arguments with the path of the key, which is a file in the memory of this process and never on a disk. ssh
-    closes all files that it inherits, but may open those of this process, by its number in what /proc shows here.
+    """The arguments with the path of the socket, and with that of the key, which is a file in the memory of this
+    process and never on a disk. ssh closes all files that it inherits, but may open those of this process, by its
+    number in what /proc shows here.
     """
     data = os.read(0, int(arguments[0]))
     key = os.memfd_create("key", 0)
@@ -62,7 +103,8 @@ def _with_key(arguments: list[str]) -> list[str]:
     os.write(key, data)
     os.set_inheritable(key, True)
     path = f"/proc/{os.readlink('/proc/self')}/fd/{key}"
-    return [word.replace(KEY, path) for word in arguments[1:]]
+    socket = _find_connection(arguments[1])
+    return [word.replace(KEY, path).replace(CONTROL, socket) for word in arguments[2:]]
 
 
 def _build(arguments: list[str]) -> int:
@@ -122,6 +164,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "rsync-server": _rsync_server,
         "rsync-shared": _rsync_shared,
         "ssh": _ssh,
+        "connect": _connect,
         "build": _build,
         "namespace": _print_namespace,
         "manifest": folder_tree_listing.print_manifest,

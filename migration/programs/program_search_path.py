@@ -6,6 +6,7 @@ Cron, sshd and sudo each start programs with another PATH, and none of them has 
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -35,5 +36,8 @@ def set_path() -> None:
 
 
 def own_program(name: str) -> str:
-    """The path of a program of ours, which is installed beside the others."""
-    return f"{sysconfig.get_path('scripts')}/{name}"
+    """The path of a program of ours, which is installed beside the others: beside the Python of a virtual environment,
+    or where the system's Python has scripts, which takes longer to find out.
+    """
+    folder = f"{sys.prefix}/bin" if sys.prefix != sys.base_prefix else sysconfig.get_path("scripts")
+    return f"{folder}/{name}"

@@ -7,24 +7,32 @@ the request was carried out. A cluster that reports a failure counts as reached.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, Protocol
 
 from migration.config.cluster_file import Cluster
+from migration.programs.converse_with_program import Conversation, NoAnswerError
 from migration.programs.run_external_program_with_limits import Run
 from migration.protocol.messages import (
+    MOST_BYTES,
     PREFIX,
+    SEVERAL,
     Failed,
     MessageError,
     RecordError,
     Reply,
     from_line_bytes,
+    is_unknown_verb,
     reply_from_data,
+    several_to_data,
     to_line_bytes,
 )
 from policy.migration.available_to_other_clusters import Answer
 from policy.model.printable_text import printable
 
+_REUSED_WITHIN_S = 60
+"""A connection that was not used for longer may have been closed at the other end."""
+_CLOSED_WITHIN_S = 1.0
 _WHOLE = 3
 """A call takes at most so many times the limit of its connection: a scheduler has to answer at the other end."""
 
@@ -45,33 +53,80 @@ class Call(Protocol):
 
 
 class SshCall:
-    """Asks by ssh, with the service's own key. Host keys must be known already."""
+    """Asks by ssh, with the service's own key. Host keys must be known already.
 
-    def __init__(self, run: Run, timeout_s: int) -> None:
+    With ``converse`` all questions to a cluster go over one connection, which ends with this process.
+    """
+
+    def __init__(
+        self, run: Run, timeout_s: int, converse: Callable[[Sequence[str]], Conversation] | None = None
+    ) -> None:
         self._run = run
         self._timeout_s = timeout_s
+        self._converse = converse
+        self._older: set[str] = set()
+        self._open: dict[str, tuple[Conversation, float]] = {}
 
     def __call__(self, cluster: Cluster, verb: str, body: Mapping[str, Any] | None = None) -> Reply:
         """See :class:`Call`."""
         if not cluster.ssh:
             raise NoReply("cluster.toml has no ssh for it")
         try:
-            stdin = b"" if body is None else to_line_bytes(body)
+            data = b"" if body is None else to_line_bytes(body)
+            asked = to_line_bytes(several_to_data(verb, body))
         except MessageError as error:
             raise NoReply(str(error)) from error
-        options = ["BatchMode=yes", "StrictHostKeyChecking=yes", f"ConnectTimeout={self._timeout_s}"]
-        argv = ["ssh", "-T", *(word for option in options for word in ("-o", option)), cluster.ssh, PREFIX + verb]
-        done = self._run(argv, stdin=stdin, timeout_s=_WHOLE * self._timeout_s)
-        if not done.out:
-            raise NoReply(done.problem)
-        try:
-            reply = reply_from_data(from_line_bytes(done.out), time.time())
-        except RecordError as error:
-            raise FailedReply(f"answered about this job what cannot be read: {printable(str(error))}") from error
-        except MessageError as error:
-            raise NoReply(f"answered what is no reply: {printable(str(error))}") from error
+        reply = None
+        if self._converse is not None and cluster.name not in self._older:
+            reply = self._ask(cluster, asked, self._converse)
+        if reply is None:
+            done = self._run(self._argv(cluster, verb), stdin=data, timeout_s=_WHOLE * self._timeout_s)
+            if not done.out:
+                raise NoReply(done.problem)
+            reply = _read_reply(done.out)
         if isinstance(reply, Failed):
             raise FailedReply(reply.text)
         if isinstance(reply, Answer) and reply.cluster != cluster.name:
             raise NoReply(f"calls itself {reply.cluster!r}: its cluster.toml and this one must agree")
         return reply
+
+    def _argv(self, cluster: Cluster, verb: str) -> list[str]:
+        options = ["BatchMode=yes", "StrictHostKeyChecking=yes", f"ConnectTimeout={self._timeout_s}"]
+        return ["ssh", "-T", *(word for option in options for word in ("-o", option)), cluster.ssh, PREFIX + verb]
+
+    def _ask(self, cluster: Cluster, data: bytes, converse: Callable[[Sequence[str]], Conversation]) -> Reply | None:
+        """The reply over the connection for all questions; None where the cluster knows no such connections."""
+        now_s = time.monotonic()
+        until_s = now_s + _WHOLE * self._timeout_s
+        talk, used_s = self._open.pop(cluster.name, (None, now_s))
+        if talk is not None and now_s - used_s > _REUSED_WITHIN_S:
+            talk.close(_CLOSED_WITHIN_S)
+            talk = None
+        is_first = talk is None
+        try:
+            talk = converse(self._argv(cluster, SEVERAL)) if talk is None else talk
+            talk.send(data, until_s)
+            reply = _read_reply(talk.read_line(MOST_BYTES, until_s))
+        except FailedReply:
+            if talk is not None:
+                self._open[cluster.name] = talk, time.monotonic()
+            raise
+        except (NoAnswerError, NoReply) as error:
+            said = "" if talk is None else printable(talk.close(_CLOSED_WITHIN_S))
+            raise NoReply(said or str(error)) from error
+        if is_first and is_unknown_verb(reply, SEVERAL):
+            talk.close(_CLOSED_WITHIN_S)
+            self._older.add(cluster.name)
+            return None
+        self._open[cluster.name] = talk, time.monotonic()
+        return reply
+
+
+def _read_reply(data: bytes) -> Reply:
+    """The reply on a line; Failed too. Raises :class:`NoReply`, :class:`FailedReply`."""
+    try:
+        return reply_from_data(from_line_bytes(data), time.time())
+    except RecordError as error:
+        raise FailedReply(f"answered about this job what cannot be read: {printable(str(error))}") from error
+    except MessageError as error:
+        raise NoReply(f"answered what is no reply: {printable(str(error))}") from error

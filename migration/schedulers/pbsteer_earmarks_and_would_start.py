@@ -20,10 +20,8 @@ from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.reader.apply_status_differences import Assembly
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
-from hooks.translate.snapshot import translate
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Run
 from migration.schedulers.scheduler_interface import LocalJob, SchedulerSilent, Verdict
-from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 
@@ -106,6 +104,9 @@ def _pythons(pbs_exec: str) -> Iterator[str]:
 
 def would_start(status: ServerStatus, last: LastPass, job: LocalJob, queue: str, select: str) -> Verdict:
     """Whether a pass at this moment would start the job, if it were submitted last."""
+    from hooks.translate.snapshot import translate  # noqa: PLC0415 - what is earmarked is read without the engine
+    from policy.cycle.engine import decide  # noqa: PLC0415 - as above
+
     texts = _texts_of(job, queue, select, status.time_s)
     snapshot = translate(replace(status, jobs={**status.jobs, _NEW_ID: texts}), last.settings).snapshot
     plan = decide(snapshot, last.ledger, last.settings)

@@ -9,22 +9,28 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 LEASE = "lease"
 _SLOTS = "slots"
+_LOOK_EVERY_S = 0.02
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 @contextlib.contextmanager
-def hold_lease(folder: Path) -> Iterator[bool]:
-    """Whether this process has the lease of the job with this folder, for as long as the block lasts."""
+def hold_lease(folder: Path, within_s: float = 0.0) -> Iterator[bool]:
+    """Whether this process has the lease of the job with this folder, for as long as the block lasts. It waits
+    ``within_s`` for it: a process that only looks has it for a moment.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(folder / LEASE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        held = _lock(descriptor)
+        until_s = time.monotonic() + within_s
+        while not (held := _lock(descriptor)) and time.monotonic() < until_s:
+            time.sleep(_LOOK_EVERY_S)
         if held:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"pid={os.getpid()}\tboot={_boot_id()}\tstart={_start_time()}\n".encode("ascii"), 0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Callable
 
 from migration.as_user.call_root_helper import run_as
+from migration.as_user.call_root_helper_session import HelperSession
 from migration.config.cluster_file import ClusterFile, read_cluster_file
 from migration.config.mg_home_folder import home
 from migration.programs.program_search_path import set_path
@@ -43,5 +44,6 @@ def open_site() -> Site:
     if file is None:
         raise SystemExit(f"{folder}: no cluster.toml: this site has no other clusters")
     os.umask(0o022)
-    bounded = HungUsers(run_as, folder, time.time)
-    return Site(file, Spool(folder), open_scheduler(file.this, bounded))
+    session = HelperSession()
+    bounded = HungUsers(session, folder, time.time)
+    return Site(file, Spool(folder), open_scheduler(file.this, bounded), session)

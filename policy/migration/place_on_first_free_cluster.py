@@ -48,8 +48,8 @@ class PlacingSettings:
 
     this: str
     order: tuple[str, ...]
-    max_per_pass: int = 20
-    max_in_flight_per_target: int = 8
+    max_per_pass: int = 64
+    max_in_flight_per_target: int = 32
     fallback_s: float = 3600
 
 

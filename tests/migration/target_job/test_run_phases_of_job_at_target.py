@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
@@ -12,7 +11,7 @@ from migration.schedulers.scheduler_interface import SubmitRefused
 from migration.target_job.job_at_target import Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, is_leased, take_share, take_slot
 from migration.target_job.local_job_script import write_script
-from migration.target_job.run_phases_of_job_at_target import _is_its_turn, process
+from migration.target_job.run_phases_of_job_at_target import process, process_jobs
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.wait_and_retry_bounds import BUSY_FOR_S
 from tests.migration.target_job.fake_target import FakeTarget
@@ -140,15 +139,24 @@ def test_downloads_that_wait_are_few_of_a_user_and_the_rest_is_tried_again(targe
         process(target.site, "a.1")
     assert target.users.operations == []
     assert (target.read().state, target.read().tries) == ("Downloading", 0)
-    assert Job(target.site, "a.1").due_in_s == 60
+    assert Job(target.site, "a.1").rests
+    target.now_s += 60
+    assert not Job(target.site, "a.1").rests
 
 
-def test_uploads_of_one_user_leave_places_for_others(target: FakeTarget) -> None:
-    limits = replace(target.site.file.limits, max_uploads=3, max_transfers_per_user=2)
-    site = replace(target.site, file=replace(target.site.file, limits=limits))
-    target.put(gid="a.1", state="Uploading")
-    for number, account in enumerate(("alice", "alice", "bob", "bob"), 2):
-        target.put(gid=f"a.{number}", state="Waiting", account=account)
-    assert [gid for gid in ("a.2", "a.3", "a.4", "a.5") if _is_its_turn(site, gid)] == ["a.2", "a.4"]
-    Job(site, "a.1").set_due(60)
-    assert [gid for gid in ("a.2", "a.3", "a.4", "a.5") if _is_its_turn(site, gid)] == ["a.2", "a.3", "a.4"]
+def test_a_process_goes_on_with_other_jobs_that_have_something_to_do(target: FakeTarget) -> None:
+    for number, state in enumerate(("Submitted", "Submitted", "Submitted", "Submitted"), 1):
+        target.put(gid=f"a.{number}", state=state)
+    Job(target.site, "a.3").set_due(60)
+    with hold_lease(target.site.spool.job_folder("a.4")):
+        process_jobs(target.site, "a.2")
+    assert list(target.scheduler.names) == ["mg_a.2_1", "mg_a.1_1"]
+
+
+def test_a_job_that_stays_as_it_is_is_not_taken_on_for_ever(target: FakeTarget) -> None:
+    target.put(state="Downloading", stop="discard", localid="1")
+    target.put(gid="a.2", state="Downloading")
+    with hold_lease(target.site.spool.job_folder("a.2")) as held:
+        assert held
+        process_jobs(target.site, "a.1")
+    assert target.read("a.1").state == "Stopped"

@@ -23,6 +23,7 @@ REPO = Path(__file__).parents[3]
 CLOCK_FILE = Path("/etc/pbsteer-clock-ahead")
 """Seconds by which the clock of these programs is ahead on a host with this file."""
 
+_PACKAGES = ("container", "hooks", "migration", "policy", "sim", "tui")
 _SYSTEM_PYTHON = Path("/usr/bin/python3")
 _SHIFT_CLOCK = f"""import time
 from contextlib import suppress
@@ -48,8 +49,12 @@ def usable_programs(name: str) -> Iterator[Programs]:
     try:
         subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, timeout=120)
         site = next(folder.glob("lib/python3.*/site-packages"))
-        (site / "pbsteer.pth").write_text(f"{sysconfig.get_path('purelib')}\n{REPO}\nimport shift_clock\n")
+        (site / "pbsteer.pth").write_text(f"{sysconfig.get_path('purelib')}\nimport shift_clock\n")
+        for package in _PACKAGES:
+            shutil.copytree(REPO / package, site / package, ignore=shutil.ignore_patterns("__pycache__"))
         (site / "shift_clock.py").write_text(_SHIFT_CLOCK)
+        # The accounts that run the programs could not keep what they compile.
+        subprocess.run([python, "-m", "compileall", "-q", site], check=True, timeout=240)
         for script in own.iterdir():
             if script.name.startswith("mg") or script.name in ("findavl", "pbsteer"):
                 body = script.read_text().split("\n", 1)[1]

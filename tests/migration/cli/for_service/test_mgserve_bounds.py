@@ -12,17 +12,26 @@ from pathlib import Path
 import pytest
 
 from migration.cli.for_service import mgserve_ssh_forced_command as mgserve
-from migration.protocol.messages import Failed, from_line_bytes, reply_from_data
+from migration.protocol.messages import (
+    Failed,
+    Hand,
+    Refused,
+    from_line_bytes,
+    reply_from_data,
+    several_to_data,
+    to_line_bytes,
+)
 from migration.target_job.job_process_lock_and_transfer_slots import take_slot
+from policy.migration.job_record_and_copy_updates import Record
 
 REPO = Path(__file__).parents[4]
 WITHDRAW = b'{"v": 1, "gid": "b.1", "attempt": 1}\n'
 
 
-def serve(home: Path, before: str = "pass") -> subprocess.Popen[bytes]:
+def serve(home: Path, before: str = "pass", verb: str = "withdraw") -> subprocess.Popen[bytes]:
     imports = "import sys; from migration.cli.for_service import mgserve_ssh_forced_command as mgserve"
     program = f"{imports}; {before}; mgserve.main()"
-    env = {**os.environ, "MG_HOME": str(home), "SSH_ORIGINAL_COMMAND": "mg withdraw"}
+    env = {**os.environ, "MG_HOME": str(home), "SSH_ORIGINAL_COMMAND": f"mg {verb}"}
     return subprocess.Popen(
         [sys.executable, "-c", program, "b"], cwd=REPO, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -51,4 +60,30 @@ def test_a_cluster_has_so_many_questions_at_once_and_the_rest_is_told_to_ask_aga
 
 def test_a_question_that_does_not_come_is_not_waited_for(home: Path) -> None:
     with serve(home, "mgserve._READ_WITHIN_S = 1") as asked:
+        assert asked.wait(timeout=60) == -signal.SIGALRM
+
+
+def test_several_questions_are_answered_one_after_the_other_each_for_itself(home: Path) -> None:
+    offer = Hand(Record(gid="c.1", src="c", dst="a", state="Offered")).to_data(0)
+    offers = [b"garbage\n", to_line_bytes(several_to_data("accept", offer))]
+    with serve(home, verb="several") as asked:
+        assert asked.stdin is not None
+        assert asked.stdout is not None
+        for line, problem in zip(offers * 2, ("JSON", "not a job of cluster b") * 2):
+            asked.stdin.write(line)
+            asked.stdin.flush()
+            reply = reply_from_data(from_line_bytes(asked.stdout.readline()), 0)
+            assert isinstance(reply, (Failed, Refused))
+            assert problem in reply.text
+        asked.stdin.close()
+        assert asked.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("before", ["mgserve._READ_WITHIN_S = 1", "mgserve._NEXT_WITHIN_S = 1"])
+def test_a_next_question_that_does_not_come_is_not_waited_for(home: Path, before: str) -> None:
+    with serve(home, before, verb="several") as asked:
+        assert asked.stdin is not None
+        if "NEXT" in before:
+            asked.stdin.write(b"{}\n")
+            asked.stdin.flush()
         assert asked.wait(timeout=60) == -signal.SIGALRM
