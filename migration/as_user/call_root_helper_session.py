@@ -26,6 +26,8 @@ class HelperSession:
 
     def __init__(self) -> None:
         self._helper: Conversation | None = None
+        self.job = ""
+        """The job that operations are about now, for the log."""
 
     def __call__(
         self,
@@ -49,7 +51,7 @@ class HelperSession:
         if any("\0" in word for word in argv):
             return Finished(NOT_STARTED, b"", b"an argument contains a NUL")
         words = operation_words(argv, user, cwd, len(stdin), timeout_s) if argv != [NOTHING] else []
-        request = write_request(words, MOST_OUTPUT, aside=aside)
+        request = write_request(words, MOST_OUTPUT, aside=aside, job=self.job)
         if len(request) > MOST_WORDS:
             return Finished(NOT_STARTED, b"", b"the arguments are too long")
         try:
@@ -71,8 +73,20 @@ class HelperSession:
         if self._helper is None:
             self._helper = Conversation([*root_helper_command.helper_argv(), SESSION])
         self._helper.send(request, until_s)
-        status, why, out, err = json.loads(self._helper.read_line(_MOST_LINE, until_s, stopped))
-        output, errors = (self._helper.read(size, until_s, stopped)[:MOST_OUTPUT] for size in (out, err))
+        status, why, *sizes = _read_answer(self._helper.read_line(_MOST_LINE, until_s, stopped))
+        output, errors = (self._helper.read(size, until_s, stopped) for size in sizes)
         if why == TOO_MUCH:
             return Finished(programs.TOO_MUCH, output, errors + f"\n{programs.TOO_MUCH_TEXT}".encode())
         return Finished(status, output, errors)
+
+
+def _read_answer(line: bytes) -> tuple[int, str, int, int]:
+    """The status, why the operation was ended, and the sizes of what follows. Raises :class:`NoAnswerError`."""
+    try:
+        status, why, out, err = json.loads(line)
+        answer = int(status), str(why), int(out), int(err)
+    except (ValueError, TypeError):
+        raise NoAnswerError(NOT_STARTED, "the root helper answered what cannot be read") from None
+    if not all(0 <= size <= MOST_OUTPUT for size in answer[2:]):
+        raise NoAnswerError(NOT_STARTED, f"the root helper announced more than {MOST_OUTPUT} bytes")
+    return answer

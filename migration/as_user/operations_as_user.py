@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Callable
 
 from migration.as_user import folder_tree_listing, place_results_without_overwrite, user_files_in_landing_folder
+from migration.as_user.private_folder_for_connection import FOLDER, is_own_folder
 from migration.as_user.run_in_own_pid_namespace import has_own_namespace
 
 Operation = Callable[[list[str]], int]
@@ -22,9 +22,10 @@ KEY = "@KEY@"
 """In the arguments of ``rsync`` and ``ssh``: the path of the private key, with which the operation's input begins."""
 CONTROL = "@CONTROL@"
 """The same: the path of the socket of a connection that is there already, or ``none``."""
-CONTROL_FOLDER = re.compile(r"/tmp/\.mg-ssh-[0-9a-f]{32}")  # noqa: S108 - no other user can know the name before
-"""The folder of that socket, made for one connection, and closed to other users."""
-_SOCKET = "s"
+SHARED_CONNECTION = "shared"
+"""In the place of CONTROL, where an operation is to use that connection."""
+CONNECT = "connect"
+_SOCKET, _HAS_ENDED = f"{FOLDER}/s", f"{FOLDER}/ended"
 _LOOK_EVERY_S = 0.02
 _BEGUN_WITHIN_S, _CONNECTED_WITHIN_S = 2.0, 20.0
 BUILD_LOG = "mg-build.log"
@@ -33,8 +34,8 @@ _SCHEDULER_PROGRAMS = ("qsub", "qdel", "qhold", "qrls", "sbatch", "scancel")
 _RUN_BUILD = 'eval "exec 3<&-\n$(cat <&3)"'
 """What the build's shell runs: the command that file 3 has, which no list of processes shows."""
 _WAIT_FOR = '"$@"; exit $?'
-_CONNECT = 'trap : TERM; folder=$1; shift; "$@"; rm -f "$folder/s"; rmdir "$folder"'
-"""What keeps a connection: ssh, which removes its socket when it is ended, and then the folder."""
+_CONNECT = 'trap : TERM; ended=$1; shift; "$@"; : > "$ended"'
+"""What keeps a connection: ssh, which removes its socket when it is ended, and then a file that says so."""
 _OF_SCONTROL = ("hold", "release")
 
 
@@ -53,7 +54,7 @@ def _scontrol(arguments: list[str]) -> int:
 
 def _rsync(arguments: list[str]) -> int:
     """``rsync BYTES CONTROL ARG...`` over ssh, with a key of that many bytes; what follows it is the list of files, if
-    any. CONTROL is the folder of a connection, or empty.
+    any. CONTROL is ``shared``, or empty.
     """
     os.execvp("rsync", ["rsync", *_with_key(arguments)])
 
@@ -66,30 +67,29 @@ def _ssh(arguments: list[str]) -> int:
 
 
 def _connect(arguments: list[str]) -> int:
-    """``connect BYTES FOLDER ARG...``: a connection that ``rsync`` and ``ssh`` with this CONTROL share, until this
-    operation is ended. Each of their commands is still one of its own at the other end.
+    """``connect BYTES ARG...``: a connection that ``rsync`` and ``ssh`` share, until this operation is ended. Each of
+    their commands is still one of its own at the other end. The folder of its socket was made by root.
     """
-    size, folder, *words = arguments
-    if not CONTROL_FOLDER.fullmatch(folder):
-        raise ValueError(f"folder {folder!r:.60}: must be one for a connection")
-    os.mkdir(folder, 0o700)
-    words = [word.replace(CONTROL, f"{folder}/{_SOCKET}") for word in words]
-    os.execvp("/bin/sh", ["sh", "-c", _CONNECT, "sh", folder, "ssh", *_with_key([size, "", *words])])
+    size, *words = arguments
+    if not is_own_folder():
+        raise ValueError(f"{FOLDER}: must be a folder of the user's own")
+    words = [word.replace(CONTROL, _SOCKET) for word in words]
+    os.execvp("/bin/sh", ["sh", "-c", _CONNECT, "sh", _HAS_ENDED, "ssh", *_with_key([size, "", *words])])
 
 
-def _find_connection(folder: str) -> str:
-    """The socket of a connection, once that has been made; ``none`` where it was not. The folder goes when it ends."""
-    if not CONTROL_FOLDER.fullmatch(folder):
+def _find_connection(wanted: str) -> str:
+    """The socket of the session's connection, once that has been made; ``none`` where it was not."""
+    if wanted != SHARED_CONNECTION:
         return "none"
-    socket, begun, began_s = f"{folder}/{_SOCKET}", False, time.monotonic()
-    while not os.path.exists(socket):
-        is_there = os.path.isdir(folder)
+    began_s = time.monotonic()
+    while True:
+        is_there = is_own_folder()
+        if is_there and os.path.exists(_SOCKET):
+            return _SOCKET
         waited_s = time.monotonic() - began_s
-        if (begun and not is_there) or waited_s >= (_CONNECTED_WITHIN_S if is_there else _BEGUN_WITHIN_S):
+        if os.path.exists(_HAS_ENDED) or waited_s >= (_CONNECTED_WITHIN_S if is_there else _BEGUN_WITHIN_S):
             return "none"
-        begun = begun or is_there
         time.sleep(_LOOK_EVERY_S)
-    return socket
 
 
 def _with_key(arguments: list[str]) -> list[str]:
@@ -164,7 +164,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "rsync-server": _rsync_server,
         "rsync-shared": _rsync_shared,
         "ssh": _ssh,
-        "connect": _connect,
+        CONNECT: _connect,
         "build": _build,
         "namespace": _print_namespace,
         "manifest": folder_tree_listing.print_manifest,

@@ -20,7 +20,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from migration.as_user.operations_as_user import OPERATIONS
+from migration.as_user.log_operation_to_syslog import log_operation
+from migration.as_user.operations_as_user import CONNECT, OPERATIONS
+from migration.as_user.private_folder_for_connection import make_folder
 from migration.as_user.refused_accounts import find_refusal, read_first_uid
 from migration.as_user.root_helper_session import MOST_INPUT, keep_input
 from migration.as_user.run_in_own_pid_namespace import end_with_parent, hide_from_users, supervise
@@ -39,18 +41,19 @@ class RefusedError(Exception):
     """What this helper does not do; the message says why."""
 
 
-def main(words: Sequence[str], given: int | None = None) -> int:
+def main(words: Sequence[str], given: int | None = None, job: str = "") -> int:
     """The exit status of the operation; 77 for what is refused. ``given`` is a file with the operation's input, where
-    that is not on standard input any more.
+    that is not on standard input any more. ``job`` is what the caller says that it is about, for the log.
     """
     try:
-        return _main(words, given)
+        return _main(words, given, job)
     except RefusedError as refused:
+        log_operation(words, job, str(refused))
         sys.stderr.write(f"mguser: {refused}\n")
         return os.EX_NOPERM
 
 
-def _main(words: Sequence[str], given: int | None) -> int:
+def _main(words: Sequence[str], given: int | None, job: str) -> int:
     if len(words) < 5:
         raise RefusedError("mguser USER SECONDS BYTES FOLDER OPERATION ARG...")
     user, seconds, size, folder, operation, *arguments = words
@@ -62,9 +65,12 @@ def _main(words: Sequence[str], given: int | None) -> int:
     if os.geteuid() not in (0, account.pw_uid):
         raise RefusedError(f"cannot become {account.pw_name!r}: only root can")
     env = _clean_environment(account)
+    log_operation(words, job)
 
     def do_as_user() -> int:
         _bound_operation()
+        if operation == CONNECT:
+            make_folder(account)
         if operation == "build":
             _limit_build(file.limits if file else Limits())
         _become(account)

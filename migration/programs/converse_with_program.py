@@ -1,7 +1,7 @@
 """A program that is started once and asked several things one after the other, over its standard input and output.
 
 Each answer is waited for within a time limit. A program from which none came is ended, since a late one would be taken
-for the answer to the next question.
+for the answer to the next question. Of what it says on standard error the end is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import contextlib
 import os
 import select
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from typing import Callable
@@ -22,6 +21,8 @@ _END_WITHIN_S = 20.0
 _KILLED_WITHIN_S = 1.0
 _MOST_SAID = 4096
 _CHUNK = 1 << 20
+_MOST_CHUNKS = 64
+_LOOK_AGAIN_S = 0.02
 _ENDED = "the program ended"
 
 
@@ -39,23 +40,22 @@ class Conversation:
     """The program of the argument list, started by this call. Raises :class:`NoAnswerError` if it cannot be started."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> None:
-        (their_in, self._asked), (self._answers, their_out) = os.pipe(), os.pipe()
+        (their_in, self._asked), (self._answers, their_out), (self._errors, their_err) = (os.pipe() for _ in range(3))
         os.set_blocking(self._asked, False)
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the program
-        self._ahead = b""
+        os.set_blocking(self._errors, False)
+        self._ahead, self._said, self._says_more = b"", b"", True
         try:
             self._process = subprocess.Popen(
-                argv, stdin=their_in, stdout=their_out, stderr=self._said, start_new_session=True, cwd="/",
+                argv, stdin=their_in, stdout=their_out, stderr=their_err, start_new_session=True, cwd="/",
                 env=dict(os.environ if env is None else env),
             )  # fmt: skip
         except OSError as error:
-            os.close(self._asked)
-            os.close(self._answers)
-            self._said.close()
+            for own in (self._asked, self._answers, self._errors):
+                os.close(own)
             raise NoAnswerError(NOT_STARTED, f"{argv[0]}: cannot be started: {error.strerror}") from error
         finally:
-            os.close(their_in)
-            os.close(their_out)
+            for theirs in (their_in, their_out, their_err):
+                os.close(theirs)
 
     @property
     def has_ended(self) -> bool:
@@ -70,7 +70,7 @@ class Conversation:
             if wait_s <= 0:
                 raise NoAnswerError(TIMED_OUT, "does not read what it is asked")
             try:
-                if select.select([], [self._asked], [], wait_s)[1]:
+                if self._wait(wait_s, writing=True):
                     view = view[os.write(self._asked, view) :]
             except BlockingIOError:
                 continue
@@ -99,28 +99,58 @@ class Conversation:
         """
         os.close(self._asked)
         os.close(self._answers)
-        try:
-            self._process.wait(within_s)
-        except subprocess.TimeoutExpired:
+        until_s = time.monotonic() + within_s
+        while self._process.poll() is None and time.monotonic() < until_s:
+            if self._says_more:
+                select.select([self._errors], [], [], _LOOK_AGAIN_S)
+                self._keep_said()
+            else:
+                time.sleep(_LOOK_AGAIN_S)
+        if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError, subprocess.TimeoutExpired):
                 self._process.kill()
                 self._process.wait(_KILLED_WITHIN_S)
-        with self._said as said:
-            said.seek(max(0, os.fstat(said.fileno()).st_size - _MOST_SAID))
-            lines = said.read(_MOST_SAID).decode("utf-8", "replace").strip().splitlines()
-            return lines[-1] if lines else ""
+        self._keep_said()
+        os.close(self._errors)
+        lines = self._said.decode("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+    def _wait(self, wait_s: float, *, writing: bool) -> bool:
+        """Whether the program reads, or has answered, within this time. What it says on standard error is taken."""
+        errors = [self._errors] if self._says_more else []
+        reading = errors if writing else [self._answers, *errors]
+        readable, writable, _ = select.select(reading, [self._asked] if writing else [], [], wait_s)
+        if self._errors in readable:
+            self._keep_said()
+        return bool(writable) if writing else self._answers in readable
+
+    def _keep_said(self) -> None:
+        """Take what is on standard error now, and keep its end; of one that writes on, so much."""
+        for _ in range(_MOST_CHUNKS):
+            try:
+                more = os.read(self._errors, _CHUNK)
+            except BlockingIOError:
+                return
+            self._says_more = bool(more)
+            if not more:
+                return
+            self._said = (self._said + more)[-_MOST_SAID:]
 
     def _take(self, count: int) -> bytes:
         taken, self._ahead = self._ahead[:count], self._ahead[count:]
         return taken
 
     def _read_more(self, until_s: float, stopped: Callable[[], bool]) -> None:
+        look_s = time.monotonic() + _LOOK_EVERY_S
         while True:
             wait_s = until_s - time.monotonic()
             if wait_s <= 0:
                 raise NoAnswerError(TIMED_OUT, "no answer in time")
-            if select.select([self._answers], [], [], min(wait_s, _LOOK_EVERY_S))[0]:
+            if self._wait(min(wait_s, max(0.0, look_s - time.monotonic())), writing=False):
                 break
+            if time.monotonic() < look_s:
+                continue
+            look_s = time.monotonic() + _LOOK_EVERY_S
             if stopped():
                 raise NoAnswerError(STOPPED, "stopped")
         data = os.read(self._answers, _CHUNK)

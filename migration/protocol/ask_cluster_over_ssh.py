@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Callable, Protocol
+from typing import Any, Callable, NamedTuple, Protocol
 
 from migration.config.cluster_file import Cluster
 from migration.programs.converse_with_program import Conversation, NoAnswerError
-from migration.programs.run_external_program_with_limits import Run
+from migration.programs.run_external_program_with_limits import TIMED_OUT, Run
 from migration.protocol.messages import (
     MOST_BYTES,
     PREFIX,
@@ -32,6 +32,8 @@ from policy.model.printable_text import printable
 
 _REUSED_WITHIN_S = 60
 """A connection that was not used for longer may have been closed at the other end."""
+_OPEN_FOR_S = 600
+"""No connection is used longer: the other end closes it some minutes later."""
 _CLOSED_WITHIN_S = 1.0
 _WHOLE = 3
 """A call takes at most so many times the limit of its connection: a scheduler has to answer at the other end."""
@@ -52,6 +54,14 @@ class Call(Protocol):
         """The reply, never ``Failed``. Raises :class:`NoReply`, or :class:`FailedReply` where the cluster is there."""
 
 
+class _Talk(NamedTuple):
+    """A connection for several questions: since when it is open, and when it was used last."""
+
+    program: Conversation
+    opened_s: float
+    used_s: float
+
+
 class SshCall:
     """Asks by ssh, with the service's own key. Host keys must be known already.
 
@@ -65,7 +75,7 @@ class SshCall:
         self._timeout_s = timeout_s
         self._converse = converse
         self._older: set[str] = set()
-        self._open: dict[str, tuple[Conversation, float]] = {}
+        self._open: dict[str, _Talk] = {}
 
     def __call__(self, cluster: Cluster, verb: str, body: Mapping[str, Any] | None = None) -> Reply:
         """See :class:`Call`."""
@@ -95,30 +105,62 @@ class SshCall:
         return ["ssh", "-T", *(word for option in options for word in ("-o", option)), cluster.ssh, PREFIX + verb]
 
     def _ask(self, cluster: Cluster, data: bytes, converse: Callable[[Sequence[str]], Conversation]) -> Reply | None:
-        """The reply over the connection for all questions; None where the cluster knows no such connections."""
-        now_s = time.monotonic()
-        until_s = now_s + _WHOLE * self._timeout_s
-        talk, used_s = self._open.pop(cluster.name, (None, now_s))
-        if talk is not None and now_s - used_s > _REUSED_WITHIN_S:
-            talk.close(_CLOSED_WITHIN_S)
-            talk = None
-        is_first = talk is None
+        """The reply over the connection for all questions; None where the cluster knows no such connections.
+
+        A connection that was used before may have ended at the other end without this question. Then it is asked once
+        more over a new one: a question that is repeated has the same answer.
+        """
+        until_s = time.monotonic() + _WHOLE * self._timeout_s
+        talk = self._take_open(cluster.name)
+        if talk is not None:
+            try:
+                return self._ask_over(cluster.name, talk, data, until_s)
+            except NoAnswerError as error:
+                talk.program.close(_CLOSED_WITHIN_S)
+                if error.status == TIMED_OUT:
+                    raise NoReply(str(error)) from error
         try:
-            talk = converse(self._argv(cluster, SEVERAL)) if talk is None else talk
-            talk.send(data, until_s)
-            reply = _read_reply(talk.read_line(MOST_BYTES, until_s))
-        except FailedReply:
-            if talk is not None:
-                self._open[cluster.name] = talk, time.monotonic()
-            raise
-        except (NoAnswerError, NoReply) as error:
-            said = "" if talk is None else printable(talk.close(_CLOSED_WITHIN_S))
+            now_s = time.monotonic()
+            talk = _Talk(converse(self._argv(cluster, SEVERAL)), now_s, now_s)
+        except NoAnswerError as error:
+            raise NoReply(str(error)) from error
+        try:
+            reply = self._ask_over(cluster.name, talk, data, until_s)
+        except NoAnswerError as error:
+            said = printable(talk.program.close(_CLOSED_WITHIN_S))
             raise NoReply(said or str(error)) from error
-        if is_first and is_unknown_verb(reply, SEVERAL):
-            talk.close(_CLOSED_WITHIN_S)
+        if isinstance(reply, Failed):
+            # It may be the answer to the connection itself, which has ended then.
+            self._open.pop(cluster.name).program.close(_CLOSED_WITHIN_S)
+        if is_unknown_verb(reply, SEVERAL):
             self._older.add(cluster.name)
             return None
-        self._open[cluster.name] = talk, time.monotonic()
+        return reply
+
+    def _take_open(self, name: str) -> _Talk | None:
+        """The connection to a cluster that may be used once more, which is nobody's then."""
+        talk, now_s = self._open.pop(name, None), time.monotonic()
+        if talk is None:
+            return None
+        if now_s - talk.used_s > _REUSED_WITHIN_S or now_s - talk.opened_s > _OPEN_FOR_S or talk.program.has_ended:
+            talk.program.close(_CLOSED_WITHIN_S)
+            return None
+        return talk
+
+    def _ask_over(self, name: str, talk: _Talk, data: bytes, until_s: float) -> Reply:
+        """The reply, after which the connection is open for the next question. Raises NoAnswerError, and
+        :class:`NoReply` with the connection closed where it is none."""
+        talk.program.send(data, until_s)
+        line = talk.program.read_line(MOST_BYTES, until_s)
+        try:
+            reply = _read_reply(line)
+        except FailedReply:
+            self._open[name] = talk._replace(used_s=time.monotonic())
+            raise
+        except NoReply as error:
+            said = printable(talk.program.close(_CLOSED_WITHIN_S))
+            raise NoReply(said or str(error)) from error
+        self._open[name] = talk._replace(used_s=time.monotonic())
         return reply
 
 

@@ -7,7 +7,6 @@ So no path of a user is ever part of a remote command but that of a shared file,
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Callable
 from urllib.parse import quote
 
 from migration.as_user.folder_tree_listing import PART, STAGE
-from migration.as_user.operations_as_user import CONTROL, KEY
+from migration.as_user.operations_as_user import CONNECT, CONTROL, KEY, SHARED_CONNECTION
 from migration.as_user.root_helper_session import NOTHING
 from migration.programs.run_external_program_with_limits import STOPPED, TIMED_OUT, Finished
 from migration.transfer.words_for_paths_at_source import JOB, NO_SETUID, SHARED
@@ -26,7 +25,6 @@ RunAs = Callable[..., Finished]
 """``run_as``, which also takes ``stopped``."""
 
 _SSH_CONFIG = Path("/etc/ssh/ssh_config")
-_CONTROL = "/tmp/.mg-ssh-"  # noqa: S108 - a folder of the user's own, by a name that no other user can know before
 _CONNECTED_FOR_S = 86_400
 _IO_TIMEOUT_S = 120
 _ASK_TIMEOUT_S = 3600
@@ -64,13 +62,11 @@ class Connection:
     _control: str | None = None
 
     def _open(self) -> str:
-        """The folder of the connection that commands share; empty if there is none."""
+        """Whether commands share a connection, as operations have it; empty if they do not."""
         if self._control is None:
-            folder = f"{_CONTROL}{secrets.token_hex(16)}"
-            options = ["-N", "-o", "ControlMaster=yes", *ssh_options(), "-T", self.ssh]
-            argv = ["connect", str(len(self.key)), folder, *options]
+            argv = [CONNECT, str(len(self.key)), "-N", "-o", "ControlMaster=yes", *ssh_options(), "-T", self.ssh]
             done = self.run(argv, user=self.user, stdin=self.key, timeout_s=_CONNECTED_FOR_S, aside=True)
-            self._control = "" if done.status else folder
+            self._control = "" if done.status else SHARED_CONNECTION
         return self._control
 
     def close(self) -> None:

@@ -147,6 +147,51 @@ def test_an_operation_that_writes_without_end_is_ended(
     assert session(["namespace"], user="guest").text == "own\n"
 
 
+def test_a_process_of_the_user_cannot_enlarge_or_cut_what_it_has_written(
+    session: HelperSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    grow = (
+        "def grow(words):\n    os.write(1, b'x')\n    for name in ('/proc/self/fd/1', '/proc/self/fd/2'):\n"
+        "        try:\n            os.truncate(name, int(words[0]))\n        except OSError:\n            pass\n"
+        "    return 0\nimport os; from migration.as_user import root_helper\n"
+    )
+    use_helper(monkeypatch, tmp_path, f"{grow}root_helper.OPERATIONS = {{**root_helper.OPERATIONS, 'grow': grow}}")
+    for size in ("1000000", "0", str(1 << 45)):
+        assert session(["grow", size], user="guest", timeout_s=60) == Finished(0, b"x", b"")
+
+
+def test_an_operation_that_breaks_says_how(
+    session: HelperSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use_helper(
+        monkeypatch, tmp_path,
+        "from migration.as_user import root_helper; root_helper.OPERATIONS = {'x': lambda _: {}['a\\nb']}",
+    )  # fmt: skip
+    done = session(["x"], user="guest")
+    assert (done.status, done.err) == (1, b"mguser: KeyError: \"'a\\\\nb'\"\n")
+    assert call_root_helper.run_as(["x"], user="guest") == done
+
+
+def test_each_operation_is_logged_with_its_job_and_what_users_write_is_one_bounded_line(
+    landing: Path, session: HelperSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    write = f"lambda level, text: open({str(log)!r}, 'a').write(text + chr(10))"
+    use_helper(monkeypatch, tmp_path, f"import syslog; syslog.syslog = {write}")
+    session.job = "a.7\nb.1"
+    assert session(["folder", str(landing), "guest/a\n\x9b" + "é" * 100], user="guest").status == 0
+    assert session(["read", "x" * 5_000, *["y"] * 5_000], user="guest").status == 1
+    assert session(["space", "/"], user="root").status == os.EX_NOPERM
+    lines = log.read_text("ascii").splitlines()
+    assert len(lines) == 3
+    assert "user='guest' job='a.7\\nb.1' operation='folder' folder='/' arguments='" in lines[0]
+    assert "'guest/a\\n\\x9b\\xe9" in lines[0]
+    assert max(map(len, lines)) < 2_000
+    assert "refused=" in lines[2]
+    call_root_helper.run_as(["space", "/"], user="guest")
+    assert "job='' operation='space'" in log.read_text().splitlines()[3]
+
+
 def test_the_end_of_the_caller_is_the_end_of_all(landing: Path) -> None:
     call_root_helper.run_as(["folder", str(landing), "guest/a"], user="guest")
     caller = subprocess.Popen(
@@ -179,8 +224,12 @@ def test_the_end_of_the_helper_is_that_of_the_operation(landing: Path, session: 
     assert build(session, landing / "guest/a", "exit 4").status == 4
 
 
+TOO_LARGE = write_request(["guest", "5", "0", "/", "namespace"], MOST_OUTPUT + 1)
+
+
 @pytest.mark.parametrize(
-    "sent", [b"x" * 20, b"        -1", b"         5[1,2]", b'        17[1, false, "root"]', b"         3[1]"]
+    "sent",
+    [b"x" * 20, b"        -1", b"         5[1,2]", b'        21[1, false, "", "root"]', b"         3[1]", TOO_LARGE],
 )
 def test_what_is_no_request_ends_the_helper(sent: bytes) -> None:
     done = subprocess.run(

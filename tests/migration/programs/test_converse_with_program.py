@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +56,32 @@ def test_no_answer_in_time_when_stopped_and_after_the_end() -> None:
         for _ in range(100):
             talk.send(b"x" * 100_000, soon())
     assert talk.close() == "why"
+
+
+def test_of_what_is_said_on_standard_error_the_end_is_kept_and_no_more_takes_room() -> None:
+    talk = Conversation(["/bin/sh", "-c", "head -c 50000000 /dev/zero >&2; echo >&2; echo answer; read l; echo y >&2"])
+    assert talk.read_line(100, soon()) == b"answer\n"
+    assert max(_open_files()) < 5_000_000
+    assert len(talk._said) < 5_000
+    assert talk.close() == "y"
+
+
+def test_one_that_says_more_and_more_is_late_all_the_same() -> None:
+    talk = Conversation(["/bin/sh", "-c", "cat /dev/zero >&2; :"])
+    began = time.monotonic()
+    for status, stopped in ((TIMED_OUT, False), (STOPPED, True)):
+        with pytest.raises(NoAnswerError) as raised:
+            talk.read_line(10, time.monotonic() + (30 if stopped else 0.5), lambda stopped=stopped: stopped)  # type: ignore[misc]
+        assert raised.value.status == status
+    assert time.monotonic() - began < 25
+    talk.close(0.1)
+
+
+def _open_files() -> Iterator[int]:
+    """The bytes that this process's open files take."""
+    for one in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            yield one.stat().st_blocks * 512
 
 
 def test_a_program_that_does_not_read_blocks_nothing() -> None:

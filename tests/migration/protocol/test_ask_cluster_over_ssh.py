@@ -10,7 +10,7 @@ import pytest
 
 from migration.config.cluster_file import Cluster
 from migration.programs.converse_with_program import Conversation, NoAnswerError
-from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished
 from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply, SshCall
 from migration.protocol.messages import (
     ACCEPT,
@@ -86,8 +86,13 @@ def test_a_cluster_without_an_address_is_not_asked() -> None:
     assert run.calls == []
 
 
+ENDED = b"ended"
+
+
 class FakeTalk:
-    """A connection over which questions are answered with these lines; None is no answer."""
+    """A connection over which questions are answered with these lines; None is no answer, ENDED that it has ended."""
+
+    has_ended = False
 
     def __init__(self, *answers: bytes | None) -> None:
         self.answers = list(answers)
@@ -106,6 +111,8 @@ class FakeTalk:
         answer = self.answers.pop(0)
         if answer is None:
             raise NoAnswerError(TIMED_OUT, "no answer in time")
+        if answer == ENDED:
+            raise NoAnswerError(NOT_STARTED, "the program ended")
         return answer
 
     def close(self, within_s: float) -> str:
@@ -138,6 +145,45 @@ def test_a_question_without_a_reply_ends_the_connection_and_the_next_opens_anoth
     assert not isinstance(raised.value, FailedReply)
     assert call(B, ACCEPT, OFFER) == Busy("full")
     assert (len(talk.opened), talk.closed) == (2, 1)
+
+
+def test_a_first_answer_that_says_failed_may_be_the_end_of_the_connection_and_silences_no_cluster() -> None:
+    talk = FakeTalk(line(Failed("busy with 8 questions")).out, line(Busy("full")).out)
+    call = SshCall(FakeRun({}), 7, talk)
+    with pytest.raises(FailedReply, match="busy with 8"):
+        call(B, ACCEPT, OFFER)
+    assert call(B, ACCEPT, OFFER) == Busy("full")
+    assert (len(talk.opened), talk.closed) == (2, 1)
+
+
+def test_a_question_over_a_connection_that_has_ended_is_asked_once_more_over_another() -> None:
+    talk = FakeTalk(line(Busy("full")).out, ENDED, line(Busy("again")).out, ENDED, ENDED, line(Busy("full")).out)
+    call = SshCall(FakeRun({}), 7, talk)
+    assert call(B, ACCEPT, OFFER) == Busy("full")
+    assert call(B, ACCEPT, OFFER) == Busy("again")
+    with pytest.raises(NoReply):
+        call(B, ACCEPT, OFFER)
+    assert (len(talk.opened), talk.closed) == (3, 3)
+
+
+def test_a_question_that_is_late_over_a_used_connection_is_not_asked_twice() -> None:
+    talk = FakeTalk(line(Busy("full")).out, None)
+    call = SshCall(FakeRun({}), 7, talk)
+    assert call(B, ACCEPT, OFFER) == Busy("full")
+    with pytest.raises(NoReply, match="no answer in time"):
+        call(B, ACCEPT, OFFER)
+    assert len(talk.sent) == 2
+
+
+def test_a_connection_is_not_used_for_longer_than_the_other_end_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now_s)
+    talk = FakeTalk(*[line(Busy("full")).out] * 20)
+    call = SshCall(FakeRun({}), 7, talk)
+    for _ in range(20):
+        call(B, ACCEPT, OFFER)
+        now_s += 50
+    assert len(talk.opened) == 2
 
 
 def test_a_connection_that_was_long_unused_is_opened_anew(monkeypatch: pytest.MonkeyPatch) -> None:
