@@ -26,24 +26,19 @@ LANDING = "landing"
 _STEP_S = 30.0
 _PASSES = "passes"
 _LOOK_EVERY_S = 0.2
-_RUN_PASSES = """looks=0
-while sleep "$2"; do
-    looks=$((looks + 1))
-    if [ "$looks" -ge "$1" ]; then
-        looks=0
-        "$3"
-        "$4"
-        continue
-    fi
-    for one in "$5"/*; do
-        if [ -e "$one" ]; then
-            "$3"
+_CALL = "mgrecv.call"
+"""The file in MG_HOME by which a pass of mgrecv is called for."""
+_RUN_PASSES = 'while sleep "$1"; do "$2"; "$3"; done'
+"""What the timers do: both programs, at intervals."""
+_RUN_EARLY = """while sleep "$1"; do
+    for one in "$3" "$3"/*; do
+        if [ -f "$one" ]; then
+            "$2" --early
             break
         fi
     done
 done"""
-"""What a timer for each pass and a unit that watches the drop box do: every so many looks, at intervals, both programs
-run; else the first, where the box has something."""
+"""What a unit does that watches a file, or those of a folder: an early pass of its program as long as there is one."""
 _SSH_KEYGEN = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "")
 
 
@@ -219,16 +214,22 @@ def _make_mg_home(testbed: Testbed, cluster_file: str) -> None:
 
 
 def _start_passes(centre: Centre, programs: Programs, every_s: float) -> None:
-    """Run both passes every ``every_s`` seconds on each server, and that of the source as soon as there is something in
-    the drop box, as the service, until the testbed ends.
+    """Run both passes every ``every_s`` seconds on each server, and early ones as soon as something calls for them, as
+    the service, until the testbed ends.
     """
-    looks = max(1, round(every_s / _LOOK_EVERY_S))
-    box = f"{member_sshd_and_cluster_toml.MG_HOME}/incoming"
+    home, look_s = member_sshd_and_cluster_toml.MG_HOME, f"{_LOOK_EVERY_S:g}"
+    source, target = programs.path("mgsched"), programs.path("mgrecv")
+    loops = (
+        (_RUN_PASSES, f"{every_s:g}", source, target),
+        (_RUN_EARLY, look_s, source, f"{home}/incoming"),
+        (_RUN_EARLY, look_s, target, f"{home}/{_CALL}"),
+    )
     for _, testbed in centre.members():
-        log = testbed.home(SERVICE.name) / f"{_PASSES}.log"
-        script = f"exec >> {shlex.quote(str(log))} 2>&1 < /dev/null\n{_RUN_PASSES}"
-        words = [str(looks), f"{_LOOK_EVERY_S:g}", programs.path("mgsched"), programs.path("mgrecv"), box]
-        _as_service(testbed, "setsid", "--fork", "sh", "-c", script, _PASSES, *words)
+        log = shlex.quote(str(testbed.home(SERVICE.name) / f"{_PASSES}.log"))
+        for script, *words in loops:
+            _as_service(
+                testbed, "setsid", "--fork", "sh", "-c", f"exec >> {log} 2>&1 < /dev/null\n{script}", _PASSES, *words
+            )
 
 
 def _as_root(testbed: Testbed, *argv: str) -> None:

@@ -21,7 +21,7 @@ from migration.target_job.skip_users_with_hung_disks import HungError
 from migration.transfer.ssh_and_rsync_to_source import Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
-from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, REQUESTED
+from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, REQUESTED, UPLOADING
 from policy.model.printable_text import printable
 
 DISCARD = "discard"
@@ -261,14 +261,18 @@ def find_lasting(reason: str) -> str:
 
 
 def rests(site: Site, record: Record) -> bool:
-    """Whether the job's next step is not to be done yet: it is tried again later, or what it needs is being brought by
-    another job's process.
+    """Whether the job's next step is not to be done yet: it is tried again later, or the shared file that its upload
+    needs is being brought by another job's process. That holds for no longer than an upload may take.
     """
     folder = site.spool.job_folder(record.gid)
+    if _number(folder / f"{_DUE}.{record.attempt}") > site.now():
+        return True
+    if record.state != UPLOADING or site.now() - record.since >= site.file.limits.upload_timeout_s:
+        return False
     try:
         awaited = (folder / f"{_AWAITED}.{record.attempt}").read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
-        return _number(folder / f"{_DUE}.{record.attempt}") > site.now()
+        return False
     return is_path_locked(site.home, awaited)
 
 

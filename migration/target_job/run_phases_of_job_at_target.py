@@ -28,17 +28,19 @@ _LOOK_EVERY_S = 2.0
 _AGAIN_S = 60
 _GOES_ON_FOR_S = 600.0
 """A process that takes on no further job after this leaves them to younger ones."""
-_LEASE_WITHIN_S = 0.3
 _MOST_TIMES = 5
 """So often a process takes on one job."""
 _PHASES: Mapping[str, Callable[[Job], None]] = MappingProxyType({MAKING: make, SUBMITTED: submit})
 
 
 def process_jobs(site: Site, gid: str) -> None:
-    """Do all that can be done now for the job, then for others that have something to do and no process."""
+    """Do all that can be done now for the job, then for others that have something to do and no process. Raises
+    ClusterFileError where the cluster file has become one with problems.
+    """
     until_s, done = time.monotonic() + _GOES_ON_FOR_S, Counter((gid,))
-    process(site, gid, _LEASE_WITHIN_S)
+    process(site, gid)
     while time.monotonic() < until_s:
+        site = site.renewed()
         following = next((one.gid for one in find_needy(site) if done[one.gid] < _MOST_TIMES), None)
         if following is None:
             return
@@ -46,14 +48,17 @@ def process_jobs(site: Site, gid: str) -> None:
         done[following] += 1
 
 
-def process(site: Site, gid: str, within_s: float = 0.0) -> None:
-    """Do all that can be done for the job now. Does nothing where another process does, for ``within_s`` at least."""
-    with hold_lease(site.spool.job_folder(gid), within_s) as held:
+def process(site: Site, gid: str) -> None:
+    """Do all that can be done for the job now, each step by the cluster file as it is then. Does nothing where another
+    process does.
+    """
+    with site.working_for(gid), hold_lease(site.spool.job_folder(gid)) as held:
         if not held:
             return
         try:
             job = Job(site, gid)
             while _step(job):
+                job.site = job.site.renewed()
                 job.refresh()
         except GoneError:
             return

@@ -77,6 +77,7 @@ def upload(job: Job) -> None:
         job.give_back(f"no space: {full}")
         return
     except (TransferError, OSError) as broken:
+        job.set_awaited("")
         job.write_arrived(None)
         job.retry(str(broken), pause_s(job.record.tries + 1))
         return

@@ -28,7 +28,8 @@ _MOST_OVERHEAD = 1.05
 """Bytes on the link against those of the files: packets' headers, lists of files, questions."""
 _MOST_TIME = 1.3
 _WITHIN_S = 3_600
-_EVERY_S = 5.0
+_EVERY_S = 60.0
+"""As the timers do. What comes sooner is an early pass."""
 _WAITS = "is being brought by another job"
 """In the record of a job that waits for the shared file, and copies nothing."""
 

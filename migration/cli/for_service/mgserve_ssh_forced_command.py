@@ -1,8 +1,8 @@
 """``mgserve CLUSTER``: the forced command of another cluster's key. One verb, one JSON line each way; of ``several``
 as many as are asked, each answered before the next is read.
 
-So many connections are answered at once for a cluster, and each line has to be there within a time; more are told to
-ask again.
+So many connections are answered at once for a cluster, each line has to be there within a time, and a connection ends
+after some minutes; more are told to ask again. What another cluster asks starts no process here: it calls for a pass.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import cast
 from urllib.parse import quote
 
-from migration.cli.for_service.start_job_process import start_mgproc
 from migration.config.cluster_file import ClusterFileError
+from migration.passes.early_pass import call_for_target_pass
 from migration.passes.promised_cores import is_in_flight
 from migration.passes.target.answer_avail_accept_query_withdraw_stop import serve
 from migration.protocol.messages import (
@@ -39,9 +39,9 @@ from migration.schedulers.remember_what_is_free import RememberedFree
 from migration.schedulers.scheduler_interface import LocalScheduler
 from migration.spool.queue_file import Queue
 from migration.spool.spool import SpoolError
-from migration.target_job.job_process_lock_and_transfer_slots import take_slot
-from migration.target_job.jobs_with_something_to_do import find_turns
+from migration.target_job.job_process_lock_and_transfer_slots import is_leased, take_slot
 from migration.target_job.service_context import Site, open_site
+from policy.migration.job_states_and_transitions import WAITING
 
 _MOST_AT_ONCE = 8
 """Of one cluster, whose passes ask one thing after the other."""
@@ -49,6 +49,8 @@ _READ_WITHIN_S = 30
 """The process ends then, before it has done anything."""
 _NEXT_WITHIN_S = 120
 """The same for the next question, before which the source may have asked others."""
+_OPEN_FOR_S = 900.0
+"""A connection takes no further question then. Who may ask is also looked at by sshd, when it begins."""
 _ERRORS = (MessageError, SpoolError, ClusterFileError, OSError)
 
 
@@ -69,14 +71,41 @@ def _answers(cluster: str) -> Iterator[Reply]:
             if not taken:
                 yield Failed(f"busy with {_MOST_AT_ONCE} questions of cluster {cluster}: ask again later")
             elif verb == SEVERAL:
-                within_s, site = _READ_WITHIN_S, _with_remembered_free(site)
-                while line := _read(within_s, whole=False):
-                    yield _answer_line(site, cluster, line)
-                    within_s = _NEXT_WITHIN_S
+                yield from _answer_several(site, cluster)
             else:
-                yield _answer(site, cluster, verb, _read(_READ_WITHIN_S, whole=True))
+                yield from _answer(site, cluster, verb, _read(_READ_WITHIN_S, whole=True))
     except _ERRORS as error:
         yield _failed(error)
+
+
+def _answer_several(opened: Site, cluster: str) -> Iterator[Reply]:
+    """Each question is answered by the cluster file as it is then. A cluster that is no longer in it, or has another
+    key there, is told so, and the connection ends.
+    """
+    key, until_s, within_s = _key_of(opened, cluster), time.monotonic() + _OPEN_FOR_S, float(_READ_WITHIN_S)
+    site = _with_remembered_free(opened)
+    while (left_s := until_s - time.monotonic()) > 0:
+        line = _read(min(within_s, left_s), whole=False)
+        if not line:
+            return
+        now = opened.renewed()
+        if now is not opened:
+            opened, site = now, _with_remembered_free(now)
+        if _key_of(opened, cluster) != key:
+            yield _not_known(cluster)
+            return
+        yield from _answer_line(site, cluster, line)
+        within_s = _NEXT_WITHIN_S
+
+
+def _key_of(site: Site, cluster: str) -> str | None:
+    """The cluster's key in the cluster file; None where it is not in it."""
+    other = site.file.other(cluster)
+    return None if other is None else other.key
+
+
+def _not_known(cluster: str) -> Failed:
+    return Failed(f"cluster {cluster} may not ask here any more: cluster.toml has changed")
 
 
 def _with_remembered_free(site: Site) -> Site:
@@ -87,40 +116,46 @@ def _with_remembered_free(site: Site) -> Site:
     return replace(site, scheduler=cast(LocalScheduler, RememberedFree(site.scheduler, find_counted)))
 
 
-def _read(within_s: int, *, whole: bool) -> bytes:
+def _read(within_s: float, *, whole: bool) -> bytes:
     """Standard input, or a line of it; the process ends if it is not there in time."""
-    signal.alarm(within_s)
+    signal.setitimer(signal.ITIMER_REAL, within_s)
     read = sys.stdin.buffer.read if whole else sys.stdin.buffer.readline
     data = read(MOST_BYTES + 1)
-    signal.alarm(0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
     return data
 
 
-def _answer_line(site: Site, cluster: str, line: bytes) -> Reply:
+def _answer_line(site: Site, cluster: str, line: bytes) -> Iterator[Reply]:
     try:
         verb, body = read_several(line)
     except MessageError as error:
-        return _failed(error)
-    return _answer(site, cluster, verb, body)
+        yield _failed(error)
+        return
+    yield from _answer(site, cluster, verb, body)
 
 
-def _answer(site: Site, cluster: str, verb: str, body: bytes) -> Reply:
+def _answer(site: Site, cluster: str, verb: str, body: bytes) -> Iterator[Reply]:
+    """The one reply. What it calls for follows when it has been sent, and changes it no more."""
+    if _key_of(site, cluster) is None:
+        yield _not_known(cluster)
+        return
     try:
         reply = serve(site, cluster, verb, body)
-        _start_process(site, verb, reply)
     except _ERRORS as error:
-        return _failed(error)
-    return reply
+        yield _failed(error)
+        return
+    yield reply
+    if _needs_pass(site, verb, reply):
+        call_for_target_pass(site.home)
 
 
-def _start_process(site: Site, verb: str, reply: Reply) -> None:
-    """Start the job's process where there is something to do at once. Otherwise another one, or a pass, goes on."""
+def _needs_pass(site: Site, verb: str, reply: Reply) -> bool:
+    """Whether there is something to do for the job that no process does."""
+    if verb == ACCEPT:
+        return isinstance(reply, Taken) and reply.record.state == WAITING
     if verb == STOP and isinstance(reply, State) and not reply.record.final:
-        start_mgproc(reply.record.gid)
-    elif verb == ACCEPT and isinstance(reply, Taken):
-        gid = reply.record.gid
-        if gid in find_turns(site, site.spool.read(Queue.RECEIVED)):
-            start_mgproc(gid)
+        return not is_leased(site.spool.job_folder(reply.record.gid))
+    return False
 
 
 def _failed(error: Exception) -> Failed:

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import Callable
 
+from migration.passes.early_pass import answer_call
 from migration.passes.remove_files_of_finished_jobs import clean_up
 from migration.spool.queue_file import Queue
 from migration.target_job.follow_local_job import watch
@@ -25,6 +26,7 @@ def run_target_pass(site: Site, start: Callable[[str], None]) -> str:
     with take_slot(site.home, _LOCK, 1) as alone:
         if not alone:
             return "another pass is under way"
+        answer_call(site.home)
         submitted = [record for record in site.spool.read(Queue.RECEIVED) if is_watched(record)]
         silent = watch(_open(site, submitted))
         for record in list(find_needy(site)):

@@ -43,9 +43,19 @@ def test_jobs_whose_shared_file_another_one_brings_rest_until_it_is_there(target
     Job(site, "a.2").set_awaited("/land/alice/a/data/m")
     with hold_lease(site.spool.job_folder("a.1")), path_lock(site.home, "/land/alice/a/data/m", 0):
         assert needy(site) == ["a.3"]
-        target.now_s += 10**6
-        assert needy(site) == ["a.3"], "however long that takes"
+        target.now_s += site.file.limits.upload_timeout_s - 1
+        assert needy(site) == ["a.3"]
+        target.now_s += 1
+        assert needy(site) == ["a.2"], "its own time is over: it goes back"
+        target.now_s -= 1
     assert needy(site) == ["a.1", "a.2"], "the uploads under way come first"
+
+
+def test_what_an_upload_waited_for_keeps_no_later_step_back(target: FakeTarget) -> None:
+    target.put(state="Downloading")
+    Job(target.site, "a.1").set_awaited("/land/alice/a/data/m")
+    with path_lock(target.site.home, "/land/alice/a/data/m", 0):
+        assert needy(target.site) == ["a.1"]
 
 
 def test_of_waiting_jobs_those_have_something_to_do_whose_turn_it_is(target: FakeTarget) -> None:

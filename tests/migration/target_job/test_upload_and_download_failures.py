@@ -112,6 +112,7 @@ def test_after_a_failure_the_folder_comes_anew(target: FakeTarget) -> None:
     survey = {**SURVEY, "shared": [file]}
     record = upload(target, survey, shared=failed(1, "no such folder"))
     assert record.reason == "tried again: /data/m: no such folder"
+    assert not list(target.site.spool.job_folder("a.1").glob("awaited.*"))
     target.users.answers["shared"] = Finished(0, b'["/land/alice/a/data/m", true]', b"")
     target.now_s += 61
     process(target.site, "a.1")
