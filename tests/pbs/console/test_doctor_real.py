@@ -20,10 +20,12 @@ from tests.pbs.cluster import PbsCluster
 ROOT = Path(__file__).parents[3]
 AS_USER = """\
 import os, pwd, sys
+# Before the user changes: the folder of this Python may be closed to others.
+import tui.cli.doctor.doctor
+from tui.cli.main import main
 account = pwd.getpwnam(sys.argv[1])
 os.setgroups([]), os.setgid(account.pw_gid), os.setuid(account.pw_uid)
 sys.argv = ["pbsteer", *sys.argv[2:]]
-from tui.cli.main import main
 main()
 """
 
