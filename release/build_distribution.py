@@ -25,8 +25,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def build(target: Path) -> list[Path]:
-    """Build everything into ``target``, which is emptied first; returns the files. Raises
-    :class:`subprocess.CalledProcessError` or OSError for a tool that fails or is not installed."""
+    """Build everything into ``target``, which is emptied first; returns the files. Raises SystemExit with what is
+    missing, :class:`subprocess.CalledProcessError` for a tool that fails, and OSError."""
+    _demand_tools()
     moment_s = _find_moment()
     os.environ.update(SOURCE_DATE_EPOCH=str(moment_s), TZ="UTC", LC_ALL="C.UTF-8", PYTHONHASHSEED="0")
     time.tzset()
@@ -57,7 +58,16 @@ def _find_moment() -> int:
     if given:
         return int(given)
     argv = ["git", "log", "-1", "--format=%ct"]
-    return int(subprocess.run(argv, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    found = subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
+    if found.returncode:
+        raise SystemExit(f"{ROOT} is no git checkout: set SOURCE_DATE_EPOCH to the time that the archives are to have")
+    return int(found.stdout)
+
+
+def _demand_tools() -> None:
+    missing = [name for name in ("dpkg-deb", "rpmbuild", "gzip") if shutil.which(name) is None]
+    if missing:
+        raise SystemExit(f"not installed: {', '.join(missing)}; in Debian they are in the packages dpkg, rpm and gzip")
 
 
 def _write_sbom(path: Path) -> None:

@@ -30,7 +30,7 @@ main()
 """
 _COMPILE = f"/usr/bin/python3 -IS -m compileall -q /{PREFIX}/site-packages || true"
 _FORGET = f"find /{PREFIX} -name __pycache__ -type d -prune -exec rm -rf {{}} + 2>/dev/null || true"
-_SUMMARY = "scheduling policy for PBS as hooks, with a console and a simulator"
+_SUMMARY = "Scheduling policy for PBS as hooks, with a console and a simulator"
 _DESCRIPTION = """\
 Soft quotas with preemption, priorities, backfilling with checkpoints, ranked
 vnodes and striping for PBS Professional and OpenPBS, decided in hooks inside
@@ -97,12 +97,15 @@ def _debian_version() -> str:
 
 
 def build_rpm(root: Path, target: Path, scratch: Path, moment_s: int) -> None:
-    """Write the RPM into ``target``. ``scratch``: a folder for rpmbuild, which is made; ``moment_s``: the build's time."""
+    """Write the RPM into ``target``. ``scratch``: a folder for rpmbuild, which is made; ``moment_s``: the time of the
+    build."""
     scratch.mkdir()
+    # Where zsh of this family looks for completions.
+    (root / "usr/share/zsh/vendor-completions").rename(root / "usr/share/zsh/site-functions")
     entries = "\n".join(_rpm_entries(root))
     spec = scratch / "pbsteer.spec"
     spec.write_text(
-        f"Name: pbsteer\nVersion: {VERSION.replace('.dev', '~dev')}\nRelease: 1\nSummary: {_SUMMARY.capitalize()}\n"
+        f"Name: pbsteer\nVersion: {VERSION.replace('.dev', '~dev')}\nRelease: 1\nSummary: {_SUMMARY}\n"
         "License: LicenseRef-none-stated\nBuildArch: noarch\nRequires: python3 >= 3.9\nAutoReqProv: no\n"
         f"%description\n{_DESCRIPTION}\n%install\ncp -a {root}/. %{{buildroot}}/\n"
         f"%post\n{_COMPILE}\n%preun\n{_FORGET}\n%files\n{entries}\n",

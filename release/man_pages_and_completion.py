@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import BashComplete, FishComplete, ZshComplete
 from click_man.core import write_man_pages
 
 from hooks.deploy.bundle_hook import VERSION
 from release.pbsteer.launch import PROGRAMS
 
 _SHELLS = {
-    "bash": "usr/share/bash-completion/completions/{}",
-    "zsh": "usr/share/zsh/vendor-completions/_{}",
-    "fish": "usr/share/fish/vendor_completions.d/{}.fish",
+    BashComplete: "usr/share/bash-completion/completions/{}",
+    ZshComplete: "usr/share/zsh/vendor-completions/_{}",
+    FishComplete: "usr/share/fish/vendor_completions.d/{}.fish",
 }
 
 
@@ -34,9 +34,7 @@ def write_all(root: Path) -> None:
     moment = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
     for name, command in commands():
         write_man_pages(name, command, version=VERSION, target_dir=str(man), date=moment.strftime("%Y-%m-%d"))
-        for shell, pattern in _SHELLS.items():
-            completion = get_completion_class(shell)
-            assert completion is not None
+        for completion, pattern in _SHELLS.items():
             variable = f"_{name.upper()}_COMPLETE"
             path = root / pattern.format(name)
             path.parent.mkdir(parents=True, exist_ok=True)

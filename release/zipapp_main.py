@@ -1,8 +1,8 @@
 """The start of the one-file program: unpacks it once for each user and version, then runs it from there.
 
-pbsteer reads its own sources as files, so it cannot run from inside an archive. They are unpacked into ``.cache/pbsteer``
-in the user's home as the password database has it: under sudo, ``HOME`` may still be another user's. A folder that
-others could have written to is not used; a temporary one, removed at the end, takes its place.
+pbsteer reads its own sources as files, so it cannot run from inside an archive. They are unpacked into the folder
+``.cache/pbsteer`` of the user's home as the password database has it: under sudo, ``HOME`` may still be another user's.
+A folder that others could have written to is not used; a temporary one, removed at the end, takes its place.
 """
 
 import atexit
@@ -13,60 +13,67 @@ import stat
 import sys
 import tempfile
 import zipfile
+from pathlib import Path
 
 DIGEST = "@DIGEST@"
 _TOO_OLD = sys.version_info < (3, 9)
-_PREFIX = "site-packages/"
+_PACKAGES = "site-packages"
 
 
-def _is_own(path):
-    found = os.lstat(path)
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+def _demand_own(path: Path) -> None:
+    """Raises PermissionError unless this is a folder of this user that no other may write to."""
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise PermissionError(str(path))
 
 
-def _cache():
-    """The folder of unpacked versions, made if it is not there; raises OSError where it cannot be trusted."""
-    folder = pwd.getpwuid(os.geteuid()).pw_dir
-    for name in ("", ".cache", "pbsteer"):
-        folder = os.path.join(folder, name) if name else folder
-        if name and not os.path.lexists(folder):
-            os.mkdir(folder, 0o700)
-        if not _is_own(folder):
-            raise PermissionError(folder)
+def _find_cache() -> Path:
+    """The folder of unpacked versions, made if it is not there. Raises OSError if it cannot be trusted, and KeyError if
+    the user has no account."""
+    folder = Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    _demand_own(folder)
+    for name in (".cache", "pbsteer"):
+        folder /= name
+        if not os.path.lexists(str(folder)):
+            folder.mkdir(0o700, exist_ok=True)
+        _demand_own(folder)
     return folder
 
 
-def _unpack(folder):
+def _unpack(folder: Path) -> None:
     with zipfile.ZipFile(sys.argv[0]) as archive:
-        archive.extractall(folder, [name for name in archive.namelist() if name.startswith(_PREFIX)])
+        archive.extractall(str(folder), [name for name in archive.namelist() if name.startswith(_PACKAGES + "/")])
 
 
-def _find_packages():
+def _unpack_once(final: Path) -> None:
+    """Unpack into ``final``, whole or not at all. Raises OSError."""
+    fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=str(final.parent)))
     try:
-        cache = _cache()
-        final = os.path.join(cache, DIGEST)
-        if not os.path.lexists(final):
-            fresh = tempfile.mkdtemp(prefix=".new-", dir=cache)
-            try:
-                _unpack(fresh)
-                os.rename(fresh, final)
-            except OSError:
-                shutil.rmtree(fresh, ignore_errors=True)
-                if not os.path.lexists(final):
-                    raise
-        if not _is_own(final):
-            raise PermissionError(final)
+        _unpack(fresh)
+        fresh.rename(final)
+    except OSError:
+        shutil.rmtree(str(fresh), ignore_errors=True)
+        if not final.is_dir():  # another process was first
+            raise
+
+
+def _find_packages() -> Path:
+    try:
+        final = _find_cache() / DIGEST
+        if not final.is_dir():
+            _unpack_once(final)
+        _demand_own(final)
     except (OSError, KeyError):
-        final = tempfile.mkdtemp(prefix="pbsteer-")
-        atexit.register(shutil.rmtree, final, True)
+        final = Path(tempfile.mkdtemp(prefix="pbsteer-"))
+        atexit.register(shutil.rmtree, str(final), ignore_errors=True)
         _unpack(final)
-    return os.path.join(final, _PREFIX.rstrip("/"))
+    return final / _PACKAGES
 
 
 if _TOO_OLD:
     sys.exit("pbsteer needs Python 3.9 or newer, this is " + sys.version.split()[0])
 # Nothing of the archive itself, and nothing that others have put beside it, is imported from here on.
-sys.path[0] = _find_packages()
-from pbsteer.launch import main  # noqa: E402 - importable only now
+sys.path[0] = str(_find_packages())
+from pbsteer.launch import main  # noqa: E402 - only now it can be imported
 
 main()
