@@ -39,7 +39,7 @@ printf 'PBS_EXEC=/opt/pbs\\nPBS_HOME=/var/spool/pbs\\nPBS_SERVER=s\\n' > pbs.con
 pbsteer hooks scripts --to scripts --pbs-conf pbs.conf
 ls scripts
 pbsteer status --demo
-pbsteer testbed status
+pbsteer testbed status || test $? = 1
 """
 
 
@@ -59,7 +59,7 @@ def demand_it_was_used(printed: str) -> None:
     """That the uses in ``USES`` did what they are there for, with the same hooks as from the checkout."""
     assert f"version {VERSION}" in printed
     assert f"pbsteer {VERSION} {source_digest()}, Python 3" in printed
-    for words in ("checkpoint.py", "profile.sh", "SIMULATED", "vnodes"):
+    for words in ("checkpoint.py", "profile.sh", "SIMULATED", "there is no testbed pbsteer"):
         assert words in printed, words
 
 
@@ -157,9 +157,10 @@ def test_the_one_file_program_runs_in_a_clean_root_and_unpacks_where_others_cann
     # What others may write to is not run: a folder of an unpacked version that is another user's, or open to others.
     (unpacked / "site-packages/pbsteer/launch.py").write_text("raise SystemExit('run from an untrusted folder')\n")
     for change in ("chown 12345", "chmod 0777"):
-        script = f"{change} /root/.cache/pbsteer/{unpacked.name} && python3 /root/pbsteer.pyz --version; ls /tmp"
+        script = f"{change} /root/.cache/pbsteer/{unpacked.name} && python3 /root/pbsteer.pyz --version"
         assert in_root(clean_root, script).strip() == f"pbsteer, version {VERSION}"
         in_root(clean_root, f"chown 0 /root/.cache/pbsteer/{unpacked.name}")
+    assert not list((clean_root / "tmp").glob("pbsteer-*"))
     (clean_root / "root/mgstat").symlink_to("pbsteer.pyz")
     assert "Usage: mgstat" in in_root(clean_root, "python3 /root/mgstat --help")
     (clean_root / "root/mgstat").unlink()
@@ -197,7 +198,7 @@ def test_completion_answers_as_the_shells_ask(dist: Path, clean_root: Path) -> N
     shutil.copy(one(dist, "*.deb"), clean_root / "root/pbsteer.deb")
     in_root(clean_root, "dpkg -i /root/pbsteer.deb")
     asked = "COMP_WORDS='pbsteer hooks a' COMP_CWORD=2 _PBSTEER_COMPLETE=bash_complete pbsteer"
-    assert in_root(clean_root, asked).split() == ["plain,apply", "plain,alert"]
+    assert sorted(in_root(clean_root, asked).split()) == ["plain,alert", "plain,apply"]
     in_root(clean_root, "dpkg -P pbsteer")
 
 

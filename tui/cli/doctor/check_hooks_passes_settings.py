@@ -82,10 +82,13 @@ def check_settings(observed: Observed) -> Iterator[Finding]:
         changes = choose(installed, site, str(observed.policy)).changes
         if changes:
             keys = _first([change.key for change in changes])
-            found.append(
-                warn("settings", f"the hooks run with other values than {observed.policy} has: {keys}", _APPLY)
-            )
-    yield from found or [ok("settings", "no two contradict each other, the server or this host")]
+            text = f"{observed.policy} has other values than the hooks run with: {keys}"
+            found.append(warn("settings", text, _APPLY))
+    if not found and observed.applied is not None:
+        found.append(ok("settings", "no two contradict each other, the server or this host"))
+    elif not found and site is not None:
+        found.append(ok("settings", f"{observed.policy} is valid; the settings that the hooks have were not seen"))
+    yield from found
 
 
 def _first(names: Sequence[str]) -> str:

@@ -178,7 +178,9 @@ def test_without_pbs_it_says_what_it_could_not_look_at(tmp_path: Path) -> None:
         ("ok", "versions"), ("unseen", "server"), ("wrong", "settings"),
     ]  # fmt: skip
     policy.write_text("")
-    assert run(*words).exit_code == 1
+    done = run(*words)
+    assert done.exit_code == 1
+    assert "is valid" in json.loads(done.stdout)["findings"][-1]["text"]
 
 
 def test_a_server_that_is_down_leaves_what_the_host_shows(tmp_path: Path) -> None:
