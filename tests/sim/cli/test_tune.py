@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from policy.model.jobs_runs_vnodes_queues import Queue
 from policy.settings.site_settings import Settings
 from sim.cli.tune import tune
 from sim.tune.candidate_settings import grid
@@ -189,3 +190,27 @@ def test_numbers_out_of_range_are_refused(trace: Path, options: tuple[str, str])
 
 def test_a_trace_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert "absent: cannot be read: No such file" in refused(tmp_path / "absent")
+
+
+def test_quotas_are_tried_with_their_delays_and_caps_where_they_are_given(tmp_path: Path) -> None:
+    """The short jobs' user is within quota, and preempts the long job: at once, or after a while."""
+    path, quotas, site = tmp_path / "site.swf", tmp_path / "quotas.toml", tmp_path / "out.toml"
+    whole = [record.replace(" 3 20000 ", " 4 20000 ") for record in history()]
+    path.write_text(swf_text(*whole, nodes=4, procs=4))
+    quotas.write_text('[[queue]]\nname = "workq"\nquotas = "[u:short=4],[u:long=1],[u:wide=1]"\n')
+    told = json.loads(run(path, "--quotas", quotas, "--json").stdout)
+    tried = {each["name"]: each for each in told["settings"] if each["name"].startswith("quotas")}
+    assert list(tried) == [each.name for each in grid(120, quotas=Queue("workq"))[10:]]
+    assert tried["quotas, sjbf"]["cut_jobs"] > 0
+    assert tried["quotas, sjbf"]["settings"]["quota"] == {"preempt": True, "delay_s": 0}
+    waits_s = [tried[name]["mean_wait_s"] for name in ("quotas, sjbf", "quotas, delay 10 min, sjbf")]
+    assert waits_s[0] < waits_s[1] < named(told, "easy-sjbf")["mean_wait_s"]
+    shares = json.loads(run(path, "--quotas", "shares", "--json", "--write", site).stdout)
+    assert len(shares["settings"]) == len(told["settings"])
+
+
+def test_a_file_without_quotas_is_refused(trace: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "plain.toml"
+    settings.write_text('[backfill]\nkind = "easy"\n')
+    assert f"--quotas {settings}: has no [[queue]] with quotas; shares takes" in refused(trace, "--quotas", settings)
+    assert "policy 'absent' is not known" in refused(trace, "--quotas", "absent")
