@@ -197,7 +197,7 @@ def test_quotas_are_tried_with_their_delays_and_caps_where_they_are_given(tmp_pa
     path, quotas, site = tmp_path / "site.swf", tmp_path / "quotas.toml", tmp_path / "out.toml"
     whole = [record.replace(" 3 20000 ", " 4 20000 ") for record in history()]
     path.write_text(swf_text(*whole, nodes=4, procs=4))
-    quotas.write_text('[[queue]]\nname = "workq"\nquotas = "[u:short=4],[u:long=1],[u:wide=1]"\n')
+    quotas.write_text('[[queue]]\nname = "workq"\nquotas = "[u:short=4],[u:long=0],[u:wide=0]"\n')
     told = json.loads(run(path, "--quotas", quotas, "--json").stdout)
     tried = {each["name"]: each for each in told["settings"] if each["name"].startswith("quotas")}
     assert list(tried) == [each.name for each in grid(120, quotas=Queue("workq"))[10:]]
