@@ -59,8 +59,8 @@ def simulate_clusters(
         ["copied", *(f"{one.moved_bytes / _GIB:,.1f} GiB" for one in replays)],
     ]
     measured = [measure(one.replay) for one in replays]
-    names = heads([metrics.policy for metrics in measured])
-    click.echo("\n".join(aligned([["", *names], *labelled_figures(measured), *moved])))
+    heads_of = heads([metrics.policy for metrics in measured])
+    click.echo("\n".join(aligned([["", *heads_of], *labelled_figures(measured), *moved])))
 
 
 def _to_json(one: ClustersReplay, clusters: int) -> str:

@@ -24,7 +24,7 @@ class Weeks(NamedTuple):
         return cls(jobs[0].submit_s, jobs[-1].submit_s)
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """How many there are, at least one. A rest of half a week or more counts as a week."""
         weeks, rest_s = divmod(self.last_s - self.first_s, WEEK_S)
         return max(1, int(weeks) + (rest_s >= WEEK_S / 2))
@@ -32,7 +32,7 @@ class Weeks(NamedTuple):
     def number(self, submit_s: float) -> int:
         """The week of a submission, from 0. Those before the first or after the last week belong to that one: a job
         that comes after a think time may come later than any did in the trace."""
-        return min(max(0, int((submit_s - self.first_s) // WEEK_S)), self.count - 1)
+        return min(max(0, int((submit_s - self.first_s) // WEEK_S)), self.total - 1)
 
 
 ONE_WEEK = Weeks(0, 0)

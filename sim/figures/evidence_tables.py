@@ -40,7 +40,7 @@ def tables_of(
         "",
         f"{trace.what}: the whole trace, {len(workload.jobs):,} jobs"
         + (f" ({left_out:,} records left out)" if left_out else "")
-        + f" of {weeks.count:,} weeks on {cluster.nodes:,} nodes of {cluster.cores_per_node:,}"
+        + f" of {weeks.total:,} weeks on {cluster.nodes:,} nodes of {cluster.cores_per_node:,}"
         f" core{'s' * (cluster.cores_per_node != 1)}, offered load {offered_load(workload, cluster):.2f};"
         f" {next(iter(measured.values())).measured_jobs:,} jobs are measured.",
         *([f"Not replayed: {', '.join(absent)}."] if absent else []),

@@ -15,7 +15,7 @@ FIRST_S = 500.0
 def test_a_short_rest_belongs_to_the_week_before(weeks: float, count: int) -> None:
     last_s = FIRST_S + weeks * WEEK_S
     found = Weeks.of([a_job(1, FIRST_S), a_job(2, last_s)])
-    assert found.count == count
+    assert found.total == count
     assert found.number(last_s) == count - 1
 
 

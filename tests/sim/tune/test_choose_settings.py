@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.evidence.block_bootstrap_over_weeks import FEWEST_WEEKS as FEWEST_FOLDS
 from sim.tune.candidate_settings import grid
 from sim.tune.choose_settings import (
     CHOOSING_WEEKS,
-    FEWEST_FOLDS,
     FEWEST_WEEKS,
     Fold,
     TuneError,

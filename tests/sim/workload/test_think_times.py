@@ -21,7 +21,7 @@ def a(number: int, submit_s: float, run_s: float, waited_s: float | None = 0, us
 
 
 def follows(*jobs: TraceJob) -> dict[int, tuple[tuple[int, ...], float]]:
-    return {number: tuple(each) for number, each in find_follows(Workload("t", ONE, jobs)).items()}
+    return {number: (each.numbers, each.think_s) for number, each in find_follows(Workload("t", ONE, jobs)).items()}
 
 
 def starts(workload: Workload, policy: str = "easy") -> dict[int, tuple[float, float]]:
