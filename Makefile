@@ -17,7 +17,7 @@ PYTEST = $(BIN)/python -m pytest $(CHOICE) --durations 25 --durations-min 8 -o c
 PART   = .ci/part $@
 
 .PHONY: help venv dev demo check slow everything lint types layers oldest-python test-fast test-laws test-real test-faults \
-	faults centre-faults bench bench-forecast bench-pbs bench-migration bench-tui fuzz-tui dist tables pictures lock clean
+	faults centre-faults bench bench-forecast bench-pbs bench-migration bench-tui fuzz-tui dist tables evidence pictures lock clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -104,6 +104,9 @@ dist: dev        ## what is released, into dist/: wheel, one-file program, DEB, 
 
 tables: venv     ## Tables 1 and 2 of the quota paper: soft quotas, and jobs that migrate; TABLES=--events: Table 1 by events too
 	$(BIN)/python -m sim.figures.quota_paper_tables $(TABLES)
+
+evidence: venv   ## the figures of docs/evidence.md, from public traces: TRACES=FOLDER; takes half an hour, goes on where it was
+	$(BIN)/python -m sim.figures.evidence_page $(TRACES)
 
 pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers; the life of a migrating job
 	$(BIN)/python -m tui.cli.readme_pictures docs/pictures
