@@ -16,7 +16,7 @@ TOOLS = ("dpkg-deb", "rpmbuild")
 SUITE = os.environ.get("PBSTEER_CLEAN_ROOT", "bookworm")
 """The release of Debian whose Python runs the packages: bullseye has 3.9, bookworm 3.11, trixie 3.13."""
 
-BUILD_S, DEBOOTSTRAP_S = 240, 240
+BUILD_S, DEBOOTSTRAP_S = 900, 900
 
 
 def build(target: Path, **environment: str) -> None:

@@ -44,7 +44,7 @@ pbsteer testbed status || test $? = 1
 
 
 def run(*argv: object) -> str:
-    done = subprocess.run([str(word) for word in argv], check=False, capture_output=True, text=True, timeout=200)
+    done = subprocess.run([str(word) for word in argv], check=False, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, f"{argv}\n{done.stdout}{done.stderr}"
     return done.stdout
 
