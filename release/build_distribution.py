@@ -25,12 +25,17 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def build(target: Path) -> list[Path]:
-    """Build everything into ``target``, which is emptied first; returns the files. Raises SystemExit with what is
-    missing, :class:`subprocess.CalledProcessError` for a tool that fails, and OSError."""
+    """Build everything into ``target``, which is emptied first; returns the files.
+
+    Raises SystemExit with what is missing, or if the folder has other files than an earlier build's;
+    :class:`subprocess.CalledProcessError` for a tool that fails; OSError.
+    """
     _demand_tools()
     moment_s = _find_moment()
     os.environ.update(SOURCE_DATE_EPOCH=str(moment_s), TZ="UTC", LC_ALL="C.UTF-8", PYTHONHASHSEED="0")
     time.tzset()
+    if target.exists() and any(target.iterdir()) and not (target / "SHA256SUMS").is_file():
+        raise SystemExit(f"{target}: has files that no earlier build made; name an empty or a new folder")
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", str(target)], cwd=ROOT, check=True)

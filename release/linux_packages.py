@@ -26,7 +26,8 @@ if sys.version_info < (3, 9):
 sys.path.insert(0, "/{PREFIX}/site-packages")
 from pbsteer.launch import main
 
-main()
+if __name__ == "__main__":
+    main()
 """
 _COMPILE = f"/usr/bin/python3 -IS -m compileall -q /{PREFIX}/site-packages || true"
 _FORGET = f"find /{PREFIX} -name __pycache__ -type d -prune -exec rm -rf {{}} + 2>/dev/null || true"
@@ -52,7 +53,7 @@ def lay_out(packages: Path, root: Path, sources: Path) -> None:
         (root / "usr/bin" / name).symlink_to(f"../lib/pbsteer/{launcher.name}")
     documents = root / "usr/share/doc/pbsteer"
     shutil.copytree(sources / "docs", documents / "docs", ignore=shutil.ignore_patterns("developing.md"))
-    shutil.copytree(sources / "examples", documents / "examples")
+    shutil.copytree(sources / "examples", documents / "examples", ignore=shutil.ignore_patterns("migration"))
     for name in ("README.md", "CHANGELOG.md"):
         shutil.copy(sources / name, documents)
     units = root / "usr/lib/systemd/system"
@@ -108,7 +109,7 @@ def build_rpm(root: Path, target: Path, scratch: Path, moment_s: int) -> None:
         f"Name: pbsteer\nVersion: {VERSION.replace('.dev', '~dev')}\nRelease: 1\nSummary: {_SUMMARY}\n"
         "License: LicenseRef-none-stated\nBuildArch: noarch\nRequires: python3 >= 3.9\nAutoReqProv: no\n"
         f"%description\n{_DESCRIPTION}\n%install\ncp -a {root}/. %{{buildroot}}/\n"
-        f"%post\n{_COMPILE}\n%preun\n{_FORGET}\n%files\n{entries}\n",
+        f"%posttrans\n{_COMPILE}\n%preun\n{_FORGET}\n%files\n{entries}\n",
         encoding="utf-8",
     )
     macros = {

@@ -76,4 +76,5 @@ if _TOO_OLD:
 sys.path[0] = str(_find_packages())
 from pbsteer.launch import main  # noqa: E402 - only now it can be imported
 
-main()
+if __name__ == "__main__":
+    main()

@@ -95,7 +95,7 @@ def _queue_with_quotas(quotas: str, build: Build | None, workload: Workload, clu
     queue = build(workload, cluster).queue
     if not queue.quotas and not queue.other_quotas:
         raise CommandError(f"--quotas {quotas}: has no [[queue]] with quotas; {SHARES} takes each user's share")
-    return queue
+    return Queue(queue.name, quotas=queue.quotas, other_quotas=queue.other_quotas)
 
 
 def _tune(

@@ -40,7 +40,7 @@ TRACES = (
     ),
     EvidenceTrace(
         "CEA-Curie-2011-2.1-cln.swf.gz",
-        "Bull cluster of 5,544 nodes and 93,312 cores, CEA, 2011-12; replayed as equal nodes of 16 cores",
+        "Bull cluster of 5,544 nodes and 93,312 cores, CEA, 2012; replayed as equal nodes of 16 cores",
         f"{_ARCHIVE}/l_cea_curie/index.html",
         "5832x16",
         "2a0fdbd40837590b491bbbac7d4cfe521de1f0b14c0dc39bbf82c4e49ea75bce",

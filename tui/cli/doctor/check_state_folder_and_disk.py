@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from hooks.store.state_files import LEDGER, State
+from hooks.store.state_files import LEDGER, OBSERVED_LEDGER, State
 from policy.model.pbs_units import show_count
 from tui.cli.doctor.finding import Finding, ok, unseen, warn, wrong
 
@@ -19,12 +20,15 @@ FEW_FILES = 1000
 """Free inodes below which the disk counts as full."""
 
 LARGE_LEDGER_BYTES, LARGE_JOURNAL_BYTES = 64 * _MIB, 2 << 30
+_ROOT_ONLY = (LEDGER, OBSERVED_LEDGER)
+"""What nobody but root reads, whatever the group is."""
+
 _AS_ROOT = "run pbsteer doctor as root on the server's host"
 
 
-def check_folder(folder: Path, group_id: int | None, owner_id: int = 0) -> Iterator[Finding]:
-    """Owner, mode and sizes of the folder and its files. ``group_id``: the group that may read, None for none;
-    ``owner_id``: the user that owns them, root but in tests."""
+def check_folder(folder: Path, *, group_may_read: bool, owner_id: int = 0) -> Iterator[Finding]:
+    """Owner, mode and sizes of the folder and its files. ``group_may_read``: the setting server.journal_group names a
+    group, or could not be read; ``owner_id``: the user that owns them, root but in tests."""
     try:
         own = folder.lstat()
         with os.scandir(folder) as entries:
@@ -42,12 +46,14 @@ def check_folder(folder: Path, group_id: int | None, owner_id: int = 0) -> Itera
         yield wrong("state folder", f"{folder} is a symbolic link", "see who made it, and remove it")
         return
     faults = [
-        *_faults(folder, own, 0o700 if group_id is None else 0o750, owner_id),
+        *_faults(folder, own, 0o750 if group_may_read else 0o700, owner_id),
         *(
             fault
             for path, found in files
             if stat.S_ISREG(found.st_mode)
-            for fault in _faults(path, found, 0o600 if group_id is None else 0o640, owner_id)
+            for fault in _faults(
+                path, found, 0o640 if group_may_read and path.name not in _ROOT_ONLY else 0o600, owner_id
+            )
         ),
     ]
     yield from faults[:5]
@@ -60,12 +66,12 @@ def check_folder(folder: Path, group_id: int | None, owner_id: int = 0) -> Itera
 
 def _faults(path: Path, found: os.stat_result, mode: int, owner_id: int) -> Iterator[Finding]:
     if found.st_uid != owner_id:
-        deed = f"chown root {path}, and see how another user came to own it"
+        deed = f"chown -h root {shlex.quote(str(path))}, and see how another user came to own it"
         yield wrong("state folder", f"{path} belongs to user {found.st_uid}, where root belongs", deed)
     more = stat.S_IMODE(found.st_mode) & ~mode
     if more:
         text = f"{path} has mode {stat.S_IMODE(found.st_mode):04o}, where at most {mode:04o} belongs"
-        yield wrong("state folder", text, f"chmod {stat.S_IMODE(found.st_mode) & mode:04o} {path}")
+        yield wrong("state folder", text, f"chmod {stat.S_IMODE(found.st_mode) & mode:04o} {shlex.quote(str(path))}")
 
 
 def _check_sizes(folder: Path) -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import grp
 import json
 import os
 import time
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from policy.settings.site_settings import Settings
 from tui.cli.doctor.check_hooks_passes_settings import check_hooks, check_passes, check_settings
 from tui.cli.doctor.check_server_queues_schedulers import (
     check_clocks,
@@ -55,18 +53,9 @@ def examine(observed: Observed, proc: Path = _PROC) -> Iterator[Finding]:
         yield from check_passes(observed)
     yield from check_settings(observed)
     if observed.place is not None and observed.folder is not None:
-        yield from check_folder(observed.folder, _group_id(observed.applied))
+        may_have_group = observed.applied is None or bool(observed.applied.server.journal_group)
+        yield from check_folder(observed.folder, group_may_read=may_have_group)
         yield from check_disk(observed.place.home)
-
-
-def _group_id(applied: Settings | None) -> int | None:
-    """The group that may read the journal; None if there is none."""
-    if applied is None or not applied.server.journal_group:
-        return None
-    try:
-        return grp.getgrnam(applied.server.journal_group).gr_gid
-    except KeyError:
-        return None
 
 
 @click.command()
@@ -103,17 +92,17 @@ def doctor(*, as_json: bool, bundle: Path | None, policy: Path, pbs_conf: Path) 
     """
     observed = observe(pbs_conf, policy, time.time())
     findings = list(examine(observed))
-    if bundle is not None:
-        try:
-            write_bundle(bundle, observed, findings)
-        except OSError as error:
-            raise BundleFailedError(f"{bundle}: {error.strerror}: no bundle was written") from error
     status = exit_status(findings)
     if as_json:
         click.echo(json.dumps({"status": status, "findings": [finding.to_data() for finding in findings]}))
     else:
         for line in describe(findings):
             click.echo(safe(line))
-        if bundle is not None:
+    if bundle is not None:
+        try:
+            write_bundle(bundle, observed, findings)
+        except OSError as error:
+            raise BundleFailedError(f"{bundle}: {error.strerror}: no bundle was written") from error
+        if not as_json:
             click.echo(f"written: {safe(str(bundle))}; look into it before you send it (tar -xzOf)")
     raise SystemExit(status)

@@ -42,9 +42,16 @@ _FIRST_ORDINARY_ID = 1000
 _NOBODY = 65534
 _EVERYBODY = ("PBS_GENERIC", "PBS_ALL", "_pbs_project_default", "root", "")
 _KINDS = {"u": "user", "g": "group", "p": "project"}
-_ENTRY = re.compile(r"(?<![A-Za-z0-9_])([ugp]):([^\s=\],;:\"'()]+)")
+_ENTRIES = (
+    re.compile(r'"([ugp]):([^"\]]+)"'),
+    re.compile(r"\[\s*([ugp]):([^\]=\"]+?)\s*="),
+    re.compile(r"(?<![A-Za-z0-9_])([ugp]):([^\s=\],;:\"'()]+)"),
+)
+"""Names in limits, quoted (with blanks) and not, and in free text."""
+
 _AT_HOST = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*)@(?=[\w*])")
 _ERROR = re.compile(r"\b\w+(?:Error|Exception|Interrupt)\b")
+_SENTENCES = ("text", "do")
 _NOT_SHARED = ("managers", "operators")
 _NUMBERS = ("time_s", "early", "waiting", "running", "idle_cores", "noted")
 _COUNTS = ("starts", "started", "preempts", "preempted", "requeued", "asked", "failures", "notes", "acted")
@@ -69,8 +76,11 @@ class Pseudonyms:
 
     def learn_from(self, text: str) -> None:
         """Know the names in a text that are marked as such: ``u:alice``, ``g:chem``, ``alice@login1``."""
-        for letter, name in _ENTRY.findall(text):
-            self.learn(_KINDS[letter], [name])
+        for entry in _ENTRIES:
+            for letter, name in entry.findall(text):
+                self.learn(_KINDS[letter], [name])
+            # A name with a blank or a colon is no name up to there.
+            text = entry.sub("", text)
         self.learn("user", _AT_HOST.findall(text))
 
     def replace(self, text: str) -> str:
@@ -114,19 +124,22 @@ def bundle_members(observed: Observed, findings: Sequence[Finding]) -> dict[str,
     """The files of the archive: their texts by name."""
     names = Pseudonyms()
     _learn_names(names, observed)
+    shown = [_with_pseudonyms(finding, names) for finding in findings]
     parts: dict[str, Any] = {
-        "findings.json": [_shared(finding).to_data() for finding in findings],
         "settings.json": _settings(observed.applied),
         "server.json": _server(observed.server_status),
         "hooks.json": _hooks(observed),
         "passes.json": [_numbers_of_pass(entry) for entry in observed.passes or ()],
     }
-    texts = {name: json.dumps(names.replace_in(data), indent=1, sort_keys=True) + "\n" for name, data in parts.items()}
+    parts = {"findings.json": shown, **{name: names.replace_in(data) for name, data in parts.items()}}
+    texts = {name: json.dumps(data, indent=1, sort_keys=True) + "\n" for name, data in parts.items()}
     return {"README": _README, **texts}
 
 
-def _shared(finding: Finding) -> Finding:
-    return finding if finding.shared is None else finding._replace(text=finding.shared)
+def _with_pseudonyms(finding: Finding, names: Pseudonyms) -> dict[str, Any]:
+    """Its sentences with pseudonyms. A user may be called ``wrong``: what a level is called is no name."""
+    data = (finding if finding.shared is None else finding._replace(text=finding.shared)).to_data()
+    return {name: names.replace_in(value) if name in _SENTENCES else value for name, value in data.items()}
 
 
 def _learn_names(names: Pseudonyms, observed: Observed) -> None:
@@ -141,6 +154,8 @@ def _learn_names(names: Pseudonyms, observed: Observed) -> None:
             names.learn("user", [texts.get("euser", ""), *(owner.partition("@")[0] for owner in owners)])
             names.learn("group", [texts.get("egroup", "")])
             names.learn("project", [texts.get("project", "")])
+    if observed.applied is not None and observed.applied.server.journal_group:
+        names.learn("group", [observed.applied.server.journal_group])
     for entry in observed.passes or ():
         names.learn("user", _users_of_pass(entry))
     names.learn("user", [each.pw_name for each in pwd.getpwall() if _is_ordinary(each.pw_uid)])

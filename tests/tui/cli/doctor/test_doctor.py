@@ -141,17 +141,34 @@ def test_owner_modes_and_links_of_the_state_folder(tmp_path: Path) -> None:
     (folder / "ledger.json").write_text("{}")
     (folder / "ledger.json").chmod(0o600)
     own = os.getuid()
-    assert [each.level for each in check_folder(folder, None, own)] == [Level.OK, Level.OK]
+    assert [each.level for each in check_folder(folder, group_may_read=False, owner_id=own)] == [Level.OK, Level.OK]
     (folder / "ledger.json").chmod(0o666)
-    (loose,) = [each for each in check_folder(folder, None, own) if each.level is not Level.OK]
+    (loose,) = [each for each in check_folder(folder, group_may_read=False, owner_id=own) if each.level is not Level.OK]
     assert loose.deed == f"chmod 0600 {folder / 'ledger.json'}"
-    foreign = [each for each in check_folder(folder, None, own + 1) if "belongs to user" in each.text]
+    folder.chmod(0o750)
+    (folder / "passes.json").write_text("{}")
+    (folder / "passes.json").chmod(0o640)
+    (folder / "ledger.json").chmod(0o640)
+    (read,) = [each for each in check_folder(folder, group_may_read=True, owner_id=own) if each.level is not Level.OK]
+    assert read.deed == f"chmod 0600 {folder / 'ledger.json'}", "a group reads the journal, and no ledger"
+    (folder / "ledger.json").chmod(0o600)
+    (folder / "passes.json").unlink()
+    hostile = folder / "x;reboot"
+    hostile.write_text("")
+    hostile.chmod(0o666)
+    (quoted,) = [each for each in check_folder(folder, group_may_read=True, owner_id=own) if each.level is not Level.OK]
+    assert quoted.deed == f"chmod 0640 '{hostile}'"
+    hostile.unlink()
+    folder.chmod(0o700)
+    foreign = [
+        each for each in check_folder(folder, group_may_read=False, owner_id=own + 1) if "belongs to user" in each.text
+    ]
     assert len(foreign) == 2
     (tmp_path / "link").symlink_to(folder)
-    (linked,) = check_folder(tmp_path / "link", None, own)
+    (linked,) = check_folder(tmp_path / "link", group_may_read=False, owner_id=own)
     assert linked.text.endswith("is a symbolic link")
     (tmp_path / "file").write_text("")
-    (no_folder,) = check_folder(tmp_path / "file", None, own)
+    (no_folder,) = check_folder(tmp_path / "file", group_may_read=False, owner_id=own)
     assert no_folder.text.endswith("is no folder")
 
 

@@ -71,6 +71,18 @@ def test_pseudonyms_are_the_same_throughout_a_bundle(tmp_path: Path) -> None:
     assert json.loads(members["settings.json"])["server"]["journal_group"] == found[2]
 
 
+def test_a_project_called_as_a_level_spoils_no_finding(tmp_path: Path) -> None:
+    observed = a_healthy_server(tmp_path)
+    status = observed.server_status
+    assert status is not None
+    jobs = {f"{n}.hpc1": a_job("zoe", 1, project=name) for n, name in enumerate(("wrong", "text", "level"))}
+    observed = replace(observed, server_status=changed(status, jobs=jobs))
+    (found,) = json.loads(bundle_members(observed, [wrong("queues", "zoe waits", "see zoe")])["findings.json"])
+    user = found["text"].partition(" ")[0]
+    assert re.fullmatch(r"user\d+", user)
+    assert found == {"level": "wrong", "about": "queues", "text": f"{user} waits", "do": f"see {user}"}
+
+
 def test_what_helps_is_in_it(tmp_path: Path) -> None:
     members = a_bundle(tmp_path)
     assert set(members) == {"README", "findings.json", "settings.json", "server.json", "hooks.json", "passes.json"}
@@ -103,6 +115,8 @@ def test_a_bundle_is_for_its_owner_alone_and_replaces_nothing(tmp_path: Path) ->
         ("[u:PBS_GENERIC=2],[p:_pbs_project_default=1]", "[u:PBS_GENERIC=2],[p:_pbs_project_default=1]"),
         ("root@hpc1", "root@hpc1"),
         ("al@hpc1 and al, not also or al-1", "user1@hpc1 and user1, not also or al-1"),
+        ('["u:john doe"=4],["p:secret project"=2]', '["u:user1"=4],["p:project1"=2]'),
+        ("[p:ml:vision=1],[u:john doe=2]", "[p:project1=1],[u:user1=2]"),
         ("no names", "no names"),
     ],
 )
