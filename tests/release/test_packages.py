@@ -63,6 +63,17 @@ def demand_it_was_used(printed: str) -> None:
         assert words in printed, words
 
 
+FINDS_ITS_PROGRAMS = """\
+/usr/bin/python3 -IS -c '
+import sys
+sys.path[:0] = ["/usr/lib/pbsteer/site-packages", "/usr/lib/pbsteer/site-packages/pbsteer/tree"]
+sys.argv = ["/usr/bin/mgsched"]
+from migration.programs.program_search_path import own_program
+print(own_program("mguser"))'
+"""
+"""What a pass of migration calls, as it was installed."""
+
+
 def one(dist: Path, pattern: str) -> Path:
     (found,) = dist.glob(pattern)
     return found
@@ -115,6 +126,7 @@ def test_the_deb_is_installed_used_and_removed(dist: Path, clean_root: Path) -> 
     in_root(clean_root, "dpkg -i /root/pbsteer.deb && dpkg --verify pbsteer")
     demand_it_was_used(in_root(clean_root, USES % {"program": "/usr/bin/pbsteer"}))
     demand_isolation(clean_root)
+    assert in_root(clean_root, FINDS_ITS_PROGRAMS).split() == ["/usr/bin/mguser"]
     in_root(clean_root, "cd /root; rm -rf policy.toml pbs.conf scripts; dpkg -P pbsteer")
     left = sorted(str(path) for path in set(clean_root.rglob("*")) - before if "pbsteer" in str(path))
     assert left == []

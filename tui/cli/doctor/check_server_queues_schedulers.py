@@ -89,7 +89,7 @@ def check_schedulers(status: ServerStatus, modes: Mapping[str, str], proc: Path)
     for scheduler, queues in serving.items():
         shown = ", ".join(queues)
         if scheduler is None:
-            deed = "give a scheduler the partition of the queue, or the queue that of a scheduler (qmgr)"
+            deed = "give a scheduler the partition of the queue, or the queue that of a scheduler"
             found.append(wrong("schedulers", f"no scheduler serves {shown}", deed))
         elif all(modes[queue] == "drive" for queue in queues):
             continue
@@ -102,7 +102,7 @@ def check_schedulers(status: ServerStatus, modes: Mapping[str, str], proc: Path)
             found.append(wrong("schedulers", text, qmgr_command(f"set sched {scheduler} scheduling = True")))
         if scheduler is not None and "softlimits" in status.scheds.get(scheduler, {}).get("preempt_prio", ""):
             text = f"scheduler {scheduler} preempts by soft limits too (preempt_prio), by its own rules"
-            deed = f"take the words with softlimits out of preempt_prio of scheduler {scheduler} (qmgr)"
+            deed = f"take the words with softlimits out of preempt_prio of scheduler {scheduler}"
             found.append(warn("schedulers", text, deed))
     for name in sorted(_find_other_schedulers(proc)):
         text = f"{name} runs on this host, and starts jobs beside PBS's scheduler and pbsteer"
@@ -127,7 +127,7 @@ def check_vnodes(status: ServerStatus) -> Iterator[Finding]:
     ]
     if down:
         text = f"of {show_count(len(status.vnodes), 'vnode')} {len(down):,} do not answer: {_first(down)}"
-        yield warn("MoMs", text, "start pbs_mom on these hosts; pbsnodes -l lists them")
+        yield warn("MoMs", text, "start pbs_mom on these hosts; pbsteer vnodes lists them")
     else:
         yield ok("MoMs", f"all of {show_count(len(status.vnodes), 'vnode')} answer")
 
