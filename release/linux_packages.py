@@ -78,7 +78,7 @@ def build_deb(root: Path, target: Path) -> None:
     size_kib = sum(-(-path.stat().st_size // 1024) for path in files)
     description = "\n".join(f" {line}" for line in _DESCRIPTION.splitlines())
     (control / "control").write_text(
-        f"Package: pbsteer\nVersion: {_debian_version()}\nArchitecture: all\nSection: admin\nPriority: optional\n"
+        f"Package: pbsteer\nVersion: {_version()}\nArchitecture: all\nSection: admin\nPriority: optional\n"
         f"Maintainer: the pbsteer project <pbsteer@localhost>\nInstalled-Size: {size_kib}\n"
         f"Depends: python3 (>= 3.9)\nDescription: {_SUMMARY}\n{description}\n",
         encoding="utf-8",
@@ -93,7 +93,8 @@ def build_deb(root: Path, target: Path) -> None:
     shutil.rmtree(control)
 
 
-def _debian_version() -> str:
+def _version() -> str:
+    """The version as dpkg and rpm sort it: a development version comes before its release."""
     return VERSION.replace(".dev", "~dev")
 
 
@@ -106,7 +107,7 @@ def build_rpm(root: Path, target: Path, scratch: Path, moment_s: int) -> None:
     entries = "\n".join(_rpm_entries(root))
     spec = scratch / "pbsteer.spec"
     spec.write_text(
-        f"Name: pbsteer\nVersion: {VERSION.replace('.dev', '~dev')}\nRelease: 1\nSummary: {_SUMMARY}\n"
+        f"Name: pbsteer\nVersion: {_version()}\nRelease: 1\nSummary: {_SUMMARY}\n"
         "License: LicenseRef-none-stated\nBuildArch: noarch\nRequires: python3 >= 3.9\nAutoReqProv: no\n"
         f"%description\n{_DESCRIPTION}\n%install\ncp -a {root}/. %{{buildroot}}/\n"
         f"%posttrans\n{_COMPILE}\n%preun\n{_FORGET}\n%files\n{entries}\n",

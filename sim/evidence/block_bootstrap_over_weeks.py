@@ -5,8 +5,9 @@ hold most of what they share, and the working week with it. Fixed blocks are tho
 subseries values for estimating the variance of a general statistic from a stationary sequence", Annals of Statistics
 14(3), 1986); H. R. Kuensch (same journal, 17(3), 1989) lets them overlap. The percentile interval (B. Efron, R. J.
 Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13) of few blocks is too narrow, as the normal interval of
-few values is beside Student's; it is expanded by the same factor (T. C. Hesterberg, "What teachers should know about
-the bootstrap", The American Statistician 69(4), 2015: the expanded percentile interval).
+few values is beside Student's; it is expanded by that factor and by sqrt(n / (n - 1)), as samples of n blocks vary too
+little (T. C. Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69(4), 2015: the
+expanded percentile interval).
 """
 
 from __future__ import annotations

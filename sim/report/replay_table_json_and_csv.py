@@ -127,8 +127,7 @@ def figure_rows(workload: Workload, measured: Sequence[Metrics]) -> list[list[st
 
 def labelled_figures(measured: Sequence[Metrics]) -> list[list[str]]:
     """For each figure its label and a value for each column."""
-    rows = []
-    rows += [[label, *(show(metrics) for metrics in measured)] for label, show in _FIGURES]
+    rows = [[label, *(show(metrics) for metrics in measured)] for label, show in _FIGURES]
     if any(metrics.reserved_core_s is not None for metrics in measured):
         rows.append(["reserved", *(_core_hours(metrics.reserved_core_s or 0.0) for metrics in measured)])
     return rows

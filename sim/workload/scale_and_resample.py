@@ -24,10 +24,9 @@ def scale_to_load(workload: Workload, cluster: Cluster, load: float) -> Workload
     if not 0 < load <= _MOST_LOAD:
         raise ValueError(f"load {load}: must be above 0 and at most {_MOST_LOAD} (1 fills every core)")
     first_s, last_s = workload.jobs[0].submit_s, workload.jobs[-1].submit_s
-    work = sum(job.cores * job.run_s for job in workload.jobs)
-    if last_s == first_s or not work:
+    if last_s == first_s or not any(job.run_s for job in workload.jobs):
         raise ValueError(f"load {load:g}: {workload.name} has no load to scale: all jobs come at once, or none runs")
-    stretch = work / (cluster.cores * load) / (last_s - first_s)
+    stretch = offered_load(workload, cluster) / load
     jobs = tuple(replace(job, submit_s=first_s + round((job.submit_s - first_s) * stretch)) for job in workload.jobs)
     return replace(workload, name=f"{workload.name}, load {load:g}", jobs=jobs)
 
@@ -42,11 +41,12 @@ def resample(workload: Workload, cluster: Cluster, seed: int) -> Workload:
     """The workload with all jobs of each user moved by a number of weeks drawn for the user, around the end of the
     last full week of the trace to its beginning.
 
-    Weekday and time of day of each job stay, and so does what a user does after what; which users are active together
-    is another matter each time (after N. Zakay, D. G. Feitelson, "Workload resampling for performance evaluation of
-    parallel job schedulers", Concurrency and Computation 26(12), 2014, who also draw users more than once). Jobs after
-    the last full week stay where they are, so that the time covered and the offered load stay too; the name says the
-    load beside the recorded one. The same seed gives the same. ValueError for a trace of less than two weeks.
+    Weekday and time of day of each job stay. So does the order of a user's jobs, but where the move takes some of them
+    around the end. Which users are active together differs each time (after N. Zakay, D. G. Feitelson, "Workload
+    resampling for performance evaluation of parallel job schedulers", Concurrency and Computation 26(12), 2014, who
+    also draw users more than once). Jobs after the last full week stay where they are, so that the time covered and the
+    offered load stay too; the name says the load beside the recorded one. The same seed gives the same. ValueError for
+    a trace of less than two weeks.
     """
     first_s, last_s = workload.jobs[0].submit_s, workload.jobs[-1].submit_s
     weeks = int((last_s - first_s) // WEEK_S)

@@ -62,7 +62,7 @@ class Evidence(NamedTuple):
 
 class Health(NamedTuple):
     """The judgement. ``installed``: whether any of our hooks is there; ``last_pass``: empty before the first;
-    ``problems``: sentences on what is wrong, empty if all is well; ``hints``: what else is good to know; ``deeds``:
+    ``problems``: sentences on what is wrong, empty if all is well; ``hints``: what else is good to know; ``remedies``:
     what to do about a problem, by its sentence, unless the sentence says it."""
 
     hooks: tuple[HookHealth, ...]
@@ -72,7 +72,7 @@ class Health(NamedTuple):
     hints: tuple[str, ...]
     installed: bool
     alerts: Mapping[str, Any] = {}
-    deeds: Mapping[str, str] = {}
+    remedies: Mapping[str, str] = {}
 
 
 def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> Health:
@@ -107,7 +107,7 @@ def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> 
         tuple(hints),
         bool(installed.hooks),
         evidence.alerts,
-        {problem: deed for problem, deed in problems.items() if deed},
+        {problem: remedy for problem, remedy in problems.items() if remedy},
     )
 
 

@@ -88,13 +88,13 @@ def test_each_broken_thing_is_named_with_what_mends_it(healthy: PbsCluster) -> N
             lambda: os.chown(folder, 0, 0),
         ),
     ]  # fmt: skip
-    for break_it, about, words, deed, mend in broken:
+    for break_it, about, words, remedy, mend in broken:
         break_it()
         status, found = call(pbs)
         named = [each for each in not_ok(found) if each["about"] == about and words in each["text"]]
         assert status == 2, found
         assert named, not_ok(found)
-        assert deed in named[0]["do"]
+        assert remedy in named[0]["do"]
         mend()
     pbs.wait_until(lambda: call(pbs)[0] == 0, 60.0 + LATE_S, "all is ok again")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hooks.deploy.deploy_hooks import HOOKS
 from hooks.deploy.settings_and_partition.settings_choice import choose
 from policy.settings.site_settings import Settings
-from tui.cli.doctor.finding import Finding, ok, unseen, warn, wrong
+from tui.cli.doctor.finding import Finding, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_host_and_server import Observed
 
 _SHOWN = 3
@@ -26,7 +26,7 @@ def check_hooks(observed: Observed) -> Iterator[Finding]:
     for problem in health.problems:
         # What the command printed may be anything.
         shared = _COMMAND_FAILED if problem.startswith(_COMMAND_FAILED) else None
-        yield wrong("hooks", problem, health.deeds.get(problem, ""))._replace(shared=shared)
+        yield wrong("hooks", problem, health.remedies.get(problem, ""))._replace(shared=shared)
     for hint in health.hints:
         yield warn("hooks", hint)
     if not health.problems:
@@ -45,11 +45,11 @@ def check_passes(observed: Observed) -> Iterator[Finding]:
     failed = sum(bool(entry.get("failures")) for entry in passes)
     text = f"of the last {len(passes)} the longest took {longest_s:.2f} s of {budget_s:g} s"
     if failed:
-        deed = "pbsteer hooks status shows those of the last pass, the console (key 7, ←) those before"
-        yield warn("passes", f"in {failed} of the last {len(passes)} requests to the server failed", deed)
+        remedy = "pbsteer hooks status shows those of the last pass, the console (key 7, ←) those before"
+        yield warn("passes", f"in {failed} of the last {len(passes)} requests to the server failed", remedy)
     if longest_s > budget_s:
-        deed = "give passes more time (schedule.budget_s), or look at what keeps the server busy"
-        yield warn("passes", text, deed)
+        remedy = "give passes more time (schedule.budget_s), or look at what keeps the server busy"
+        yield warn("passes", text, remedy)
     elif not failed:
         yield ok("passes", f"{text}, and nothing failed in them")
 
@@ -70,8 +70,8 @@ def check_settings(observed: Observed) -> Iterator[Finding]:
     if observed.unfit:
         found.append(wrong("settings", observed.unfit, f"change quota.counted, then {_APPLY}"))
     for text in observed.missing:
-        deed = f"mend it, or change the key and {_APPLY}"
-        found.append(warn("settings", text, deed)._replace(shared=text.partition(" = ")[0].partition(": ")[0]))
+        remedy = f"mend it, or change the key and {_APPLY}"
+        found.append(warn("settings", text, remedy)._replace(shared=text.partition(" = ")[0].partition(": ")[0]))
     for queue, reason in sorted(observed.obstacles.items()):
         mode = observed.modes()[queue]
         effect = "is not driven" if mode == "drive" else "gets no jobs preempted for"
@@ -81,7 +81,7 @@ def check_settings(observed: Observed) -> Iterator[Finding]:
     if installed is not None and site is not None and observed.applied is not None:
         changes = choose(installed, site, str(observed.policy)).changes
         if changes:
-            keys = _first([change.key for change in changes])
+            keys = show_first([change.key for change in changes], _SHOWN)
             text = f"{observed.policy} has other values than the hooks run with: {keys}"
             found.append(warn("settings", text, _APPLY))
     if not found and observed.applied is not None:
@@ -89,7 +89,3 @@ def check_settings(observed: Observed) -> Iterator[Finding]:
     elif not found and site is not None:
         found.append(ok("settings", f"{observed.policy} is valid; the settings that the hooks have were not seen"))
     yield from found
-
-
-def _first(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

@@ -17,10 +17,10 @@ from hooks.telemetry.host_reading_format import parse_reading
 from policy.model.pbs_units import show_count
 from policy.settings.site_settings import MODES
 from tui.backends.pbs.open_hook_deployment import qmgr_command
-from tui.cli.doctor.finding import Finding, ok, unseen, warn, wrong
+from tui.cli.doctor.finding import Finding, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_host_and_server import Observed
 
-TRIED = ("23.06",)
+TESTED_VERSIONS = ("23.06",)
 """The versions of PBS that the project's tests have run on."""
 
 _OTHER_SCHEDULERS = frozenset({"maui", "moab"})
@@ -41,7 +41,7 @@ def check_versions(observed: Observed) -> Iterator[Finding]:
         yield ok("versions", text)
         return
     pbs = status.server.get("pbs_version", "")
-    tried = "" if pbs.startswith(TRIED) else f" (pbsteer's tests have run on {', '.join(TRIED)})"
+    tried = "" if pbs.startswith(TESTED_VERSIONS) else f" (pbsteer's tests have run on {', '.join(TESTED_VERSIONS)})"
     yield ok("versions", f"{text}, PBS {pbs or 'of unknown version'}{tried}")
 
 
@@ -71,8 +71,8 @@ def check_queues(status: ServerStatus, modes: Mapping[str, str]) -> Iterator[Fin
     stopped = is_stopped(status) and "drive" not in modes.values()
     paused = name_pause(status, stopped=stopped)
     if paused:
-        deed = qmgr_command("set server scheduling = True") if stopped else "pbsteer resume"
-        yield warn("queues", paused, deed)._replace(shared="pbsteer is paused")
+        remedy = qmgr_command("set server scheduling = True") if stopped else "pbsteer resume"
+        yield warn("queues", paused, remedy)._replace(shared="pbsteer is paused")
 
 
 def _is_started(status: ServerStatus, queue: str) -> bool:
@@ -89,8 +89,8 @@ def check_schedulers(status: ServerStatus, modes: Mapping[str, str], proc: Path)
     for scheduler, queues in serving.items():
         shown = ", ".join(queues)
         if scheduler is None:
-            deed = "give a scheduler the partition of the queue, or the queue that of a scheduler"
-            found.append(wrong("schedulers", f"no scheduler serves {shown}", deed))
+            remedy = "give a scheduler the partition of the queue, or the queue that of a scheduler"
+            found.append(wrong("schedulers", f"no scheduler serves {shown}", remedy))
         elif all(modes[queue] == "drive" for queue in queues):
             continue
         elif is_down(status, scheduler):
@@ -102,8 +102,8 @@ def check_schedulers(status: ServerStatus, modes: Mapping[str, str], proc: Path)
             found.append(wrong("schedulers", text, qmgr_command(f"set sched {scheduler} scheduling = True")))
         if scheduler is not None and "softlimits" in status.scheds.get(scheduler, {}).get("preempt_prio", ""):
             text = f"scheduler {scheduler} preempts by soft limits too (preempt_prio), by its own rules"
-            deed = f"take the words with softlimits out of preempt_prio of scheduler {scheduler}"
-            found.append(warn("schedulers", text, deed))
+            remedy = f"take the words with softlimits out of preempt_prio of scheduler {scheduler}"
+            found.append(warn("schedulers", text, remedy))
     for name in sorted(_find_other_schedulers(proc)):
         text = f"{name} runs on this host, and starts jobs beside PBS's scheduler and pbsteer"
         found.append(wrong("schedulers", text, f"stop {name}, or leave every queue in observe"))
@@ -126,7 +126,7 @@ def check_vnodes(status: ServerStatus) -> Iterator[Finding]:
         if any(word in texts.get("state", "").split(",") for word in _DOWN_STATES)
     ]
     if down:
-        text = f"of {show_count(len(status.vnodes), 'vnode')} {len(down):,} do not answer: {_first(down)}"
+        text = f"of {show_count(len(status.vnodes), 'vnode')} {len(down):,} do not answer: {show_first(down, _SHOWN)}"
         yield warn("MoMs", text, "start pbs_mom on these hosts; pbsteer vnodes lists them")
     else:
         yield ok("MoMs", f"all of {show_count(len(status.vnodes), 'vnode')} answer")
@@ -147,12 +147,9 @@ def check_clocks(status: ServerStatus, now_s: float, last_pass_s: float) -> Iter
         if reading is not None and reading.time_s - now_s > _SKEW_S:
             ahead[name] = reading.time_s - now_s
     if ahead:
-        found.append(f"{show_count(len(ahead), 'host')} up to {max(ahead.values()):.0f} s ahead: {_first(list(ahead))}")
+        hosts = show_first(list(ahead), _SHOWN)
+        found.append(f"{show_count(len(ahead), 'host')} up to {max(ahead.values()):.0f} s ahead: {hosts}")
     if found:
         yield wrong("clocks", "; ".join(found), "set the clocks of these hosts by NTP (chronyc tracking)")
     else:
         yield ok("clocks", "no record or reading is from the future")
-
-
-def _first(names: list[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hooks.store.state_files import LEDGER, OBSERVED_LEDGER, State
 from policy.model.pbs_units import show_count
-from tui.cli.doctor.finding import Finding, ok, unseen, warn, wrong
+from tui.cli.doctor.finding import AS_ROOT, Finding, ok, unseen, warn, wrong
 
 _MIB = 1 << 20
 LOW_BYTES, FULL_BYTES = 1 << 30, 64 * _MIB
@@ -21,9 +21,7 @@ FEW_FILES = 1000
 
 LARGE_LEDGER_BYTES, LARGE_JOURNAL_BYTES = 64 * _MIB, 2 << 30
 _ROOT_ONLY = (LEDGER, OBSERVED_LEDGER)
-"""What nobody but root reads, whatever the group is."""
-
-_AS_ROOT = "run pbsteer doctor as root on the server's host"
+"""Files that only root may read, even where a group may read the others."""
 
 
 def check_folder(folder: Path, *, group_may_read: bool, owner_id: int = 0) -> Iterator[Finding]:
@@ -40,7 +38,7 @@ def check_folder(folder: Path, *, group_may_read: bool, owner_id: int = 0) -> It
         yield wrong("state folder", f"{folder} is no folder", f"look at it, and remove it: rm {folder}")
         return
     except OSError as error:
-        yield unseen("state folder", f"{folder}: {error.strerror}", _AS_ROOT)
+        yield unseen("state folder", f"{folder}: {error.strerror}", AS_ROOT)
         return
     if stat.S_ISLNK(own.st_mode):
         yield wrong("state folder", f"{folder} is a symbolic link", "see who made it, and remove it")
@@ -66,8 +64,8 @@ def check_folder(folder: Path, *, group_may_read: bool, owner_id: int = 0) -> It
 
 def _faults(path: Path, found: os.stat_result, mode: int, owner_id: int) -> Iterator[Finding]:
     if found.st_uid != owner_id:
-        deed = f"chown -h root {shlex.quote(str(path))}, and see how another user came to own it"
-        yield wrong("state folder", f"{path} belongs to user {found.st_uid}, where root belongs", deed)
+        remedy = f"chown -h root {shlex.quote(str(path))}, and see how another user came to own it"
+        yield wrong("state folder", f"{path} belongs to user {found.st_uid}, where root belongs", remedy)
     more = stat.S_IMODE(found.st_mode) & ~mode
     if more:
         text = f"{path} has mode {stat.S_IMODE(found.st_mode):04o}, where at most {mode:04o} belongs"
@@ -91,7 +89,7 @@ def check_disk(home: Path) -> Iterator[Finding]:
     try:
         found = os.statvfs(home)
     except OSError as error:
-        yield unseen("disk", f"{home}: {error.strerror}", _AS_ROOT)
+        yield unseen("disk", f"{home}: {error.strerror}", AS_ROOT)
         return
     free = found.f_bavail * found.f_frsize
     text = f"{_show(free)} are free on the disk of {home}"

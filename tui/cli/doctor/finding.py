@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+AS_ROOT = "run pbsteer doctor as root on the server's host"
+"""The remedy where this user may not look."""
+
 
 class Level(str, Enum):
     """How bad a finding is: nothing to do; to be looked at; to be mended; could not be looked at."""
@@ -17,23 +20,23 @@ class Level(str, Enum):
 
 
 class Finding(NamedTuple):
-    """One line of the report. ``about``: the thing looked at, in a word or two; ``text``: what was found; ``deed``:
+    """One line of the report. ``about``: the thing looked at, in a word or two; ``text``: what was found; ``remedy``:
     what to do, empty where there is nothing to do or the text says it; ``shared``: what a bundle has instead of
     a text that may hold something secret."""
 
     level: Level
     about: str
     text: str
-    deed: str = ""
+    remedy: str = ""
     shared: str | None = None
 
     def show(self) -> str:
         """The line for an administrator."""
-        return f"{self.level.value:<6} {self.about}: {self.text}" + (f"; to do: {self.deed}" if self.deed else "")
+        return f"{self.level.value:<6} {self.about}: {self.text}" + (f"; to do: {self.remedy}" if self.remedy else "")
 
     def to_data(self) -> dict[str, str]:
         """As plain data for JSON."""
-        return {"level": self.level.value, "about": self.about, "text": self.text, "do": self.deed}
+        return {"level": self.level.value, "about": self.about, "text": self.text, "do": self.remedy}
 
 
 def ok(about: str, text: str) -> Finding:
@@ -41,19 +44,24 @@ def ok(about: str, text: str) -> Finding:
     return Finding(Level.OK, about, text)
 
 
-def warn(about: str, text: str, deed: str = "") -> Finding:
+def warn(about: str, text: str, remedy: str = "") -> Finding:
     """A finding that an administrator should look at."""
-    return Finding(Level.WARN, about, text, deed)
+    return Finding(Level.WARN, about, text, remedy)
 
 
-def wrong(about: str, text: str, deed: str = "") -> Finding:
+def wrong(about: str, text: str, remedy: str = "") -> Finding:
     """A finding that has to be mended."""
-    return Finding(Level.WRONG, about, text, deed)
+    return Finding(Level.WRONG, about, text, remedy)
 
 
-def unseen(about: str, why: str, deed: str = "") -> Finding:
+def unseen(about: str, why: str, remedy: str = "") -> Finding:
     """A thing that could not be looked at, and why."""
-    return Finding(Level.UNSEEN, about, why, deed)
+    return Finding(Level.UNSEEN, about, why, remedy)
+
+
+def show_first(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def exit_status(findings: Iterable[Finding]) -> int:

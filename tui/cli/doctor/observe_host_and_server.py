@@ -16,24 +16,23 @@ from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.deploy.health.hook_health import Health
 from hooks.deploy.read_installed_server_state import DeployError, Installed, read_applied
 from hooks.deploy.settings_and_partition.check_settings_against_server import find_missing, find_unfit
-from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import read_sched_files
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_files import State
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import MODES, Settings, SettingsError
+from hooks.translate.snapshot import modes_of
+from policy.settings.site_settings import Settings, SettingsError
 from tui.backends.backend_protocol import BackendError
 from tui.backends.pbs.explain_unreachable_server import explain
 from tui.backends.pbs.find_pbs import PbsPlace
 from tui.backends.pbs.open_hook_deployment import ask_qmgr, open_deployment, read_place
 from tui.backends.pbs.server import PbsBackend
+from tui.cli.doctor.finding import AS_ROOT
 from tui.cli.hooks_commands.hooks_status import read_health
 from tui.config.read_site_policy_toml import read_settings
 
 PASSES = 20
 """How many of the last passes are looked at."""
-
-_AS_ROOT = "run pbsteer doctor as root on the server's host"
 
 
 @dataclass(frozen=True)
@@ -71,15 +70,10 @@ class Observed:
         return state_folder(str(self.place.home)) if self.place is not None else None
 
     def modes(self) -> dict[str, str]:
-        """The mode of each execution queue; one that is not allowed counts as ``observe``, as in a pass."""
+        """The mode of each queue that pbsteer manages, as a pass takes it."""
         if self.server_status is None:
             return {}
-        return {
-            name: mode if mode in MODES else "observe"
-            for name, texts in sorted(self.server_status.queues.items())
-            if texts.get("queue_type", "").lower().startswith("e")
-            for mode in [texts.get(MODE_ATTRIBUTE, "") or "observe"]
-        }
+        return dict(sorted(modes_of(self.server_status, self.applied or Settings()).items()))
 
 
 def observe(conf: Path, policy: Path, now_s: float) -> Observed:
@@ -112,11 +106,11 @@ def observe(conf: Path, policy: Path, now_s: float) -> Observed:
         if applied is not None:
             seen["missing"] = tuple(find_missing(applied))
             seen["unfit"] = _find_unfit(place, applied)
-        seen["obstacles"] = _find_obstacles(Observed(now_s, policy, place, status))
+        seen["obstacles"] = _find_obstacles(Observed(now_s, policy, place, status, installed))
     try:
         seen["passes"] = _read_passes(state_folder(str(place.home)))
     except OSError as error:
-        unseen["passes"] = f"{error.filename}: {error.strerror}: {_AS_ROOT}"
+        unseen["passes"] = f"{error.filename}: {error.strerror}: {AS_ROOT}"
     return Observed(now_s, policy, place, unseen=unseen, **seen)
 
 

@@ -24,6 +24,7 @@ from hooks.pbs.server_status_type_and_attributes import QUEUE_ATTRIBUTES, SERVER
 from policy.settings.site_settings import AlertSettings, Settings
 from tui.cli.doctor.finding import Finding
 from tui.cli.doctor.observe_host_and_server import Observed
+from tui.cli.doctor.pseudonyms import Pseudonyms
 
 _README = """\
 A bundle of pbsteer doctor, for those who help with it.
@@ -40,66 +41,11 @@ Names of hosts, vnodes and queues are as they are. Jobs, their names, paths and 
 
 _FIRST_ORDINARY_ID = 1000
 _NOBODY = 65534
-_EVERYBODY = ("PBS_GENERIC", "PBS_ALL", "_pbs_project_default", "root", "")
-_KINDS = {"u": "user", "g": "group", "p": "project"}
-_ENTRIES = (
-    re.compile(r'"([ugp]):([^"\]]+)"'),
-    re.compile(r"\[\s*([ugp]):([^\]=\"]+?)\s*="),
-    re.compile(r"(?<![A-Za-z0-9_])([ugp]):([^\s=\],;:\"'()]+)"),
-)
-"""Names in limits, quoted (with blanks) and not, and in free text."""
-
-_AT_HOST = re.compile(r"(?<![\w.-])([A-Za-z_][\w.-]*)@(?=[\w*])")
 _ERROR = re.compile(r"\b\w+(?:Error|Exception|Interrupt)\b")
 _SENTENCES = ("text", "do")
 _NOT_SHARED = ("managers", "operators")
 _NUMBERS = ("time_s", "early", "waiting", "running", "idle_cores", "noted")
 _COUNTS = ("starts", "started", "preempts", "preempted", "requeued", "asked", "failures", "notes", "acted")
-
-
-class Pseudonyms:
-    """Replaces the names of users, groups and projects in texts, each by the same pseudonym wherever it occurs."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-        self._counts: collections.Counter[str] = collections.Counter()
-        self._pattern: re.Pattern[str] | None = None
-
-    def learn(self, kind: str, names: Iterable[str]) -> None:
-        """Know these names, of one ``kind`` (``user``, ``group`` or ``project``), from now on. A name that is known as
-        another kind keeps its pseudonym."""
-        for name in names:
-            if name not in self._known and name not in _EVERYBODY:
-                self._counts[kind] += 1
-                self._known[name] = f"{kind}{self._counts[kind]}"
-                self._pattern = None
-
-    def learn_from(self, text: str) -> None:
-        """Know the names in a text that are marked as such: ``u:alice``, ``g:chem``, ``alice@login1``."""
-        for entry in _ENTRIES:
-            for letter, name in entry.findall(text):
-                self.learn(_KINDS[letter], [name])
-            # A name with a blank or a colon is no name up to there.
-            text = entry.sub("", text)
-        self.learn("user", _AT_HOST.findall(text))
-
-    def replace(self, text: str) -> str:
-        """The text with pseudonyms in place of the known names, and of those that it marks as names."""
-        self.learn_from(text)
-        if not self._known:
-            return text
-        if self._pattern is None:
-            names = "|".join(re.escape(name) for name in sorted(self._known, key=len, reverse=True))
-            self._pattern = re.compile(rf"(?<![\w-])(?:{names})(?![\w-])")
-        return self._pattern.sub(lambda found: self._known[found[0]], text)
-
-    def replace_in(self, data: Any) -> Any:
-        """The same for all texts of plain data, keys too."""
-        if isinstance(data, str):
-            return self.replace(data)
-        if isinstance(data, Mapping):
-            return {self.replace(str(key)): self.replace_in(value) for key, value in data.items()}
-        return [self.replace_in(each) for each in data] if isinstance(data, (list, tuple)) else data
 
 
 def write_bundle(path: Path, observed: Observed, findings: Sequence[Finding]) -> None:

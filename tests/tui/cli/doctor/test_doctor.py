@@ -12,7 +12,7 @@ import pytest
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PAUSED_ATTRIBUTE
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import QuotaSettings, Settings
+from policy.settings.site_settings import QuotaSettings, ServerSettings, Settings
 from tests.tui.call_pbsteer_command import run
 from tests.tui.cli.doctor.observed_healthy_server import PASS, a_healthy_server
 from tests.tui.scripted_server import NOON_S, changed
@@ -50,7 +50,7 @@ def test_on_a_healthy_server_everything_is_ok(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "name", "texts", "level", "words", "deed"),
+    ("part", "name", "texts", "level", "words", "remedy"),
     [
         ("vnodes", "v2", {"state": "down,offline"}, Level.WARN, "of 3 vnodes 1 do not answer: v2", "start pbs_mom"),
         (
@@ -75,12 +75,12 @@ def test_on_a_healthy_server_everything_is_ok(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_the_server_is_named_with_what_to_do(
-    tmp_path: Path, part: str, name: str, texts: dict[str, str], level: Level, words: str, deed: str
+    tmp_path: Path, part: str, name: str, texts: dict[str, str], level: Level, words: str, remedy: str
 ) -> None:
     (found,) = bad(edited(a_healthy_server(tmp_path), part, name, **texts))
     assert found.level is level
     assert words in found.text
-    assert deed in found.deed
+    assert remedy in found.remedy
 
 
 def test_a_pause_is_named_with_what_ends_it(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_pause_is_named_with_what_ends_it(tmp_path: Path) -> None:
     assert observed.server_status is not None
     server = {**observed.server_status.server, PAUSED_ATTRIBUTE: "for alice"}
     (found,) = bad(with_status(observed, server=server))
-    assert (found.level, found.text, found.deed) == (
+    assert (found.level, found.text, found.remedy) == (
         Level.WARN, "pbsteer is paused (for alice)", "pbsteer resume",
     )  # fmt: skip
     assert found.shared == "pbsteer is paused"
@@ -125,7 +125,7 @@ def test_settings_that_fight_are_named(tmp_path: Path) -> None:
     other = Settings(quota=QuotaSettings(delay_s=77.0))
     differing = replace(observed, site_settings=other)
     (found,) = bad(differing)
-    assert (found.level, found.deed) == (Level.WARN, "pbsteer hooks plan, then pbsteer hooks apply")
+    assert (found.level, found.remedy) == (Level.WARN, "pbsteer hooks plan, then pbsteer hooks apply")
     assert "quota.delay_s" in found.text
     invalid = replace(observed, site_problems=("p.toml: rescue.enabled = True with backfill.kind = 'none'",))
     (found,) = bad(invalid)
@@ -133,6 +133,15 @@ def test_settings_that_fight_are_named(tmp_path: Path) -> None:
     kept_back = replace(observed, obstacles={"workq": "placement sets are on"})
     (found,) = bad(kept_back)
     assert "queue workq is in drive and is not driven: placement sets are on" in found.text
+
+
+def test_a_queue_without_a_mode_has_the_one_of_the_settings(tmp_path: Path) -> None:
+    observed = a_healthy_server(tmp_path, Settings(server=ServerSettings(mode="advise")))
+    status = observed.server_status
+    assert status is not None
+    bare = {name: value for name, value in status.queues["gpu"].items() if name != MODE_ATTRIBUTE}
+    observed = replace(observed, server_status=changed(status, queues={**status.queues, "gpu": bare}))
+    assert observed.modes()["gpu"] == "advise"
 
 
 def test_owner_modes_and_links_of_the_state_folder(tmp_path: Path) -> None:
@@ -144,20 +153,20 @@ def test_owner_modes_and_links_of_the_state_folder(tmp_path: Path) -> None:
     assert [each.level for each in check_folder(folder, group_may_read=False, owner_id=own)] == [Level.OK, Level.OK]
     (folder / "ledger.json").chmod(0o666)
     (loose,) = [each for each in check_folder(folder, group_may_read=False, owner_id=own) if each.level is not Level.OK]
-    assert loose.deed == f"chmod 0600 {folder / 'ledger.json'}"
+    assert loose.remedy == f"chmod 0600 {folder / 'ledger.json'}"
     folder.chmod(0o750)
     (folder / "passes.json").write_text("{}")
     (folder / "passes.json").chmod(0o640)
     (folder / "ledger.json").chmod(0o640)
     (read,) = [each for each in check_folder(folder, group_may_read=True, owner_id=own) if each.level is not Level.OK]
-    assert read.deed == f"chmod 0600 {folder / 'ledger.json'}", "a group reads the journal, and no ledger"
+    assert read.remedy == f"chmod 0600 {folder / 'ledger.json'}", "a group reads the journal, and no ledger"
     (folder / "ledger.json").chmod(0o600)
     (folder / "passes.json").unlink()
     hostile = folder / "x;reboot"
     hostile.write_text("")
     hostile.chmod(0o666)
     (quoted,) = [each for each in check_folder(folder, group_may_read=True, owner_id=own) if each.level is not Level.OK]
-    assert quoted.deed == f"chmod 0640 '{hostile}'"
+    assert quoted.remedy == f"chmod 0640 '{hostile}'"
     hostile.unlink()
     folder.chmod(0o700)
     foreign = [

@@ -16,7 +16,7 @@ from tests.tui.cli.doctor.observed_healthy_server import PASS, a_healthy_server
 from tests.tui.scripted_server import a_job, changed
 from tui.cli.doctor.doctor import examine
 from tui.cli.doctor.finding import wrong
-from tui.cli.doctor.support_bundle import Pseudonyms, bundle_members, write_bundle
+from tui.cli.doctor.support_bundle import bundle_members, write_bundle
 
 SECRET = "hunter2-token"
 NAMES = ("alice", "bob", "carol", "dave", "zoe", "erna.meyer", "chem-lab", "secretproject")
@@ -106,19 +106,3 @@ def test_a_bundle_is_for_its_owner_alone_and_replaces_nothing(tmp_path: Path) ->
     with pytest.raises(OSError, match="link"):
         write_bundle(tmp_path / "link", observed, [])
     assert not (tmp_path / "elsewhere").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "replaced"),
-    [
-        ("u:x.y would use 4", "u:user1 would use 4"),
-        ("[u:PBS_GENERIC=2],[p:_pbs_project_default=1]", "[u:PBS_GENERIC=2],[p:_pbs_project_default=1]"),
-        ("root@hpc1", "root@hpc1"),
-        ("al@hpc1 and al, not also or al-1", "user1@hpc1 and user1, not also or al-1"),
-        ('["u:john doe"=4],["p:secret project"=2]', '["u:user1"=4],["p:project1"=2]'),
-        ("[p:ml:vision=1],[u:john doe=2]", "[p:project1=1],[u:user1=2]"),
-        ("no names", "no names"),
-    ],
-)
-def test_names_are_found_where_a_text_marks_them(text: str, replaced: str) -> None:
-    assert Pseudonyms().replace(text) == replaced
