@@ -84,7 +84,7 @@ def test_each_broken_thing_is_named_with_what_mends_it(healthy: PbsCluster) -> N
         ),
         (
             lambda: os.chown(folder, 12345, 0),
-            "state folder", "belongs to user 12345", f"chown root {folder}",
+            "state folder", "belongs to user 12345", f"chown -h root {folder}",
             lambda: os.chown(folder, 0, 0),
         ),
     ]  # fmt: skip
