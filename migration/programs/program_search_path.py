@@ -36,8 +36,12 @@ def set_path() -> None:
 
 
 def own_program(name: str) -> str:
-    """The path of a program of ours, which is installed beside the others: beside the Python of a virtual environment,
-    or where the system's Python has scripts, which takes longer to find out.
+    """The path of a program of ours, which is installed beside the others: in the environment's folder of programs,
+    or beside the program that runs, as the DEB and the RPM have no environment. The first if it is in neither.
+
+    Where the system's Python has scripts takes long to find out, so it is asked outside virtual environments alone.
     """
     folder = f"{sys.prefix}/bin" if sys.prefix != sys.base_prefix else sysconfig.get_path("scripts")
-    return f"{folder}/{name}"
+    installed = Path(folder, name)
+    beside = Path(sys.argv[0]).absolute().with_name(name)
+    return str(beside if beside.exists() and not installed.exists() else installed)

@@ -50,8 +50,10 @@ def usable_programs(name: str) -> Iterator[Programs]:
         subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, timeout=120)
         site = next(folder.glob("lib/python3.*/site-packages"))
         (site / "pbsteer.pth").write_text(f"{sysconfig.get_path('purelib')}\nimport shift_clock\n")
+        without_compiled = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(REPO / "release" / "pbsteer", site / "pbsteer", ignore=without_compiled)
         for package in _PACKAGES:
-            shutil.copytree(REPO / package, site / package, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(REPO / package, site / "pbsteer" / "tree" / package, ignore=without_compiled)
         (site / "shift_clock.py").write_text(_SHIFT_CLOCK)
         # The accounts that run the programs could not keep what they compile.
         subprocess.run([python, "-m", "compileall", "-q", site], check=True, timeout=240)
