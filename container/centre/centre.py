@@ -17,6 +17,7 @@ from container import testbed as testbeds
 from container.centre import cuttable_links_between_clusters, member_sshd_and_cluster_toml
 from container.centre.centre_spec import LETTERS, SERVICE, CentreSpec, Member, Programs
 from container.centre.find_closed_folder_above_program import find_closed_to_program
+from container.centre.start_sshd import start_sshd
 from container.find_and_enter_running_host import find_host_process
 from container.per_host_etc_and_var import replace_file
 from container.testbed import DEFAULT_STATE, Testbed, run_on
@@ -26,19 +27,20 @@ LANDING = "landing"
 _STEP_S = 30.0
 _PASSES = "passes"
 _LOOK_EVERY_S = 0.2
-_CALL = "mgrecv.call"
-"""The file in MG_HOME by which a pass of mgrecv is called for."""
 _RUN_PASSES = 'while sleep "$1"; do "$2"; "$3"; done'
 """What the timers do: both programs, at intervals."""
-_RUN_EARLY = """while sleep "$1"; do
-    for one in "$3" "$3"/*; do
-        if [ -f "$one" ]; then
-            "$2" --early
-            break
-        fi
+_RUN_EARLY = """look_s="$1" program="$2"; shift 2
+while sleep "$look_s"; do
+    for watched in "$@"; do
+        for one in "$watched" "$watched"/*; do
+            if [ -f "$one" ]; then
+                "$program" --early
+                break 2
+            fi
+        done
     done
 done"""
-"""What a unit does that watches a file, or those of a folder: an early pass of its program as long as there is one."""
+"""What a unit does that watches files, and those of a folder: an early pass of its program as long as there is one."""
 _SSH_KEYGEN = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "")
 
 
@@ -175,7 +177,7 @@ def _furnish(centre: Centre, programs: Programs) -> None:
             qmgr = [f"{testbed.spec.pbs_exec}/bin/qmgr"]
             run_on(testbed, "server", qmgr, stdin=member_sshd_and_cluster_toml.write_queue_settings()).demand_success()
         _as_root(testbed, "install", "-d", "-m", "0755", "/run/sshd")
-        _as_root(testbed, "/usr/sbin/sshd")
+        start_sshd(testbed)
 
 
 def _make_host_key(testbed: Testbed) -> str:
@@ -221,8 +223,8 @@ def _start_passes(centre: Centre, programs: Programs, every_s: float) -> None:
     source, target = programs.path("mgsched"), programs.path("mgrecv")
     loops = (
         (_RUN_PASSES, f"{every_s:g}", source, target),
-        (_RUN_EARLY, look_s, source, f"{home}/incoming"),
-        (_RUN_EARLY, look_s, target, f"{home}/{_CALL}"),
+        (_RUN_EARLY, look_s, source, f"{home}/incoming", f"{home}/mgsched.call"),
+        (_RUN_EARLY, look_s, target, f"{home}/mgrecv.call"),
     )
     for _, testbed in centre.members():
         log = shlex.quote(str(testbed.home(SERVICE.name) / f"{_PASSES}.log"))

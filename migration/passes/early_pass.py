@@ -1,6 +1,7 @@
 """Passes that come before their minute: what calls for one, and how soon one may follow another.
 
-Users and other clusters cause them, so an early pass waits until the last one has been over for some seconds.
+Users and other clusters cause them, so an early pass waits until the last one has been over for some seconds. A pass of
+the source calls for one itself where a job that stays may go out in a moment.
 """
 
 from __future__ import annotations
@@ -10,20 +11,25 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-CALL = "mgrecv.call"
-"""While this file is there, a pass of ``mgrecv`` is called for: ``mgrecv.path`` starts one."""
+SOURCE, TARGET = "mgsched", "mgrecv"
+"""The programs whose passes may come early."""
 GAP_S = 10.0
 
 
-def call_for_target_pass(home: Path) -> None:
-    """Call for a pass of the target soon. Where that fails, the one of the minute comes."""
+def call_file(home: Path, name: str) -> Path:
+    """While this file is there, a pass of the program is called for: its unit ``NAME.path`` starts one."""
+    return home / f"{name}.call"
+
+
+def call_for_pass(home: Path, name: str) -> None:
+    """Call for a pass soon. Where that fails, the one of the minute comes."""
     with contextlib.suppress(OSError):
-        (home / CALL).touch(0o644)
+        call_file(home, name).touch(0o644)
 
 
-def answer_call(home: Path) -> None:
+def answer_call(home: Path, name: str) -> None:
     """There is a pass now: what is called for from now on is another one."""
-    (home / CALL).unlink(missing_ok=True)
+    call_file(home, name).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

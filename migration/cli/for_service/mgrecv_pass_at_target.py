@@ -12,7 +12,7 @@ from migration.cli.open_site_for_users import HELP
 from migration.cli.printable_error_for_click import shown_problem
 from migration.config.cluster_file import ClusterFileError
 from migration.config.mg_home_folder import home
-from migration.passes.early_pass import early_pass
+from migration.passes.early_pass import TARGET, early_pass
 from migration.passes.target.target_pass_starts_processes_and_cleans_up import run_target_pass
 from migration.spool.spool import SpoolError
 from policy.model.printable_text import printable
@@ -26,7 +26,7 @@ def main(*, early: bool) -> None:
     It runs every minute as the service's account; a second one ends at once.
     """
     try:
-        with early_pass(home(), "mgrecv") if early else nullcontext():
+        with early_pass(home(), TARGET) if early else nullcontext():
             said = run_target_pass(open_site_as_service(), start_mgproc)
     except (ClusterFileError, SpoolError, OSError) as error:
         raise shown_problem(error) from error

@@ -9,7 +9,7 @@ import click
 from migration.cli.for_service.open_this_cluster_as_source import errors_in_one_line, open_source
 from migration.cli.open_site_for_users import HELP
 from migration.config.mg_home_folder import home
-from migration.passes.early_pass import early_pass
+from migration.passes.early_pass import SOURCE, early_pass
 from migration.passes.source.source_pass import BusyError, forget, pass_lock, source_pass
 
 _FORGET_WITHIN_S = 120
@@ -25,7 +25,7 @@ def main(*, gid: str | None, early: bool) -> None:
     It runs every minute as the service's account; a second one ends at once. --forget is for a job whose target will
     never answer again: if that target still runs it, it runs twice.
     """
-    with errors_in_one_line(), early_pass(home(), "mgsched") if early else nullcontext():
+    with errors_in_one_line(), early_pass(home(), SOURCE) if early else nullcontext():
         source = open_source()
         if gid is not None:
             with pass_lock(source.spool.home, _FORGET_WITHIN_S):

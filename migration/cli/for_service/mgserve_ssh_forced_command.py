@@ -17,7 +17,7 @@ from typing import cast
 from urllib.parse import quote
 
 from migration.config.cluster_file import ClusterFileError
-from migration.passes.early_pass import call_for_target_pass
+from migration.passes.early_pass import TARGET, call_for_pass
 from migration.passes.promised_cores import is_in_flight
 from migration.passes.target.answer_avail_accept_query_withdraw_stop import serve
 from migration.protocol.messages import (
@@ -146,7 +146,7 @@ def _answer(site: Site, cluster: str, verb: str, body: bytes) -> Iterator[Reply]
         return
     yield reply
     if _needs_pass(site, verb, reply):
-        call_for_target_pass(site.home)
+        call_for_pass(site.home, TARGET)
 
 
 def _needs_pass(site: Site, verb: str, reply: Reply) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import Callable
 
-from migration.passes.early_pass import answer_call
+from migration.passes.early_pass import TARGET, answer_call
 from migration.passes.remove_files_of_finished_jobs import clean_up
 from migration.spool.queue_file import Queue
 from migration.target_job.follow_local_job import watch
@@ -17,16 +17,14 @@ from migration.target_job.service_context import Site
 from migration.target_job.skip_users_with_hung_disks import HungUsers
 from policy.migration.job_record_and_copy_updates import Record
 
-_LOCK = "mgrecv"
-
 
 def run_target_pass(site: Site, start: Callable[[str], None]) -> str:
     """Do a pass, unless another one is under way; ``start`` starts a job's process. Returns what is to be said."""
     site = replace(site, run=HungUsers(site.run, site.home, site.now))
-    with take_slot(site.home, _LOCK, 1) as alone:
+    with take_slot(site.home, TARGET, 1) as alone:
         if not alone:
             return "another pass is under way"
-        answer_call(site.home)
+        answer_call(site.home, TARGET)
         submitted = [record for record in site.spool.read(Queue.RECEIVED) if is_watched(record)]
         silent = watch(_open(site, submitted))
         for record in list(find_needy(site)):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from migration.cli.for_service.mgrecv_pass_at_target import main as mgrecv
-from migration.passes.early_pass import CALL, GAP_S, answer_call, call_for_target_pass, early_pass
+from migration.passes.early_pass import GAP_S, SOURCE, TARGET, answer_call, call_file, call_for_pass, early_pass
 from migration.passes.target.target_pass_starts_processes_and_cleans_up import run_target_pass
 from migration.target_job.job_process_lock_and_transfer_slots import take_slot
 from tests.migration.target_job.fake_target import FakeTarget
@@ -67,25 +67,26 @@ def test_a_pass_that_cannot_begin_has_its_pause_too(
 
 
 def test_a_call_stands_until_a_pass_has_begun(target: FakeTarget) -> None:
-    call_for_target_pass(target.site.home)
+    call_for_pass(target.site.home, TARGET)
     with take_slot(target.site.home, "mgrecv", 1):
         assert run_target_pass(target.site, lambda _: None) == "another pass is under way"
-        assert (target.site.home / CALL).exists()
+        assert call_file(target.site.home, TARGET).exists()
     target.put(state="Waiting")
     started: list[str] = []
     assert run_target_pass(target.site, started.append) == ""
     assert started == ["a.1"]
-    assert not (target.site.home / CALL).exists()
-    answer_call(target.site.home)
+    assert not call_file(target.site.home, TARGET).exists()
+    answer_call(target.site.home, TARGET)
 
 
 def test_a_call_that_cannot_be_made_says_nothing(tmp_path: Path) -> None:
-    call_for_target_pass(tmp_path / "no-such-folder")
+    call_for_pass(tmp_path / "no-such-folder", SOURCE)
 
 
 def test_the_units_watch_what_calls_and_start_early_passes() -> None:
-    assert f"PathExists=/var/spool/pbsteer-mg/{CALL}\n" in (UNITS / "mgrecv.path").read_text()
-    for name in ("mgsched", "mgrecv"):
+    for name in (SOURCE, TARGET):
+        called = call_file(Path("/var/spool/pbsteer-mg"), name)
+        assert f"PathExists={called}\n" in (UNITS / f"{name}.path").read_text()
         assert f"Unit={name}-early.service\n" in (UNITS / f"{name}.path").read_text()
         (command,) = re.findall("^ExecStart=(.*)$", (UNITS / f"{name}-early.service").read_text(), re.MULTILINE)
         assert command.endswith(f"/{name} --early")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from migration.cli.for_service import mgserve_ssh_forced_command as mgserve
-from migration.passes.early_pass import CALL
+from migration.passes.early_pass import TARGET, call_file
 from migration.protocol.messages import (
     Failed,
     Hand,
@@ -173,9 +173,9 @@ def test_an_accepted_job_calls_for_a_pass_once_its_answer_is_sent_and_one_under_
         monkeypatch.setattr(mgserve, "serve", lambda *_, reply=reply: reply)
         answers = mgserve._answer(target.site, "a", "accept", b"")
         assert next(answers) == reply
-        assert not (tmp_path / CALL).exists()
+        assert not call_file(tmp_path, TARGET).exists()
         assert next(answers, None) is None
-        assert (tmp_path / CALL).exists() == is_called
+        assert call_file(tmp_path, TARGET).exists() == is_called
 
 
 @pytest.mark.parametrize(("state", "leased", "is_called"), [("Uploading", False, True), ("Uploading", True, False)])
@@ -192,4 +192,4 @@ def test_a_stop_calls_for_a_pass_where_no_process_has_the_job_and_starts_none(
                 reply = reply_from_data(from_line_bytes(asked.communicate(to_line_bytes(ABOUT), timeout=60)[0]), 0)
             assert isinstance(reply, State)
             assert (reply.record.state, reply.record.stop) == (state, "stop")
-    assert (home / CALL).exists() == is_called
+    assert call_file(home, TARGET).exists() == is_called
