@@ -160,6 +160,8 @@ class Placements:
 
 Placing = Generator[Step, Outcome, Placements]
 _NOTHING_KNOWN = PassState()
+_MOST_FALLBACKS = 20
+"""Requests that one pass also submits to the local queue: all of a long list become old at once."""
 _NO_UPLOADS = 10**9
 """Slots of this cluster: a job that starts here is not uploaded."""
 
@@ -224,7 +226,7 @@ class _Pass:
     def _falls_back(self, request: Request) -> bool:
         """Whether it is also submitted here: it is old enough, and there are not too many in this pass."""
         settings = self._settings
-        room = len(self._found.fallbacks) < settings.max_per_pass
+        room = len(self._found.fallbacks) < min(settings.max_per_pass, _MOST_FALLBACKS)
         return room and not request.fallback and request.age_s >= settings.fallback_s
 
     def _start_here(self, request: Request, lacks: list[tuple[str, str]]) -> Generator[Step, Outcome, bool]:
