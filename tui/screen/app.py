@@ -95,7 +95,12 @@ class Console(App[str]):
         return self.main
 
     async def on_event(self, event: Event) -> None:
-        """As in Textual, but keys and pasted text are handled one by one, in the order in which they came."""
+        """As in Textual, but keys and pasted text are handled one by one, in the order in which they came.
+
+        A key that a widget passes on after the last screen has closed has nothing left to act on, and is dropped.
+        """
+        if isinstance(event, (Key, Paste)) and not self.screen_stack:
+            return
         if isinstance(event, (Key, Paste)) and not event.is_forwarded:
             await self._typed_ahead.take(event)
         else:
