@@ -49,11 +49,12 @@ def usable_programs(name: str) -> Iterator[Programs]:
     try:
         subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, timeout=120)
         site = next(folder.glob("lib/python3.*/site-packages"))
-        (site / "pbsteer.pth").write_text(f"{sysconfig.get_path('purelib')}\nimport shift_clock\n")
-        without_compiled = shutil.ignore_patterns("__pycache__")
+        # As a wheel has them; the tests' own programs import the packages too.
+        tree, without_compiled = site / "pbsteer" / "tree", shutil.ignore_patterns("__pycache__")
         shutil.copytree(REPO / "release" / "pbsteer", site / "pbsteer", ignore=without_compiled)
         for package in _PACKAGES:
-            shutil.copytree(REPO / package, site / "pbsteer" / "tree" / package, ignore=without_compiled)
+            shutil.copytree(REPO / package, tree / package, ignore=without_compiled)
+        (site / "pbsteer.pth").write_text(f"{sysconfig.get_path('purelib')}\n{tree}\nimport shift_clock\n")
         (site / "shift_clock.py").write_text(_SHIFT_CLOCK)
         # The accounts that run the programs could not keep what they compile.
         subprocess.run([python, "-m", "compileall", "-q", site], check=True, timeout=240)
