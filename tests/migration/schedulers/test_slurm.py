@@ -160,10 +160,16 @@ def test_whether_it_would_start_now() -> None:
     later = verdict(failed(0, line.format(local(600))))
     assert later.now is False
     assert later.text.startswith("would start in ")
-    for reasons in (("None",), ("None", "Priority", "Priority")):
-        assert verdict(failed(0, line.format(local(600))), *reasons).now is None, "what is pending was not tried yet"
-    for reasons in (("Resources", "Priority"), ("None", "Resources"), ("Priority",), ("Dependency", "None")):
-        assert verdict(failed(0, line.format(local(600))), *reasons).now is False
+    for reasons, now in (
+        ("None", None),
+        ("None Priority Priority", None),
+        ("Resources Priority", False),
+        ("None Resources", False),
+        ("Priority", False),
+        ("Dependency None", False),
+    ):
+        found = verdict(failed(0, line.format(local(600))), *reasons.split())
+        assert found.now is now, f"{reasons}: only where nothing that is pending was tried yet, Slurm cannot say"
     assert verdict(failed(0, line.format(local(76 * 86_400)))).now is None
     refused = verdict(failed(1, "allocation failure: Requested node configuration is not available"))
     assert (refused.now, refused.text) == (False, "allocation failure: Requested node configuration is not available")
