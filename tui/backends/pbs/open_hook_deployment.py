@@ -10,7 +10,7 @@ from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.read_installed_server_state import DeployError, Reply
 from tui.backends.backend_protocol import BackendError
 from tui.backends.pbs.find_pbs import PbsPlace, read_conf
-from tui.backends.pbs.run_program import run
+from tui.backends.run_program import run
 
 TIMEOUT_S = 60.0
 
