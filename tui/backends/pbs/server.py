@@ -62,6 +62,7 @@ class PbsBackend:
     simulated = False
     own_audit = None
     commands = PbsCommands()
+    system = "PBS"
 
     def __init__(self, place: PbsPlace, settings: Settings, complaint: str = "") -> None:
         self.complaint = complaint
