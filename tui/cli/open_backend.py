@@ -33,7 +33,7 @@ class NoServerError(Exception):
 
 
 def open_real(environment: Mapping[str, str], server: str, settings: Path | None) -> PbsBackend | TorqueBackend:
-    """This host's Torque where the ``qstat`` of its PATH is Torque's, else its PBS. Raises :class:`NoServerError` where
+    """This host's Torque where the programs of its PATH are Torque's, else its PBS. Raises :class:`NoServerError` where
     there is neither, and :class:`policy.SettingsError` where the file ``settings`` is invalid; where the host's own
     file is, the backend has a ``complaint`` instead.
     """
