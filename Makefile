@@ -17,7 +17,7 @@ PYTEST = $(BIN)/python -m pytest $(CHOICE) --durations 25 --durations-min 8 -o c
 PART   = .ci/part $@
 
 .PHONY: help venv dev demo check slow everything lint types layers oldest-python test-fast test-laws test-real test-faults \
-	faults centre-faults bench bench-forecast bench-pbs bench-migration bench-tui fuzz-tui tables pictures lock clean
+	faults centre-faults bench bench-forecast bench-pbs bench-migration bench-tui fuzz-tui dist tables evidence pictures lock clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -52,7 +52,7 @@ lint: dev        ## ruff
 	@$(PART) sh -c '$(BIN)/ruff check . && $(BIN)/ruff format --check .'
 
 types: dev       ## mypy, strict, tests too
-	@$(PART) $(NICE) $(BIN)/mypy policy hooks migration sim tui container tests
+	@$(PART) $(NICE) $(BIN)/mypy policy hooks migration sim tui container release tests
 
 layers: dev      ## import layers, and that policy/ is pure
 	@$(PART) $(NICE) $(BIN)/lint-imports
@@ -99,8 +99,14 @@ bench-tui: dev   ## the console's figures on a real pseudo-terminal, 100,000 job
 fuzz-tui: dev    ## 12,000 random keys, sizes and hostile answers for the console; takes minutes
 	$(BIN)/python -m tests.fuzz_tui
 
+dist: dev        ## what is released, into dist/: wheel, one-file program, DEB, RPM, checksums, SBOM (needs dpkg-deb, rpmbuild)
+	$(BIN)/python -m release.build_distribution dist
+
 tables: venv     ## Tables 1 and 2 of the quota paper: soft quotas, and jobs that migrate; TABLES=--events: Table 1 by events too
 	$(BIN)/python -m sim.figures.quota_paper_tables $(TABLES)
+
+evidence: venv   ## the figures of docs/evidence.md, from public traces: TRACES=FOLDER; takes half an hour, goes on where it was
+	$(BIN)/python -m sim.figures.evidence_page $(TRACES)
 
 pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers; the life of a migrating job
 	$(BIN)/python -m tui.cli.readme_pictures docs/pictures
@@ -111,6 +117,7 @@ pictures: venv   ## the pictures in docs/: the console, from the real program; t
 lock:            ## pin the dependencies anew, for every Python from 3.9 on (needs uv)
 	uv pip compile --universal --python-version 3.9 --generate-hashes -q --no-header pyproject.toml -o requirements.txt
 	uv pip compile --universal --python-version 3.9 --all-extras --generate-hashes -q --no-header pyproject.toml -o requirements-dev.txt
+	uv pip compile --python-version 3.9 --no-annotate --generate-hashes -q --no-header requirements.txt -o requirements-packages.txt
 
 clean:           ## remove what was built
-	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks

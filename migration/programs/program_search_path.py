@@ -6,6 +6,7 @@ Cron, sshd and sudo each start programs with another PATH, and none of them has 
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -35,5 +36,8 @@ def set_path() -> None:
 
 
 def own_program(name: str) -> str:
-    """The path of a program of ours, which is installed beside the others."""
-    return f"{sysconfig.get_path('scripts')}/{name}"
+    """The path of a program of ours, which is installed beside the others: in the environment's folder of programs,
+    or beside the program that runs, as the DEB and the RPM have no environment. The first if it is in neither."""
+    installed = Path(sysconfig.get_path("scripts"), name)
+    beside = Path(sys.argv[0]).absolute().with_name(name)
+    return str(beside if beside.exists() and not installed.exists() else installed)

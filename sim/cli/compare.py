@@ -26,6 +26,7 @@ from sim.cli.replay_options import (
     writing,
 )
 from sim.cli.replicates import refuse_with_replicates, replicates_option, show_replicates
+from sim.evidence.weeks_of_submission import Weeks
 from sim.replay.job_records import Replay
 from sim.report.compare_by_job_class import Compared, compare_jobs, first_and_last_s, wide_above
 from sim.report.compare_plot import plot_comparison
@@ -106,7 +107,7 @@ def compare(
     runs_files = csv_paths(runs_csv_file, titles) if runs_csv_file else []
     compared: list[Compared] = []
     replays: list[Replay] = []
-    numbers, first_s = evidence.measured_jobs(workload), workload.jobs[0].submit_s
+    numbers, weeks = evidence.measured_jobs(workload), Weeks.of(workload.jobs)
     each = replay_beside_references(
         workload, cluster, names, policies, evidence, contention=contention, keep_runs=bool(runs_files)
     )
@@ -114,9 +115,7 @@ def compare(
         result = beside.replay
         replays.append(result)
         compared.append(
-            compare_jobs(
-                result, wide_above_cores, numbers, beside.gains, beside.pairs, first_s=first_s, seed=evidence.seed
-            )
+            compare_jobs(result, wide_above_cores, numbers, beside.gains, beside.pairs, weeks=weeks, seed=evidence.seed)
         )
         if job_files:
             with writing("--jobs-csv", job_files[index]):

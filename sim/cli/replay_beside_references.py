@@ -15,6 +15,7 @@ import click
 from sim.cli.replay_options import CommandError, replay_each
 from sim.evidence.gains_over_references import REFERENCES, Pair, Reference, gains
 from sim.evidence.measured_jobs import MOST_PERCENT, TRIM_PERCENT, measured_jobs
+from sim.evidence.weeks_of_submission import Weeks
 from sim.replay.job_records import Replay
 from sim.replay.named_policies import Policy, resolve
 from sim.report.gains_sizes_users_and_losers import Gains
@@ -93,7 +94,7 @@ def replay_beside_references(
     given = dict(zip(names, policies))
     first = [given[name] if name in given else resolve(name, workload, cluster) for name in REFERENCES]
     others = [policy for name, policy in zip(names, policies) if name not in REFERENCES]
-    measured, first_s = evidence.measured_jobs(workload), workload.jobs[0].submit_s
+    measured, weeks = evidence.measured_jobs(workload), Weeks.of(workload.jobs)
     replayed = replay_each(
         workload, cluster, [*first, *others], contention=contention, keep_runs=keep_runs, quiet=quiet
     )
@@ -107,7 +108,7 @@ def replay_beside_references(
         yield Measured(
             replay,
             {
-                reference.name: gains(of_reference, first_s, evidence.seed)
+                reference.name: gains(of_reference, weeks, evidence.seed)
                 for reference, of_reference in zip(paired_with, pairs)
                 if name != reference.name
             },

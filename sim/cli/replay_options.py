@@ -90,7 +90,7 @@ class Source:
                 workload = with_think_times(workload)
             option = "--resample"
             if self.resample is not None:
-                workload = resample(workload, self.resample)
+                workload = resample(workload, cluster, self.resample)
             option = "--load"
             if self.load is not None and self.jobs is None:
                 workload = scale_to_load(workload, cluster, self.load)
@@ -207,7 +207,9 @@ _SOURCE_OPTIONS = (
         help="With a TRACE: move each user's jobs by a number of weeks drawn with this seed.",
     ),
     click.option(
-        "--think-times", is_flag=True, help="With a TRACE: users submit a while after their earlier jobs have ended."
+        "--think-times",
+        is_flag=True,
+        help="With a TRACE: users submit a while after their last batch has ended.",
     ),
     click.option(
         "--applications",

@@ -32,6 +32,7 @@ def show_replicates(
     measured: list[list[Metrics]] = [[] for _ in names]
     gains: list[list[Gains]] = [[] for _ in names]
     policies: list[str] = []
+    jobs: list[int] = []
     title = ""
     for number, (workload, cluster) in enumerate(source.load_replicates(count)):
         workload = titled(workload, contention=contention)  # noqa: PLW2901 - the same workload under its title
@@ -44,12 +45,13 @@ def show_replicates(
             measured[index].append(measure(beside.replay, numbers))
             gains[index].append(beside.gains)
         policies = [policy.name for policy in built]
+        jobs.append(len(workload.jobs))
         title = title or f"{printable(workload.name)} and {count - 1} more: {len(workload.jobs):,} jobs on {cluster}"
     if as_json:
         for policy, of_policy, of_gains in zip(policies, measured, gains):
             click.echo(to_json(policy, of_policy, of_gains))
         return
-    click.echo(to_text(title, policies, measured, gains))
+    click.echo(to_text(title, policies, jobs, measured, gains))
 
 
 def refuse_with_replicates(options: Mapping[str, object]) -> None:

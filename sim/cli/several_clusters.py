@@ -13,7 +13,7 @@ import click
 from sim.cli.replay_options import CommandError, Source, find_policies, load_trace, say_left_out
 from sim.replay.metrics import measure
 from sim.replay.several_clusters import ClustersReplay, Copying, Site, replay_clusters
-from sim.report.replay_table_json_and_csv import aligned, figure_rows, printable
+from sim.report.replay_table_json_and_csv import aligned, heads, labelled_figures, printable
 from sim.workload.read_toml_file import TomlFileError, read_toml
 from sim.workload.workload import Cluster, Workload
 
@@ -58,7 +58,9 @@ def simulate_clusters(
         ["jobs moved", *(f"{one.moved_jobs:,}" for one in replays)],
         ["copied", *(f"{one.moved_bytes / _GIB:,.1f} GiB" for one in replays)],
     ]
-    click.echo("\n".join(aligned([*figure_rows([measure(one.replay) for one in replays]), *moved])))
+    measured = [measure(one.replay) for one in replays]
+    heads_of = heads([metrics.policy for metrics in measured])
+    click.echo("\n".join(aligned([["", *heads_of], *labelled_figures(measured), *moved])))
 
 
 def _to_json(one: ClustersReplay, clusters: int) -> str:

@@ -140,7 +140,7 @@ def simulate(
             click.echo(to_json(measured[-1], workload, {"gain_over": gains_data(gains[-1])}))
     if not as_json:
         click.echo(to_table(workload, cluster, measured))
-        click.echo("\n".join(["", *gains_table(column_names(measured), gains, evidence.seed)]))
+        click.echo("\n".join(["", *gains_table(column_names(workload, measured), gains, evidence.seed)]))
     if plot_file:
         with writing("--plot", plot_file):
             plot(plot_file, f"{workload.name} on {cluster}", replays)

@@ -3,21 +3,29 @@
 Jobs that wait in one queue fare alike, so that single jobs are no independent observations; a week is long enough to
 hold most of what they share, and the working week with it. Fixed blocks are those of E. Carlstein ("The use of
 subseries values for estimating the variance of a general statistic from a stationary sequence", Annals of Statistics
-14(3), 1986); H. R. Kuensch (same journal, 17(3), 1989) lets them overlap. The interval is the percentile one (B. Efron,
-R. J. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13). With few weeks it is too narrow.
+14(3), 1986); H. R. Kuensch (same journal, 17(3), 1989) lets them overlap. The percentile interval (B. Efron, R. J.
+Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13) of few blocks is too narrow, as the normal interval of
+few values is beside Student's; it is expanded by that factor and by sqrt(n / (n - 1)), as samples of n blocks vary too
+little (T. C. Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69(4), 2015: the
+expanded percentile interval).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import sqrt
 from random import Random
+from statistics import NormalDist
 from typing import NamedTuple
 
-SAMPLES = 2000
+from sim.evidence.student_t import student_t
+
+SAMPLES = 4000
 PERCENT = 95
-FEWEST_WEEKS = 5
-"""Weeks of which no interval is computed if there are fewer: so few say nothing about their spread."""
+FEWEST_WEEKS = 8
+"""Weeks of which no interval is computed if there are fewer: so few say too little about their spread. The interval
+also ends at the best and the worst of them, however it is expanded."""
 
 
 class Interval(NamedTuple):
@@ -50,8 +58,14 @@ def interval_of_gain(policy: Sequence[float], reference: Sequence[float], seed: 
             return None
         gains.append(gain)
     gains.sort()
-    outside = (100 - PERCENT) / 200
-    return Interval(gains[int(outside * SAMPLES)], gains[SAMPLES - 1 - int(outside * SAMPLES)])
+    outside = int(share_outside(len(policy)) * SAMPLES)
+    return Interval(gains[outside], gains[SAMPLES - 1 - outside])
+
+
+def share_outside(weeks: int) -> float:
+    """The share of the samples below (and of those above) the interval: Phi(-sqrt(n / (n - 1)) t), where t is Student's
+    of 97.5 % with n - 1 degrees of freedom (Hesterberg, 2015). 2.5 % for endless weeks, less for few."""
+    return NormalDist().cdf(-sqrt(weeks / (weeks - 1)) * student_t(weeks - 1))
 
 
 @lru_cache(maxsize=64)

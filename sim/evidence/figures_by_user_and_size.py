@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from sim.evidence.gains_over_references import Gain, Pair, gains
+from sim.evidence.weeks_of_submission import Weeks
 from sim.replay.job_records import JobRecord
 from sim.replay.metrics import area_s, bounded_slowdown, wait_s
 
@@ -61,7 +62,7 @@ def size_of(cores: int, cluster_cores: int) -> int:
 
 
 def by_size(
-    records: Iterable[JobRecord], pairs: Iterable[Pair], cluster_cores: int, first_s: float, seed: int
+    records: Iterable[JobRecord], pairs: Iterable[Pair], cluster_cores: int, weeks: Weeks, seed: int
 ) -> list[SizeFigures]:
     """The classes that have jobs, the smallest first."""
     mine: dict[int, list[JobRecord]] = {}
@@ -76,7 +77,7 @@ def by_size(
             len(mine[bound]),
             fmean([wait_s(record) for record in mine[bound]]),
             fmean([bounded_slowdown(record) for record in mine[bound]]),
-            gains(both[bound], first_s, seed) if bound in both else {},
+            gains(both[bound], weeks, seed) if bound in both else {},
         )
         for bound in sorted(mine)
     ]

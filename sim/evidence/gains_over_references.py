@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Callable, NamedTuple
 
 from sim.evidence.block_bootstrap_over_weeks import gain_of, interval_of_gain
+from sim.evidence.weeks_of_submission import Weeks
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.metrics import area_s, bounded_slowdown, wait_s
-from sim.workload.workload import WEEK_S
 
 REFERENCES = ("easy", "easy-sjbf")
 """The references by name. The first is the one that users and jobs are compared with one by one."""
@@ -64,11 +64,11 @@ class Reference:
         ]
 
 
-def gains(pairs: Sequence[Pair], first_s: float, seed: int) -> dict[str, Gain]:
-    """The gain in each of :data:`MEASURES`. Weeks are counted from ``first_s``; those without jobs are no weeks."""
+def gains(pairs: Sequence[Pair], of_workload: Weeks, seed: int) -> dict[str, Gain]:
+    """The gain in each of :data:`MEASURES`, over the weeks of the workload; those without jobs are no weeks."""
     of_week: dict[int, list[Pair]] = {}
     for pair in pairs:
-        of_week.setdefault(int((pair[1].job.submit_s - first_s) // WEEK_S), []).append(pair)
+        of_week.setdefault(of_workload.number(pair[1].job.submit_s), []).append(pair)
     weeks = [of_week[week] for week in sorted(of_week)]
     found = {}
     for name, measure in MEASURES.items():

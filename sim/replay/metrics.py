@@ -27,8 +27,8 @@ class Metrics:
     `area_weighted_wait_s`  mean wait, each job weighted by its cores x run time: what a core-second of work waited
     `mean_bounded_slowdown`  of (end - submit) / max(run time, 10 s), at least 1 (Feitelson, JSSPP 2001)
     `p99_bounded_slowdown`, `max_bounded_slowdown`  99 % (all) of the jobs were slowed down at most so much
-    `jain_index`, `users`  evenness of the users' mean bounded slowdowns (Jain, Chiu, Hawe, 1984): 1 if all fare alike,
-                          1/n if one of n users has all; how many users there are
+    `jain_index`, `users`  Jain's index of the users' mean bounded slowdowns: 1 if all fare alike, 1/n if one of n users
+                          has all; how many users there are
     `utilization`         the jobs' own core-seconds / (cores x makespan): neither repeated work nor checkpoints count
     `idle_ratio`          idle cores / cores, mean of hourly samples from the first to the last submit
                           (docs/policies.md, P1)
@@ -159,7 +159,11 @@ def mean_slowdown_by_user(records: Sequence[JobRecord]) -> list[float]:
 
 
 def jain_index(values: Sequence[float]) -> float:
-    """(sum of values)^2 / (n x sum of their squares): 1 if all are equal (Jain, Chiu, Hawe, DEC TR-301, 1984)."""
+    """(sum of values)^2 / (n x sum of their squares): 1 if all are equal (R. Jain, D. Chiu, W. Hawe, DEC TR-301, 1984).
+
+    Of slowdowns, not of their inverses, as K. Mahajan et al. have it of the ratio of shared to exclusive run time
+    ("Themis: fair and efficient GPU cluster scheduling", NSDI 2020).
+    """
     return sum(values) ** 2 / (len(values) * sum(value * value for value in values))
 
 

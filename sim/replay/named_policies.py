@@ -103,7 +103,7 @@ _NAMED: dict[str, Build] = {
     "wfp": _ordered("wfp", wfp),
     "multifactor": _ordered("multifactor", multifactor),
 }
-_FORMULA = "formula:"
+FORMULA = "formula:"
 """What a policy's name begins with that is a formula of the user's own."""
 
 NAMES = tuple(_NAMED)
@@ -122,15 +122,15 @@ def find(name: str) -> Build:
     build = _NAMED.get(name)
     if build is not None:
         return build
-    if name.startswith(_FORMULA):
+    if name.startswith(FORMULA):
         try:
-            return _ordered(name, by_formula(name[len(_FORMULA) :]))
+            return _ordered(name, by_formula(name[len(FORMULA) :]))
         except FormulaError as error:
             raise PolicyError(f"policy {name!r}: the formula {error}") from error
     path = Path(name)
     if not (path.suffix or "/" in name or path.exists()):
         raise PolicyError(
-            f"policy {name!r} is not known; allowed are {', '.join(NAMES)}, {_FORMULA}EXPRESSION, "
+            f"policy {name!r} is not known; allowed are {', '.join(NAMES)}, {FORMULA}EXPRESSION, "
             "or a TOML file with settings"
         )
     try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from time import process_time
 from typing import Callable, Protocol
@@ -118,6 +118,14 @@ def shapes_of(workload: Workload) -> Mapping[str, Shape]:
     }
 
 
+@dataclass
+class _Followers:
+    """Jobs that come once others have ended, each with its think time as `submit_s`; `unended` counts those others."""
+
+    unended: int
+    jobs: list[TraceJob] = field(default_factory=list)
+
+
 class _Run:
     """The state of one replay. ``_ends`` may have outdated times: an entry counts only if it equals the job's
     ``end_s``.
@@ -140,7 +148,7 @@ class _Run:
         self._count = len(workload.jobs)
         self._later: list[tuple[float, int, TraceJob]] = []
         """The jobs whose think times run."""
-        self._followers: dict[int, list[TraceJob]] = {}
+        self._followers: dict[int, list[_Followers]] = {}
         if workload.follows:
             self._hold_back(workload)
         self._progress = progress
@@ -166,10 +174,17 @@ class _Run:
         """Take the jobs that follow others out of those that come at their own time."""
         follows = workload.follows
         self._jobs = tuple(job for job in workload.jobs if job.number not in follows)
+        behind: dict[tuple[int, ...], _Followers] = {}
         for job in workload.jobs:
-            if job.number in follows:
-                number, think_s = follows[job.number]
-                self._followers.setdefault(number, []).append(replace(job, submit_s=think_s))
+            if job.number not in follows:
+                continue
+            numbers, think_s = follows[job.number]
+            waiting = behind.get(numbers)
+            if waiting is None:
+                waiting = behind[numbers] = _Followers(len(numbers))
+                for number in numbers:
+                    self._followers.setdefault(number, []).append(waiting)
+            waiting.jobs.append(replace(job, submit_s=think_s))
 
     def to_the_end(self) -> None:
         jobs, ends, observes, observer = self._jobs, self._ends, self._tells_ends, self._observer
@@ -298,9 +313,11 @@ class _Run:
         if self._order is not None:
             self._order.stopped(life.trace, now_s)
         if self._followers:
-            for job in self._followers.pop(life.trace.number, ()):
-                submit_s = now_s + job.submit_s
-                heappush(self._later, (submit_s, job.number, replace(job, submit_s=submit_s)))
+            for waiting in self._followers.pop(life.trace.number, ()):
+                waiting.unended -= 1
+                for job in waiting.jobs if not waiting.unended else ():
+                    submit_s = now_s + job.submit_s
+                    heappush(self._later, (submit_s, job.number, replace(job, submit_s=submit_s)))
         self._ended += 1
         if self._progress is not None and self._ended % _PROGRESS_EVERY == 1:
             self._progress(self._ended)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from sim.evidence.figures_by_user_and_size import SIZES_PERCENT, SizeFigures, UserFigures, by_size, by_user, losers
 from sim.evidence.gains_over_references import MEASURES, REFERENCES, Gain, Pair
+from sim.evidence.weeks_of_submission import ONE_WEEK, Weeks
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.metrics import Metrics, bounded_slowdown, measure, percentile, wait_s
 from sim.report.gains_sizes_users_and_losers import Gains
@@ -125,12 +126,12 @@ def compare_jobs(
     gains: Gains = MappingProxyType({}),
     pairs: Sequence[Pair] = (),
     *,
-    first_s: float = 0.0,
+    weeks: Weeks = ONE_WEEK,
     seed: int = 1,
 ) -> Compared:
     """Measure one replay, and each class of its jobs that have ``measured`` numbers (None: of all).
 
-    ``pairs`` are these jobs beside the first reference's, of weeks counted from ``first_s``.
+    ``pairs`` are these jobs beside the first reference's, of a workload of these ``weeks``.
     """
     records = [record for record in replay.records if measured is None or record.job.number in measured]
     by_class: dict[str, list[JobRecord]] = {ALL: records}
@@ -147,7 +148,7 @@ def compare_jobs(
         if name in by_class
     }
     is_reference = bool(pairs) and pairs[0][0] is pairs[0][1]
-    sizes = by_size(records, () if is_reference else pairs, replay.cluster.cores, first_s, seed)
+    sizes = by_size(records, () if is_reference else pairs, replay.cluster.cores, weeks, seed)
     return Compared(measure(replay, measured), classes, gains, sizes, by_user(records, pairs), pairs)
 
 

@@ -66,8 +66,14 @@ def to_text(
     """The tables and the picture, at most `columns` wide if the tables allow it; ``seed`` is that of the intervals."""
     width = max(_FEWEST_COLUMNS, columns)
     measured = [each.metrics for each in compared]
-    names = column_names(measured)
-    lines = [*head_lines(workload, cluster, measured), "", *_table(compared), "", *_classes(compared, wide_above_cores)]
+    names = column_names(workload, measured)
+    lines = [
+        *head_lines(workload, cluster, measured),
+        "",
+        *_table(workload, compared),
+        "",
+        *_classes(compared, wide_above_cores),
+    ]
     for part in (
         gains_table(names, [c.gains for c in compared], seed),
         sizes_table(names, [c.sizes for c in compared]),
@@ -85,8 +91,8 @@ def to_text(
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _table(compared: Sequence[Compared]) -> list[str]:
-    rows = figure_rows([c.metrics for c in compared])
+def _table(workload: Workload, compared: Sequence[Compared]) -> list[str]:
+    rows = figure_rows(workload, [c.metrics for c in compared])
     every = [c.classes[ALL] for c in compared]
     rows.append(["half waited at most", *(f"{figures.waits_s.p50:,.1f} s" for figures in every)])
     rows.append(["half slowed down at most", *(f"{figures.slowdowns.p50:,.2f}" for figures in every)])

@@ -16,12 +16,13 @@ from types import MappingProxyType
 from policy.model.printable_text import replace_unprintable
 from sim.replay.job_records import JobRecord
 from sim.replay.metrics import Metrics
+from sim.replay.named_policies import FORMULA
 from sim.workload.workload import Cluster, Workload
 
 CSV_COLUMNS = ("job", "submit", "start", "end", "cores", "user", "preemptions", "vnodes")
 _LONGEST_NAME = 24
 LEFT_OUT = "*"
-"""The mark of a policy that left out jobs that others ran."""
+"""The mark of a policy that left out jobs of the workload."""
 
 
 def printable(text: str) -> str:
@@ -44,33 +45,58 @@ def every_job_ran(metrics: Metrics, workload: Workload) -> bool:
 
 
 def find_incomparable(workload: Workload, measured: Sequence[Metrics]) -> list[str]:
-    """A warning if policies ran different jobs of the workload, as their figures are then of different jobs."""
-    if len({metrics.ran for metrics in measured}) < 2:
+    """A warning if a policy left out jobs of the workload: its figures, and what it gains, are then of other jobs."""
+    if all(every_job_ran(metrics, workload) for metrics in measured):
         return []
-    names = column_names(measured)
+    names = column_names(workload, measured)
     ran = ", ".join(f"{name} {metrics.jobs:,}" for name, metrics in zip(names, measured))
     under_all = len(frozenset.intersection(*(metrics.ran for metrics in measured)))
+    both = f", under all of them {under_all:,}" if len(measured) > 1 else ""
     return [
-        f"NOT COMPARABLE where marked {LEFT_OUT}: of {len(workload.jobs):,} jobs ran under {ran}, under all of them"
-        f" {under_all:,}; each column counts only the jobs that ran"
+        f"NOT COMPARABLE where marked {LEFT_OUT}: of {len(workload.jobs):,} jobs ran under {ran}{both}; each column "
+        "counts only the jobs that ran"
     ]
 
 
-def column_names(measured: Sequence[Metrics]) -> list[str]:
-    """The policies' names as heads of columns; one that left out jobs that another one ran has a mark."""
-    every = frozenset[int]().union(*(metrics.ran for metrics in measured))
-    return [short_name(metrics.policy) + LEFT_OUT * (metrics.ran < every) for metrics in measured]
+def column_names(workload: Workload, measured: Sequence[Metrics]) -> list[str]:
+    """The policies' names as heads of columns; one that left out jobs of the workload has a mark."""
+    names = heads([metrics.policy for metrics in measured])
+    return [name + LEFT_OUT * (not every_job_ran(metrics, workload)) for name, metrics in zip(names, measured)]
+
+
+def heads(policies: Sequence[str]) -> list[str]:
+    """The policies' names as heads of columns: a formula is `formula`, or `formula 1` and so on; :func:`formulas` says
+    which it is."""
+    numbered = dict(zip(_formulas(policies), _formula_names(policies)))
+    return [numbered.get(policy) or short_name(policy) for policy in policies]
+
+
+def formulas(policies: Sequence[str]) -> list[str]:
+    """A line for each formula among the policies: its name as a head, and the whole expression."""
+    whole = (printable(policy[len(FORMULA) :]) for policy in _formulas(policies))
+    return [f"{name}: {formula}" for name, formula in zip(_formula_names(policies), whole)]
+
+
+def _formulas(policies: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(policy for policy in policies if policy.startswith(FORMULA)))
+
+
+def _formula_names(policies: Sequence[str]) -> list[str]:
+    found = _formulas(policies)
+    return ["formula"] if len(found) == 1 else [f"formula {number}" for number in range(1, len(found) + 1)]
 
 
 def to_table(workload: Workload, cluster: Cluster, measured: Sequence[Metrics]) -> str:
     """A line about the workload, which jobs the waits are of, then a line for each figure and a column for each
     policy."""
-    return "\n".join([*head_lines(workload, cluster, measured), "", *aligned(figure_rows(measured))])
+    return "\n".join([*head_lines(workload, cluster, measured), "", *aligned(figure_rows(workload, measured))])
 
 
 def head_lines(workload: Workload, cluster: Cluster, measured: Sequence[Metrics]) -> list[str]:
-    """What stands above a table: the workload and the cluster, what is trimmed, what is not comparable."""
-    return [describe(workload, cluster), *_trimmed(measured), *find_incomparable(workload, measured)]
+    """What stands above a table: the workload and the cluster, what is trimmed, which formulas there are, what is not
+    comparable."""
+    named = formulas([metrics.policy for metrics in measured])
+    return [describe(workload, cluster), *_trimmed(measured), *named, *find_incomparable(workload, measured)]
 
 
 def _trimmed(measured: Sequence[Metrics]) -> list[str]:
@@ -94,10 +120,14 @@ def describe(workload: Workload, cluster: Cluster) -> str:
     return f"{title}, {left_out:,} left out" if left_out else title
 
 
-def figure_rows(measured: Sequence[Metrics]) -> list[list[str]]:
+def figure_rows(workload: Workload, measured: Sequence[Metrics]) -> list[list[str]]:
     """The policies' names, then for each figure its label and a value for each policy."""
-    rows = [["", *column_names(measured)]]
-    rows += [[label, *(show(metrics) for metrics in measured)] for label, show in _FIGURES]
+    return [["", *column_names(workload, measured)], *labelled_figures(measured)]
+
+
+def labelled_figures(measured: Sequence[Metrics]) -> list[list[str]]:
+    """For each figure its label and a value for each column."""
+    rows = [[label, *(show(metrics) for metrics in measured)] for label, show in _FIGURES]
     if any(metrics.reserved_core_s is not None for metrics in measured):
         rows.append(["reserved", *(_core_hours(metrics.reserved_core_s or 0.0) for metrics in measured)])
     return rows
@@ -182,7 +212,7 @@ _FIGURES: tuple[tuple[str, Callable[[Metrics], str]], ...] = (
     ("mean bounded slowdown", lambda m: f"{m.mean_bounded_slowdown:,.2f}"),
     ("99 % slowed down at most", lambda m: f"{m.p99_bounded_slowdown:,.2f}"),
     ("worst slowdown", lambda m: f"{m.max_bounded_slowdown:,.2f}"),
-    ("evenness among users", lambda m: f"{m.jain_index:.3f}"),
+    ("Jain's index of users", lambda m: f"{m.jain_index:.3f}"),
     ("utilization", lambda m: _percent(m.utilization)),
     ("idle, hourly samples", lambda m: _percent(m.idle_ratio)),
     ("makespan", lambda m: f"{m.makespan_s / 86400:,.2f} days"),

@@ -9,7 +9,7 @@ from dataclasses import fields
 from sim.evidence.replicates import estimate, estimate_gain
 from sim.replay.metrics import Metrics
 from sim.report.gains_sizes_users_and_losers import Gains, gains_data, gains_rows
-from sim.report.replay_table_json_and_csv import LEFT_OUT, aligned, short_name
+from sim.report.replay_table_json_and_csv import LEFT_OUT, aligned, formulas, heads
 
 _FIGURES: tuple[tuple[str, Callable[[Metrics], float], str], ...] = (
     ("mean wait", lambda m: m.mean_wait_s, "{:,.0f} s"),
@@ -17,23 +17,28 @@ _FIGURES: tuple[tuple[str, Callable[[Metrics], float], str], ...] = (
     ("longest wait", lambda m: m.max_wait_s, "{:,.0f} s"),
     ("area-weighted wait", lambda m: m.area_weighted_wait_s, "{:,.0f} s"),
     ("mean bounded slowdown", lambda m: m.mean_bounded_slowdown, "{:,.2f}"),
-    ("evenness among users", lambda m: m.jain_index, "{:.3f}"),
+    ("Jain's index of users", lambda m: m.jain_index, "{:.3f}"),
     ("utilization", lambda m: 100 * m.utilization, "{:.2f} %"),
     ("jobs preempted", lambda m: m.preempted_jobs, "{:,.0f}"),
 )
 
 
 def to_text(
-    title: str, policies: Sequence[str], measured: Sequence[Sequence[Metrics]], gains: Sequence[Sequence[Gains]]
+    title: str,
+    policies: Sequence[str],
+    jobs: Sequence[int],
+    measured: Sequence[Sequence[Metrics]],
+    gains: Sequence[Sequence[Gains]],
 ) -> str:
     """The title, a column for each policy with the means of its replicates, then the gains.
 
-    ``measured`` and ``gains`` have for each policy what each replicate gave.
+    ``jobs`` is how many jobs each replicate has; ``measured`` and ``gains`` have for each policy what each replicate
+    gave.
     """
     count = len(measured[0])
     names = [
-        short_name(policy) + LEFT_OUT * any(each.jobs < most for each, most in zip(of_policy, _most_jobs(measured)))
-        for policy, of_policy in zip(policies, measured)
+        name + LEFT_OUT * any(each.jobs < every for each, every in zip(of_policy, jobs))
+        for name, of_policy in zip(heads(policies), measured)
     ]
     rows = [["", *names]]
     for label, figure, form in _FIGURES:
@@ -42,6 +47,7 @@ def to_text(
     return "\n".join(
         [
             title,
+            *formulas(policies),
             *([f"NOT COMPARABLE where marked {LEFT_OUT}: jobs were left out"] if left_out else []),
             "",
             *aligned(rows),
@@ -70,8 +76,8 @@ def to_json(policy: str, measured: Sequence[Metrics], gains: Sequence[Gains]) ->
         "policy": policy,
         "replicates": len(measured),
         "figures": figures,
-        "gain_over": gains_data(mean_gains(gains)),
-        "gain_over_in_each": [gains_data(each) for each in gains],
+        "gain_over": _without_weeks(mean_gains(gains)),
+        "gain_over_in_each": [_gains_alone(each) for each in gains],
     }
     return json.dumps(data, allow_nan=False)
 
@@ -84,9 +90,21 @@ def mean_gains(gains: Sequence[Gains]) -> Gains:
     }
 
 
-def _most_jobs(measured: Sequence[Sequence[Metrics]]) -> list[int]:
-    """The most jobs that any policy ran, in each replicate."""
-    return [max(of_replicate) for of_replicate in zip(*([each.jobs for each in of_policy] for of_policy in measured))]
+def _without_weeks(gains: Gains) -> dict[str, dict[str, dict[str, float | None]]]:
+    """Mean gains as plain data. Their intervals are over replicates, not over weeks."""
+    return {
+        reference: {
+            what: {name: value for name, value in each.items() if name != "weeks"} for what, each in of_measure.items()
+        }
+        for reference, of_measure in gains_data(gains).items()
+    }
+
+
+def _gains_alone(gains: Gains) -> dict[str, dict[str, float | None]]:
+    """The gains of one replicate as plain data, by reference and measure, without intervals."""
+    return {
+        reference: {what: gain.gain for what, gain in of_measure.items()} for reference, of_measure in gains.items()
+    }
 
 
 def _show(values: Sequence[float], form: str) -> str:

@@ -84,7 +84,14 @@ def verdict(tuning: Tuning) -> list[str]:
         f"  is that of the best of {len(tuning.candidates)}; shrunk to what such a choice gains on other weeks: "
         f"{_percent(tuning.shrunk_gain)}.",
     ]
-    if tuning.recommended.cuts:
+    if tuning.recommended.quota.preempt:
+        lines += [
+            f"  Its price over all weeks: {cost.cut_jobs:,} of {cost.jobs:,} jobs preempted "
+            f"({_share(cost.cut_jobs, cost.jobs)}), {_core_hours(cost.overhead_core_s)}",
+            f"  of work repeated ({_share(cost.overhead_core_s, cost.work_core_s, 2)} of the work). It is true only of "
+            "these quotas, which PBS holds.",
+        ]
+    elif tuning.recommended.cuts:
         lines += [
             f"  Its price over all weeks: {cost.cut_jobs:,} of {cost.jobs:,} jobs checkpointed "
             f"({_share(cost.cut_jobs, cost.jobs)}), {_core_hours(cost.overhead_core_s)}",
@@ -193,9 +200,10 @@ def write_csv(path: Path, tuning: Tuning) -> None:
 
 
 def write_toml(path: Path, tuning: Tuning) -> None:
-    """The recommended settings, with the verdict as a comment. Raises OSError."""
+    """The recommended settings, with the verdict as a comment, and the quotas that a replay of them needs. Raises
+    OSError."""
     comment = "".join(f"# {line.strip()}\n" for line in verdict(tuning))
-    path.write_text(f"{comment}\n{tuning.recommended.to_toml()}", encoding="utf-8")
+    path.write_text(f"{comment}\n{tuning.recommended.to_toml()}{tuning.recommended.quotas_toml()}", encoding="utf-8")
 
 
 def _all_weeks(tuning: Tuning) -> list[list[str]]:

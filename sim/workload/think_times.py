@@ -1,24 +1,24 @@
-"""Users who wait for results: jobs that come a think time after an earlier job of the same user has ended.
+"""Users who wait for results: jobs that come a think time after the earlier jobs of the same user have ended.
 
-In a trace the submit times are what the recorded schedule made of them: a user who saw a job end soon went on soon. A
-replay with fixed submit times overstates what a better schedule gains, and what a worse one costs. Here a job follows
-the last job of its user that had ended before it came, if it came within twenty minutes of that end. All other jobs
-come when they came. The model is a simple one of our own: N. Zakay and D. G. Feitelson show what is wrong with sessions
-by such a limit ("On identifying user session boundaries in parallel workload logs", JSSPP 2012), and tie batches of
-jobs to each other instead of single ones ("Preserving user behavior characteristics in trace-based simulation of
-parallel job scheduling", MASCOTS 2014).
+In a trace the submit times are what the recorded schedule made of them: a user who saw jobs end soon went on soon. A
+replay with fixed submit times overstates what a better schedule gains, and what a worse one costs. Here a user's jobs
+form sessions and batches. A session ends where the user submits nothing for an hour, however long the jobs run (N.
+Zakay, D. G. Feitelson, "On identifying user session boundaries in parallel workload logs", JSSPP 2012). Within a
+session a batch ends where all of its jobs have ended before the user submits the next one. Each job of the next batch
+comes as long after the last end of that batch as it was recorded (after the same authors, "Preserving user behavior
+characteristics in trace-based simulation of parallel job scheduling", MASCOTS 2014). The first batch of a session comes
+at its recorded time.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
 from sim.workload.workload import UNKNOWN, Follows, TraceJob, Workload
 
-SESSION_S = 20 * 60
+SESSION_S = 3600
 
 
 def with_think_times(workload: Workload) -> Workload:
@@ -27,12 +27,12 @@ def with_think_times(workload: Workload) -> Workload:
     ValueError for a workload without recorded waits, in which nothing says when a job had ended.
     """
     follows = find_follows(workload)
-    name = f"{workload.name}, {len(follows):,} jobs after think times"
+    name = f"{workload.name}, {len(follows):,} jobs a think time after their user's last batch in the session"
     return replace(workload, name=name, follows=follows)
 
 
 def find_follows(workload: Workload) -> Mapping[int, Follows]:
-    """The jobs that follow another one, by number. Jobs of unknown users, who are many, follow none."""
+    """The jobs that follow others, by number. Jobs of unknown users, who are many, follow none."""
     of_user: dict[str, list[TraceJob]] = defaultdict(list)
     for job in workload.jobs:
         if job.waited_s is not None and job.user != UNKNOWN:
@@ -41,13 +41,26 @@ def find_follows(workload: Workload) -> Mapping[int, Follows]:
         raise ValueError(f"{workload.name}: has no recorded waits of known users: nothing says when a job had ended")
     found: dict[int, Follows] = {}
     for jobs in of_user.values():
-        ends = sorted((job.submit_s + (job.waited_s or 0) + job.run_s, job.number) for job in jobs)
-        times = [end_s for end_s, _ in ends]
-        for job in jobs:
-            before = bisect_right(times, job.submit_s) - 1
-            # A job of no length that did not wait has ended when it came; it does not follow itself, nor a later one.
-            while before >= 0 and ends[before][1] >= job.number and ends[before][0] == job.submit_s:
-                before -= 1
-            if before >= 0 and job.submit_s - times[before] <= SESSION_S:
-                found[job.number] = Follows(ends[before][1], job.submit_s - times[before])
+        found.update(_follows_of_user(jobs))
+    return found
+
+
+def _follows_of_user(jobs: list[TraceJob]) -> dict[int, Follows]:
+    """The same for one user's jobs, in order of submission."""
+    found: dict[int, Follows] = {}
+    before: tuple[int, ...] = ()
+    before_end_s = batch_end_s = 0.0
+    batch: list[int] = []
+    submitted_s = jobs[0].submit_s
+    for job in jobs:
+        if job.submit_s - submitted_s > SESSION_S:
+            before, batch = (), []
+        elif batch and job.submit_s >= batch_end_s:
+            before, before_end_s, batch = tuple(batch), batch_end_s, []
+        if before:
+            found[job.number] = Follows(before, job.submit_s - before_end_s)
+        end_s = job.submit_s + (job.waited_s or 0) + job.run_s
+        batch_end_s = max(batch_end_s, end_s) if batch else end_s
+        batch.append(job.number)
+        submitted_s = job.submit_s
     return found

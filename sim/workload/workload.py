@@ -47,9 +47,9 @@ class TraceJob:
 
 
 class Follows(NamedTuple):
-    """A job comes `think_s` seconds after the job with this number has ended."""
+    """A job comes `think_s` seconds after all jobs with these numbers have ended."""
 
-    number: int
+    numbers: tuple[int, ...]
     think_s: float
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from policy.model.limit_attributes import EntityKey
 from tui.model.typed_attributes import Attributes
@@ -23,7 +24,8 @@ QuotaKey = tuple[str, EntityKey]
 """A quota scope and one of its entities."""
 
 
-class Listing(NamedTuple, Generic[Key]):
+@dataclass(frozen=True)
+class Listing(Generic[Key]):
     """A table of one cluster view: all keys in their default order, columns, further filter fields, attributes, and the
     server's resources."""
 

@@ -8,8 +8,8 @@ as far as the line has them. A column keeps the width that it has needed since i
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Generic, NamedTuple, TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from tui.tables.columns import SPARE, Column, Sort
 from tui.text.screen_line import Line, fit_line, plain, width
@@ -29,7 +29,8 @@ _NAME_SHARE = 3
 """A row's name gets at most one part in so many of a line before other columns are left out for it."""
 
 
-class Placed(NamedTuple, Generic[Key]):
+@dataclass(frozen=True)
+class Placed(Generic[Key]):
     """A column, its width on a line in cells, and how many of them show the end of a text that is too long."""
 
     column: Column[Key]
@@ -166,7 +167,7 @@ class Widths(Generic[Key]):
     ) -> list[Placed[Key]]:
         """The columns on a line of so many cells; ``keys`` are the rows on the screen."""
         placed = place(columns, cells, skipped, self._needs)
-        while self._measure([column for column, *_ in placed], keys):
+        while self._measure([each.column for each in placed], keys):
             placed = place(columns, cells, skipped, self._needs)
         return [self._with_tail(each, keys) for each in placed]
 
@@ -189,12 +190,12 @@ class Widths(Generic[Key]):
         return grown
 
     def _with_tail(self, placed: Placed[Key], keys: Sequence[Key]) -> Placed[Key]:
-        column, cells, _ = placed
+        column, cells = placed.column, placed.cells
         if not column.names or self._needs.get(column.name, 0) <= cells:
             return placed
         texts = [plain(column.show(key)) for key in keys]
         tail = self._tails[column.name] = find_tail(texts, cells, self._tails.get(column.name))
-        return placed._replace(tail=tail)
+        return replace(placed, tail=tail)
 
 
 def _may_grow(column: Column[Key]) -> bool:
@@ -204,7 +205,8 @@ def _may_grow(column: Column[Key]) -> bool:
 def header(placed: Sequence[Placed[Key]], sort: Sort) -> Line:
     """The titles, with an arrow at the column that the rows are sorted by; a title gives way to its arrow."""
     titles = []
-    for column, cells, _ in placed:
+    for each in placed:
+        column, cells = each.column, each.cells
         arrow = ("↓" if sort.down else "↑") if column.name == sort.column else ""
         title = column.title[: max(0, cells - len(arrow))] if arrow else column.title
         titles.append(_aligned(((title + arrow, "title"),), cells, column.align))
@@ -213,7 +215,7 @@ def header(placed: Sequence[Placed[Key]], sort: Sort) -> Line:
 
 def row(placed: Sequence[Placed[Key]], key: Key) -> Line:
     """The cells of one row."""
-    return _side_by_side([_aligned(column.show(key), cells, column.align, tail) for column, cells, tail in placed])
+    return _side_by_side([_aligned(each.column.show(key), each.cells, each.column.align, each.tail) for each in placed])
 
 
 def _aligned(line: Line, cells: int, align: str, tail: int = NO_TAIL) -> Line:

@@ -25,6 +25,12 @@ _LATE_INTERVALS = 3
 _OTHER = "other"
 _DECIDING = "periodic"
 
+_APPLY = "pbsteer hooks plan shows what is missing or changed, pbsteer hooks apply mends it"
+_WAIT_FOR_MOMS = "wait a minute; if that does not help, see that pbs_mom runs on these hosts (pbsnodes -l)"
+_READ_STATUS = "pbsteer hooks status shows it in full"
+_READ_LOG = 'pbsteer hooks status shows them; tracebacks are in PBS_HOME/server_logs, after "pbsteer: "'
+_MEND_COMMAND = "mend alerts.command or its program, then pbsteer hooks alert sends a test"
+
 
 class HookHealth(NamedTuple):
     """One hook. ``digest`` and ``version``: those of its script; ``waiting``: the MoMs without the present copy;
@@ -56,7 +62,8 @@ class Evidence(NamedTuple):
 
 class Health(NamedTuple):
     """The judgement. ``installed``: whether any of our hooks is there; ``last_pass``: empty before the first;
-    ``problems``: sentences on what is wrong, empty if all is well; ``hints``: what else is good to know."""
+    ``problems``: sentences on what is wrong, empty if all is well; ``hints``: what else is good to know; ``remedies``:
+    what to do about a problem, by its sentence, unless the sentence says it."""
 
     hooks: tuple[HookHealth, ...]
     last_pass: Mapping[str, Any]
@@ -65,6 +72,7 @@ class Health(NamedTuple):
     hints: tuple[str, ...]
     installed: bool
     alerts: Mapping[str, Any] = {}
+    remedies: Mapping[str, str] = {}
 
 
 def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> Health:
@@ -73,26 +81,33 @@ def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> 
     waiting = find_waiting_moms(evidence.tracking)
     settings = read_applied(installed)
     hooks = tuple(_check_hook(name, event, installed, waiting.get(name, ()), settings) for name, event in names.items())
-    problems: list[str] = []
+    problems: dict[str, str] = {}
     hints: list[str] = []
     if installed.hooks:
-        problems += _describe_faults(hooks)
+        problems.update(_describe_faults(hooks))
         parts = [*_check_resources(installed), *_check_record(evidence)]
-        problems += parts
+        problems.update(dict.fromkeys(parts, _APPLY))
         if parts or len(installed.hooks) < len(names):
             hints.append("what is missing comes with pbsteer hooks apply; pbsteer hooks remove takes the rest out")
         late, coming = _check_pass(evidence, settings or Settings(), now_s)
-        problems += late
+        problems.update(dict.fromkeys(late, _READ_STATUS))
         hints += coming
         hints += _describe_missing_sensors(evidence.entry)
-        problems += _check_alerts(evidence.alerts, settings or Settings())
+        problems.update(_check_alerts(evidence.alerts, settings or Settings()))
     else:
-        problems.append(_describe_leftovers(evidence) or "pbsteer is not installed here: pbsteer hooks plan shows how")
+        problems[_describe_leftovers(evidence) or "pbsteer is not installed here: pbsteer hooks plan shows how"] = ""
     errors, settled = _check_complaints(evidence.complaints, now_s, evidence.applied_s)
-    problems += errors
+    problems.update(dict.fromkeys(errors, _READ_LOG))
     hints += settled
     return Health(
-        hooks, entry, tuple(evidence.complaints), tuple(problems), tuple(hints), bool(installed.hooks), evidence.alerts
+        hooks,
+        entry,
+        tuple(evidence.complaints),
+        tuple(problems),
+        tuple(hints),
+        bool(installed.hooks),
+        evidence.alerts,
+        {problem: remedy for problem, remedy in problems.items() if remedy},
     )
 
 
@@ -147,14 +162,16 @@ def _check_hook(
     return HookHealth(name, hook.enabled, version_of(hook.script or ""), digest, waiting, tuple(faults))
 
 
-def _describe_faults(hooks: Sequence[HookHealth]) -> Iterator[str]:
-    """The hooks' faults; one that several hooks share is reported once."""
+def _describe_faults(hooks: Sequence[HookHealth]) -> Iterator[tuple[str, str]]:
+    """The hooks' faults, each with what to do; one that several hooks share is reported once."""
     shared: dict[str, list[str]] = {}
     for hook in hooks:
         for fault in hook.faults:
             shared.setdefault(fault, []).append(hook.name)
     for fault, (first, *others) in shared.items():
-        yield f"{first}{f' and {show_count(len(others), _OTHER)}' if others else ''}: {fault}"
+        waits = any(hook.waiting and fault == hook.faults[-1] for hook in hooks)
+        several = f" and {show_count(len(others), _OTHER)}" if others else ""
+        yield f"{first}{several}: {fault}", _WAIT_FOR_MOMS if waits else _APPLY
 
 
 def _config_of_the_pass(installed: Installed, hook: Hook) -> str | None:
@@ -257,11 +274,12 @@ def _describe_rest(breaker: CircuitBreaker, now_s: float) -> str:
     )
 
 
-def _check_alerts(alerts: Mapping[str, Any], settings: Settings) -> Iterator[str]:
+def _check_alerts(alerts: Mapping[str, Any], settings: Settings) -> Iterator[tuple[str, str]]:
     if alerts.get("lasting"):
-        yield f"an alert lasts ({', '.join(alerts['lasting'])}), see above"
+        yield f"an alert lasts ({', '.join(alerts['lasting'])}), see above", _READ_STATUS
     if alerts.get("command_problem") and settings.alerts.command:
-        yield f"the command for alerts failed: {settings.alerts.command[0]}: {alerts['command_problem']}"
+        failed = f"the command for alerts failed: {settings.alerts.command[0]}: {alerts['command_problem']}"
+        yield failed, _MEND_COMMAND
 
 
 def _check_complaints(complaints: Sequence[Complaint], now_s: float, applied_s: float) -> tuple[list[str], list[str]]:

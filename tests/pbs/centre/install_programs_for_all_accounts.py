@@ -48,7 +48,8 @@ def usable_programs(name: str) -> Iterator[Programs]:
     try:
         subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, timeout=120)
         site = next(folder.glob("lib/python3.*/site-packages"))
-        (site / "pbsteer.pth").write_text(f"{sysconfig.get_path('purelib')}\n{REPO}\nimport shift_clock\n")
+        folders = (sysconfig.get_path("purelib"), REPO, REPO / "release")
+        (site / "pbsteer.pth").write_text("".join(f"{each}\n" for each in folders) + "import shift_clock\n")
         (site / "shift_clock.py").write_text(_SHIFT_CLOCK)
         for script in own.iterdir():
             if script.name.startswith("mg") or script.name in ("findavl", "pbsteer"):

@@ -1,4 +1,4 @@
-"""`pbsteer tune` as its user sees it, on a small history of nine weeks."""
+"""`pbsteer tune` as its user sees it, on a small history of eleven weeks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from policy.model.jobs_runs_vnodes_queues import Queue
 from policy.settings.site_settings import Settings
 from sim.cli.tune import tune
 from sim.tune.candidate_settings import grid
@@ -20,7 +21,7 @@ from tests.sim.call_command import Invoked
 from tests.sim.small_jobs_and_replays import swf_record, swf_text
 
 DAY_S = 86_400
-WEEKS = 9
+WEEKS = 11
 
 
 INVOKED = Invoked(tune, "--workers", "1")
@@ -65,27 +66,27 @@ def result(trace: Path) -> Result:
 def test_a_setting_that_must_win_is_recommended_with_its_price(result: Result) -> None:
     assert result.exit_code == 0
     assert "Recommended: p 0." in result.stdout
-    assert "better than EASY in 6 of 6 judged weeks" in result.stdout
+    assert "better than EASY in 8 of 8 judged weeks" in result.stdout
     assert "Its price over all weeks: " in result.stdout
     assert '[backfill]\nkind = "checkpoint"' in result.stdout
 
 
 def test_every_setting_and_every_judged_week_has_its_line(result: Result) -> None:
     lines = result.stdout.splitlines()
-    assert lines[0] == f"site.swf: weeks 2 to 9, {8 * 7 * 10} jobs on 4 nodes of 1 core"
+    assert lines[0] == f"site.swf: weeks 2 to 11, {10 * 7 * 10} jobs on 4 nodes of 1 core"
     for number, candidate in enumerate(grid(120), 1):
         assert any(line.startswith(f"{number:2}  {candidate.name}  ") for line in lines)
-    judged = [line.split()[:2] for line in lines if re.match("[4-9] 20", line)]
+    judged = [line.split()[:2] for line in lines if re.match("([4-9]|1[01]) +20", line)]
     assert judged[:3] == [["4", "2026-01-21"], ["5", "2026-01-28"], ["6", "2026-02-04"]]
-    assert len(judged) == 6
+    assert len(judged) == 8
 
 
 def test_gains_have_intervals_over_both_references(trace: Path, result: Result) -> None:
     told = json.loads(run(trace, "--json").stdout)
     for over in ("gain_over_easy", "gain_over_easy_sjbf"):
         assert told[over]["low"] <= told[over]["gain"] <= told[over]["high"]
-        assert told[over]["weeks"] == 6
-        assert named(told, told["recommended"])[over]["weeks"] == 8
+        assert told[over]["weeks"] == 8
+        assert named(told, told["recommended"])[over]["weeks"] == 10
     assert told["shrunk_gain"] <= named(told, told["recommended"])["gain_over_easy"]["gain"]
     assert "shrunk to what such a choice gains on other weeks" in result.stdout
     assert "over easy-sjbf" in result.stdout
@@ -108,7 +109,7 @@ def test_the_written_settings_are_the_recommended_ones(trace: Path, tmp_path: Pa
 
 def test_json_has_gain_and_price(trace: Path) -> None:
     told = json.loads(run(trace, "--json", "--checkpoint-cost", "60").stdout)
-    assert (told["trace"], told["cluster"], told["weeks"]) == ("site.swf", "4x1", [2, 3, 4, 5, 6, 7, 8, 9])
+    assert (told["trace"], told["cluster"], told["weeks"]) == ("site.swf", "4x1", list(range(2, 12)))
     assert not told["keep_easy"]
     assert 0 < told["gain"] <= told["best_gain"] < 1
     chosen = named(told, told["recommended"])
@@ -121,7 +122,7 @@ def test_csv_has_a_row_for_each_week_and_setting(trace: Path, tmp_path: Path) ->
     path = tmp_path / "weeks.csv"
     told = json.loads(run(trace, "--json", "--csv", path).stdout)
     rows = list(csv.DictReader(path.open(newline="")))
-    assert len(rows) == 8 * len(grid(120))
+    assert len(rows) == 10 * len(grid(120))
     chosen = {int(row["week"]): row for row in rows if row["chosen"] == "1"}
     assert {week: row["setting"] for week, row in chosen.items()} == {
         fold["week"]: fold["chosen"] for fold in told["judged"]
@@ -135,21 +136,21 @@ def test_easy_is_kept_where_nothing_ever_waits(tmp_path: Path) -> None:
     path.write_text(swf_text(*records, nodes=4, procs=4))
     site = tmp_path / "site.toml"
     said = run(path, "--write", site).stdout
-    assert "Keep EASY: no setting had a lower mean bounded slowdown over all 8 weeks." in said
+    assert "Keep EASY: no setting had a lower mean bounded slowdown over all 10 weeks." in said
     assert read_toml(site) == {"backfill": {"kind": "easy", "order": "first-come"}}
 
 
 def test_accounting_files_are_read_and_what_was_left_out_is_said(tmp_path: Path) -> None:
-    for week in range(WEEKS + 1):
+    for week in range(WEEKS + 2):
         lines = [line for day in range(7) for line in ended(10 * week + day, *run_of(week * 7 + day))]
         write_log(tmp_path / f"202601{week + 1:02}", *lines)
     assert "its jobs held at most 4 cores at once" in refused(tmp_path)
     (tmp_path / "20260101").write_text((tmp_path / "20260101").read_text() + "odd\n")
     whole = run(tmp_path, "--cluster", "2x4")
     assert whole.stderr == f"{tmp_path.name}: 1 left out: 1 not an accounting record, first in 20260101 (line 22)\n"
-    assert "weeks 2 to 9, 56 jobs on 2 nodes of 4 cores" in whole.stdout
-    some = run(*sorted(tmp_path.iterdir())[1:], "--cluster", "2x4", "--weeks", "8")
-    assert "20260102 and 8 more: weeks 2 to 8, 49 jobs" in some.stdout
+    assert "weeks 2 to 12, 77 jobs on 2 nodes of 4 cores" in whole.stdout
+    some = run(*sorted(tmp_path.iterdir())[1:], "--cluster", "2x4", "--weeks", "11")
+    assert "20260102 and 11 more: weeks 2 to 11, 70 jobs" in some.stdout
 
 
 def run_of(day: int) -> tuple[int, int]:
@@ -163,7 +164,7 @@ def run_of(day: int) -> tuple[int, int]:
 def test_a_short_history_says_what_is_needed(tmp_path: Path) -> None:
     path = tmp_path / "short.swf"
     path.write_text(swf_text(*history(weeks=7), nodes=4, procs=4))
-    assert "short.swf: too short to tune on: it has 7 full weeks of submissions; needed are 8" in refused(path)
+    assert "short.swf: too short to tune on: it has 7 full weeks of submissions; needed are 11" in refused(path)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_options_that_make_no_sense_are_named(trace: Path, options: tuple[str, .
     assert names in refused(trace, *options)
 
 
-@pytest.mark.parametrize("options", [("--weeks", "7"), ("--workers", "0"), ("--checkpoint-cost", "much")])
+@pytest.mark.parametrize("options", [("--weeks", "10"), ("--workers", "0"), ("--checkpoint-cost", "much")])
 def test_numbers_out_of_range_are_refused(trace: Path, options: tuple[str, str]) -> None:
     asked = run(trace, *options)
     assert asked.exit_code == 2
@@ -189,3 +190,27 @@ def test_numbers_out_of_range_are_refused(trace: Path, options: tuple[str, str])
 
 def test_a_trace_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert "absent: cannot be read: No such file" in refused(tmp_path / "absent")
+
+
+def test_quotas_are_tried_with_their_delays_and_caps_where_they_are_given(tmp_path: Path) -> None:
+    """The short jobs' user is within quota, and preempts the long job: at once, or after a while."""
+    path, quotas, site = tmp_path / "site.swf", tmp_path / "quotas.toml", tmp_path / "out.toml"
+    whole = [record.replace(" 3 20000 ", " 4 20000 ") for record in history()]
+    path.write_text(swf_text(*whole, nodes=4, procs=4))
+    quotas.write_text('[[queue]]\nname = "workq"\nquotas = "[u:short=4],[u:long=0],[u:wide=0]"\n')
+    told = json.loads(run(path, "--quotas", quotas, "--json").stdout)
+    tried = {each["name"]: each for each in told["settings"] if each["name"].startswith("quotas")}
+    assert list(tried) == [each.name for each in grid(120, quotas=Queue("workq"))[10:]]
+    assert tried["quotas, sjbf"]["cut_jobs"] > 0
+    assert tried["quotas, sjbf"]["settings"]["quota"] == {"preempt": True, "delay_s": 0}
+    waits_s = [tried[name]["mean_wait_s"] for name in ("quotas, sjbf", "quotas, delay 10 min, sjbf")]
+    assert waits_s[0] < waits_s[1] < named(told, "easy-sjbf")["mean_wait_s"]
+    shares = json.loads(run(path, "--quotas", "shares", "--json", "--write", site).stdout)
+    assert len(shares["settings"]) == len(told["settings"])
+
+
+def test_a_file_without_quotas_is_refused(trace: Path, tmp_path: Path) -> None:
+    settings = tmp_path / "plain.toml"
+    settings.write_text('[backfill]\nkind = "easy"\n')
+    assert f"--quotas {settings}: has no [[queue]] with quotas; shares takes" in refused(trace, "--quotas", settings)
+    assert "policy 'absent' is not known" in refused(trace, "--quotas", "absent")

@@ -6,6 +6,7 @@ import pytest
 
 from sim.evidence.figures_by_user_and_size import by_size, by_user, losers, size_name, size_of
 from sim.evidence.gains_over_references import Reference
+from sim.evidence.weeks_of_submission import ONE_WEEK
 from sim.replay.job_records import JobRecord
 from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
 
@@ -35,14 +36,14 @@ def test_sizes_are_named_by_their_bounds() -> None:
 
 
 def test_each_size_has_its_jobs_and_their_gains() -> None:
-    small, large = by_size(MINE.records, PAIRS, 10, 0, 1)
+    small, large = by_size(MINE.records, PAIRS, 10, ONE_WEEK, 1)
     assert (small.up_to_percent, small.jobs, small.mean_wait_s) == (10, 3, 150)
     assert small.gains["wait"].gain == 0
     assert (large.up_to_percent, large.jobs, large.mean_slowdown) == (100, 1, 1.1)
 
 
 def test_a_size_that_was_not_run_by_both_has_no_gains() -> None:
-    (small,) = by_size([waited(7, 5)], [], 100, 0, 1)
+    (small,) = by_size([waited(7, 5)], [], 100, ONE_WEEK, 1)
     assert (small.jobs, small.gains) == (1, {})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sim.evidence.gains_over_references import Reference, gains
+from sim.evidence.weeks_of_submission import ONE_WEEK, Weeks
 from sim.replay.job_records import JobRecord, Replay
 from sim.workload.workload import WEEK_S
 from tests.sim.small_jobs_and_replays import a_job, a_replay, ran
@@ -26,7 +27,7 @@ def test_jobs_are_paired_by_number_and_only_measured_ones() -> None:
 
 
 def test_each_gain_is_on_the_means_of_the_paired_jobs() -> None:
-    found = gains(EASY.pairs(POLICY, {1, 2, 3, 4}), 0, 1)
+    found = gains(EASY.pairs(POLICY, {1, 2, 3, 4}), ONE_WEEK, 1)
     # Waits 100 + 200 instead of 300 + 100; slowdowns 2 + 3 instead of 4 + 2; weighted 1:4, 900 instead of 700.
     assert found["wait"].gain == pytest.approx(1 - 300 / 400)
     assert found["bounded_slowdown"].gain == pytest.approx(1 - 5 / 6)
@@ -36,15 +37,16 @@ def test_each_gain_is_on_the_means_of_the_paired_jobs() -> None:
 
 def test_weeks_are_those_of_submission_and_an_empty_one_is_none() -> None:
     def replay(factor: float) -> Replay:
-        return a_replay(*(waited(week + 1, factor * (week + 1), week=week) for week in (0, 1, 2, 4, 5, 6)))
+        return a_replay(*(waited(week + 1, factor * (week + 1), week=week) for week in (0, 1, 2, 4, 5, 6, 7, 8)))
 
-    found = gains(Reference(replay(100)).pairs(replay(50), set(range(10))), 0, 1)["wait"]
-    assert (found.jobs, found.weeks) == (6, 6)
+    weeks = Weeks(0, 9 * WEEK_S)
+    found = gains(Reference(replay(100)).pairs(replay(50), set(range(10))), weeks, 1)["wait"]
+    assert (found.jobs, found.weeks) == (8, 8)
     assert (found.low, found.high) == pytest.approx((0.5, 0.5))
 
 
 def test_where_nobody_waits_there_is_nothing_to_gain() -> None:
     still = a_replay(waited(1, 0))
-    found = gains(Reference(still).pairs(still, {1}), 0, 1)
+    found = gains(Reference(still).pairs(still, {1}), ONE_WEEK, 1)
     assert (found["wait"].gain, found["bounded_slowdown"].gain) == (None, 0)
-    assert gains([], 0, 1)["bounded_slowdown"] == (None, None, None, 0, 0)
+    assert gains([], ONE_WEEK, 1)["bounded_slowdown"] == (None, None, None, 0, 0)

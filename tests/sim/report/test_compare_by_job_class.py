@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sim.evidence.figures_by_user_and_size import SIZES_PERCENT
 from sim.evidence.gains_over_references import MEASURES, Reference, gains
+from sim.evidence.weeks_of_submission import ONE_WEEK
 from sim.report.compare_by_job_class import (
     ALL,
     CLASSES,
@@ -90,7 +91,7 @@ def test_gains_sizes_and_users_are_flat_too() -> None:
     easy = a_replay(*(ran(job, (200, 300)) for job in jobs))
     mine = a_replay(*(ran(job, (wait, wait + 100)) for job, wait in zip(jobs, (0, 0, 300))), policy="mine")
     pairs = Reference(easy).pairs(mine, {0, 1, 2})
-    flat = compare_jobs(mine, 1, None, {"easy": gains(pairs, 0, 1)}, pairs).flat(Workload("w", None, jobs))
+    flat = compare_jobs(mine, 1, None, {"easy": gains(pairs, ONE_WEEK, 1)}, pairs).flat(Workload("w", None, jobs))
     assert flat["gain_over_easy_wait"] == 0.5
     assert flat["gain_over_easy_wait_low"] is flat["gain_over_easy_sjbf_wait"] is None
     # On four cores each of them has a quarter.

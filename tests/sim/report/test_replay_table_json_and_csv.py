@@ -79,6 +79,31 @@ def test_policies_that_ran_different_jobs_are_said_not_to_be_comparable() -> Non
     assert [json.loads(to_json(each, workload))["every_job_ran"] for each in (both, one)] == [True, False]
 
 
+def test_a_policy_that_is_named_alone_is_marked_where_it_left_jobs_out() -> None:
+    workload = Workload("trace.swf", NODES, (a_job(1), a_job(2)))
+    one = measure(a_replay(ran(a_job(1), (0, 100)), policy="hard-limit"))
+    table = to_table(workload, NODES, [one]).split("\n")
+    assert table[1] == (
+        "NOT COMPARABLE where marked *: of 2 jobs ran under hard-limit* 1; each column counts only the jobs that ran"
+    )
+    assert table[3].split() == ["hard-limit*"]
+
+
+def test_a_formula_has_a_short_head_and_stands_in_full_above() -> None:
+    """The head would have to be cut, and two formulas that begin alike would be one."""
+    workload = Workload("trace.swf", NODES, (a_job(1),))
+
+    def table(*policies: str) -> list[str]:
+        replays = [a_replay(ran(a_job(1), (0, 100)), policy=policy) for policy in policies]
+        return to_table(workload, NODES, list(map(measure, replays))).split("\n")
+
+    long = "formula:eligible_time / 3600 - ncpus * 2"
+    assert table("easy", long)[1] == "formula: eligible_time / 3600 - ncpus * 2"
+    assert table("easy", long)[3].split() == ["easy", "formula"]
+    assert table(long, "formula:ncpus\x1b[2J")[1:3] == [f"formula 1: {long[8:]}", "formula 2: ncpus?[2J"]
+    assert table(long, "formula:ncpus")[4].split() == ["formula", "1", "formula", "2"]
+
+
 def test_policies_that_left_out_as_many_jobs_but_others_are_not_comparable() -> None:
     workload = Workload("trace.swf", NODES, (a_job(1), a_job(2), a_job(3)))
     parts = (("p1", (1, 2)), ("p2", (2, 3)))

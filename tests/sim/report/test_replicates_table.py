@@ -27,7 +27,7 @@ MINE = [waited(50, 150, policy="mine"), waited(100, 200, policy="mine"), waited(
 
 
 def test_a_column_has_the_means_of_the_replicates_with_their_intervals() -> None:
-    text = to_text("three", ["easy", "mine"], [EASY, MINE], [[{}] * 3, gaining(0.5, 0.5, 0.5)])
+    text = to_text("three", ["easy", "mine"], [2, 2, 2], [EASY, MINE], [[{}] * 3, gaining(0.5, 0.5, 0.5)])
     lines = text.splitlines()
     assert lines[:3] == ["three", "", lines[2]]
     assert lines[2].split() == ["easy", "mine"]
@@ -38,7 +38,7 @@ def test_a_column_has_the_means_of_the_replicates_with_their_intervals() -> None
 
 def test_a_policy_that_left_jobs_out_in_a_replicate_is_marked() -> None:
     fewer = [MINE[0], waited(100, policy="mine"), MINE[2]]
-    text = to_text("three", ["easy", "mine"], [EASY, fewer], [[{}] * 3, gaining(0.1, 0.2, 0.3)])
+    text = to_text("three", ["easy", "mine"], [2, 2, 2], [EASY, fewer], [[{}] * 3, gaining(0.1, 0.2, 0.3)])
     assert text.splitlines()[1] == "NOT COMPARABLE where marked *: jobs were left out"
     assert text.splitlines()[3].split() == ["easy", "mine*"]
 
@@ -51,4 +51,17 @@ def test_json_has_every_figure_as_its_mean() -> None:
     assert wait["low"] < 150 < wait["high"]
     assert told["figures"]["max_head_delay_s"] is None
     assert told["gain_over"]["easy"]["wait"]["gain"] == pytest.approx(0.2)
-    assert [each["easy"]["wait"]["gain"] for each in told["gain_over_in_each"]] == [0.1, 0.2, 0.3]
+    assert [each["easy"]["wait"] for each in told["gain_over_in_each"]] == [0.1, 0.2, 0.3]
+    assert set(told["gain_over"]["easy"]["wait"]) == {"gain", "low", "high", "jobs"}
+
+
+def test_a_policy_that_is_named_alone_is_marked_too() -> None:
+    text = to_text("three", ["mine"], [3, 3, 3], [MINE], [gaining(0.1, 0.2, 0.3)])
+    assert text.splitlines()[3].split() == ["mine*"]
+
+
+def test_formulas_are_named_below_the_title() -> None:
+    policies = ["formula:ncpus", "formula:walltime"]
+    lines = to_text("three", policies, [2, 2, 2], [EASY, MINE], [[{}] * 3, gaining(0.1, 0.2, 0.3)]).splitlines()
+    assert lines[:3] == ["three", "formula 1: ncpus", "formula 2: walltime"]
+    assert lines[4].split() == ["formula", "1", "formula", "2"]

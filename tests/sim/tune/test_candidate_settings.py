@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from policy.model.jobs_runs_vnodes_queues import Queue
+from policy.model.limit_attributes import Limits
 from policy.settings.site_settings import Settings
 from sim.replay.named_policies import resolve
 from sim.tune.candidate_settings import Candidate, grid
@@ -82,3 +84,40 @@ def test_the_cost_of_a_checkpoint_is_charged_where_jobs_are_cut() -> None:
     for candidate in grid(77):
         assert candidate.policy().settings.checkpoint.saves == candidate.cuts
         assert not candidate.cuts or candidate.policy().settings.checkpoint.charge_s(4) == 77
+
+
+# Quotas
+
+QUOTAS = Queue("workq", quotas=Limits({("u", "alice"): 3, ("u", "bob"): 5}))
+
+
+def with_quotas(*, thorough: bool = False) -> list[Candidate]:
+    return [each for each in grid(120, thorough=thorough, quotas=QUOTAS) if each.quota.preempt]
+
+
+def test_delays_and_caps_of_quotas_are_tried_where_quotas_are_given() -> None:
+    assert [each.name for each in with_quotas()] == [
+        "quotas, sjbf",
+        "quotas, once, sjbf",
+        "quotas, delay 10 min, sjbf",
+        "quotas, delay 10 min, once, sjbf",
+    ]
+    assert len(with_quotas(thorough=True)) == 9
+    assert grid(120, quotas=QUOTAS)[:10] == grid(120)
+
+
+def test_a_candidate_with_quotas_replays_with_these_and_preempts_after_its_delay() -> None:
+    policy = with_quotas()[3].policy()
+    assert policy.queue == QUOTAS
+    assert (policy.settings.quota.delay_s, policy.settings.quota.max_preemptions) == (600, 1)
+    assert not any(each.policy().settings.quota.preempt for each in grid(120))
+    assert not with_quotas()[0].is_shortest_first_easy
+
+
+@pytest.mark.parametrize("candidate", with_quotas(thorough=True), ids=lambda candidate: candidate.name)
+def test_the_written_file_of_quotas_gives_the_same_replay(tmp_path: Path, candidate: Candidate) -> None:
+    path = tmp_path / "site.toml"
+    path.write_text(f"{candidate.to_toml()}{candidate.quotas_toml()}")
+    read = resolve(str(path), Workload("none", Cluster(1, 1), ()), Cluster(1, 1))
+    assert (read.queue, read.settings.quota) == (QUOTAS, candidate.quota)
+    assert grid(120)[0].quotas_toml() == ""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.evidence.block_bootstrap_over_weeks import FEWEST_WEEKS as FEWEST_FOLDS
 from sim.tune.candidate_settings import grid
 from sim.tune.choose_settings import (
     CHOOSING_WEEKS,
@@ -118,22 +119,22 @@ def weeks_of_gains(*gains: tuple[float, ...]) -> list[tuple[float, ...]]:
 
 
 def test_what_beats_both_references_on_weeks_it_was_not_chosen_on_is_recommended() -> None:
-    tuning = tuning_of(*weeks_of_gains(*[(0.1, 0.4)] * 7))
+    tuning = tuning_of(*weeks_of_gains(*[(0.1, 0.4)] * 8))
     assert tuning.recommended == CANDIDATES[2]
-    assert tuning.gain_over_easy == pytest.approx((0.4, 0.4, 0.4, 70, 7))
-    assert tuning.gain_over_shortest == pytest.approx((1 - 0.6 / 0.9, 1 - 0.6 / 0.9, 1 - 0.6 / 0.9, 70, 7))
+    assert tuning.gain_over_easy == pytest.approx((0.4, 0.4, 0.4, 80, 8))
+    assert tuning.gain_over_shortest == pytest.approx((1 - 0.6 / 0.9, 1 - 0.6 / 0.9, 1 - 0.6 / 0.9, 80, 8))
 
 
 @pytest.mark.parametrize(
     ("gains", "index", "why"),
     [
-        ([(-0.1, -0.1)] * 7, 0, "nothing is better at all"),
-        ([(-0.1, 0.005)] * 7, 0, "a gain too small to tell"),
-        ([(0.2, 0.205)] * 3 + [(0.2, 0.195)] * 4, 1, "no better than shortest first"),
-        ([(0.2, 0.3), (0.2, -0.3), (0.2, 0.9)] * 2 + [(0.2, 0.1)], 1, "better, but not surely"),
-        ([(-0.2, 0.3), (0.4, -0.3), (-0.2, 0.9)] * 2 + [(0.2, 0.1)], 0, "neither surely better than EASY"),
-        ([(0.3, 0.1)] * 7, 1, "shortest first is the best itself"),
-        ([(-0.2, 0.9)] + [(-0.2, -0.5)] * 6, 0, "worse on the judged weeks, better before"),
+        ([(-0.1, -0.1)] * 8, 0, "nothing is better at all"),
+        ([(-0.1, 0.005)] * 8, 0, "a gain too small to tell"),
+        ([(0.2, 0.205)] * 4 + [(0.2, 0.195)] * 5, 1, "no better than shortest first"),
+        ([(0.2, 0.3), (0.2, -0.3), (0.2, 0.9)] * 2 + [(0.2, 0.1)] * 2, 1, "better, but not surely"),
+        ([(-0.2, 0.3), (0.4, -0.3), (-0.2, 0.9)] * 2 + [(0.2, 0.1)] * 2, 0, "neither surely better than EASY"),
+        ([(0.3, 0.1)] * 8, 1, "shortest first is the best itself"),
+        ([(-0.2, 0.9)] + [(-0.2, -0.5)] * 8, 0, "worse on the judged weeks, better before"),
     ],
 )
 def test_nothing_is_recommended_that_is_not_surely_better(gains: list[tuple[float, ...]], index: int, why: str) -> None:
@@ -141,19 +142,19 @@ def test_nothing_is_recommended_that_is_not_surely_better(gains: list[tuple[floa
 
 
 def test_the_report_names_shortest_first_where_that_is_best_and_not_surely_better_than_easy() -> None:
-    tuning = tuning_of(*weeks_of_gains(*[(0.3, 0.1), (-0.3, -0.5), (0.6, 0.1)] * 2, (0.2, 0.1)))
+    tuning = tuning_of(*weeks_of_gains(*[(0.3, 0.1), (-0.3, -0.5), (0.6, 0.1)] * 3))
     assert (tuning.best, tuning.recommended) == (CANDIDATES[1], CANDIDATES[0])
     assert "easy-sjbf was the best of all settings, but not surely better than EASY" in verdict(tuning)[0]
 
 
 def test_few_judged_weeks_prove_no_choice() -> None:
-    tuning = tuning_of(*[(10.0, 9.0, 4.0)] * 6)
+    tuning = tuning_of(*[(10.0, 9.0, 4.0)] * (CHOOSING_WEEKS + FEWEST_FOLDS - 1))
     assert tuning.gain_over_easy.low is None
     assert not tuning.is_best_proven
 
 
 def test_a_setting_that_breaks_promises_is_not_recommended_as_the_second_best() -> None:
-    weeks = 8
+    weeks = 10
     late = {(week, 1): figures(5, delay_s=500) for week in range(weeks)}
     results = {**results_of(*[(10.0, 5.0)] * weeks), **late}
     named = [Week(number + 2, (number + 1) * WEEK_S) for number in range(weeks)]
@@ -165,7 +166,7 @@ def test_a_setting_that_breaks_promises_is_not_recommended_as_the_second_best() 
 
 
 def test_one_setting_that_always_gains_the_same_is_not_shrunk() -> None:
-    assert tuning_of(*weeks_of_gains(*[(0.1, 0.4)] * 7)).shrunk_gain == pytest.approx(0.4)
+    assert tuning_of(*weeks_of_gains(*[(0.1, 0.4)] * 8)).shrunk_gain == pytest.approx(0.4)
 
 
 def test_the_best_of_many_that_differ_by_chance_is_shrunk() -> None:
@@ -206,8 +207,8 @@ def weeks_long(weeks: float) -> Workload:
 
 
 def test_the_last_full_weeks_are_used_and_the_first_of_them_warms_up() -> None:
-    assert [week.number for week in measured_weeks(weeks_long(11.9), 9)] == [4, 5, 6, 7, 8, 9, 10, 11]
-    assert [week.number for week in measured_weeks(weeks_long(8), 12)] == [2, 3, 4, 5, 6, 7, 8]
+    assert [week.number for week in measured_weeks(weeks_long(14.9), 12)] == list(range(4, 15))
+    assert [week.number for week in measured_weeks(weeks_long(11), 12)] == list(range(2, 12))
 
 
 @pytest.mark.parametrize("weeks", [0, 0.5, 1, FEWEST_WEEKS - 0.01])

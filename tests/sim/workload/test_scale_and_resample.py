@@ -15,7 +15,7 @@ from tests.sim.small_jobs_and_replays import a_job
 CLUSTER = Cluster(8, 4)
 
 
-def recorded(jobs: int = 300) -> Workload:
+def recorded(jobs: int = 900) -> Workload:
     return replace(generate(jobs, CLUSTER, 6, 2, 0.5), name="trace.swf", generated=False)
 
 
@@ -63,13 +63,16 @@ def test_jobs_without_a_load_are_refused(jobs: tuple[TraceJob, ...]) -> None:
 
 def test_each_users_jobs_move_together_by_whole_weeks() -> None:
     before = {job.number: job for job in recorded().jobs}
-    after = resample(recorded(), 7)
+    after = resample(recorded(), CLUSTER, 7)
     assert but_for_submit(after.jobs) == but_for_submit(recorded().jobs)
     assert [job.submit_s for job in after.jobs] == sorted(job.submit_s for job in after.jobs)
     first_s, last_s = recorded().jobs[0].submit_s, recorded().jobs[-1].submit_s
-    weeks = int((last_s - first_s) // WEEK_S) + 1
+    weeks = int((last_s - first_s) // WEEK_S)
     moves: dict[str, set[float]] = defaultdict(set)
     for job in after.jobs:
+        if before[job.number].submit_s >= first_s + weeks * WEEK_S:
+            assert job == before[job.number]
+            continue
         assert first_s <= job.submit_s < first_s + weeks * WEEK_S
         moves[job.user].add((job.submit_s - before[job.number].submit_s) % (weeks * WEEK_S))
     assert all(len(moved) == 1 and min(moved) % WEEK_S == 0 for moved in moves.values())
@@ -77,11 +80,22 @@ def test_each_users_jobs_move_together_by_whole_weeks() -> None:
 
 
 def test_a_seed_gives_the_same_and_another_seed_another() -> None:
-    assert resample(recorded(), 1) == resample(recorded(), 1)
-    assert resample(recorded(), 1).jobs != resample(recorded(), 2).jobs
-    assert resample(recorded(), 1).name == "trace.swf, resampled with seed 1"
+    assert resample(recorded(), CLUSTER, 1) == resample(recorded(), CLUSTER, 1)
+    assert resample(recorded(), CLUSTER, 1).jobs != resample(recorded(), CLUSTER, 2).jobs
+    assert resample(recorded(), CLUSTER, 1).name.startswith("trace.swf, resampled with seed 1 (load ")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_load_stays_and_is_said_beside_the_recorded_one(seed: int) -> None:
+    """Two weeks and a half: the half stays where it is."""
+    jobs = tuple(a_job(number, number * WEEK_S / 40, 9000, user=f"u{number % 7}") for number in range(101))
+    before = Workload("trace.swf", None, jobs)
+    after = resample(before, CLUSTER, seed)
+    assert offered(after) == pytest.approx(offered(before), rel=0.05)
+    assert after.jobs[-1] == jobs[-1]
+    assert after.name.endswith(f"(load {offered(after):.3f}, recorded {offered(before):.3f})")
 
 
 def test_less_than_two_weeks_cannot_be_resampled() -> None:
-    with pytest.raises(ValueError, match=r"trace\.swf: is shorter than a week"):
-        resample(Workload("trace.swf", None, (a_job(1), a_job(2, WEEK_S - 1))), 1)
+    with pytest.raises(ValueError, match=r"trace\.swf: is shorter than two weeks"):
+        resample(Workload("trace.swf", None, (a_job(1), a_job(2, 2 * WEEK_S - 1))), CLUSTER, 1)

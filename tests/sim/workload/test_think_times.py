@@ -20,8 +20,8 @@ def a(number: int, submit_s: float, run_s: float, waited_s: float | None = 0, us
     return TraceJob(number, submit_s, run_s, max(1, run_s), 1, user, "g", waited_s=waited_s)
 
 
-def follows(*jobs: TraceJob) -> dict[int, tuple[int, float]]:
-    return {number: (each.number, each.think_s) for number, each in find_follows(Workload("t", ONE, jobs)).items()}
+def follows(*jobs: TraceJob) -> dict[int, tuple[tuple[int, ...], float]]:
+    return {number: (each.numbers, each.think_s) for number, each in find_follows(Workload("t", ONE, jobs)).items()}
 
 
 def starts(workload: Workload, policy: str = "easy") -> dict[int, tuple[float, float]]:
@@ -30,24 +30,36 @@ def starts(workload: Workload, policy: str = "easy") -> dict[int, tuple[float, f
     return {record.job.number: (record.job.submit_s, record.start_s) for record in records}
 
 
-def test_a_job_follows_the_last_one_that_had_ended() -> None:
+def test_a_batch_follows_the_whole_batch_before_it() -> None:
     """1 ends at 150, 2 at 130 though it came later; 3 comes at 200, and 4 a second after it, before it has ended."""
     jobs = (a(1, 0, 100, 50), a(2, 10, 20, 100), a(3, 200, 60), a(4, 201, 60))
-    assert follows(*jobs) == {3: (1, 50), 4: (1, 51)}
+    assert follows(*jobs) == {3: ((1, 2), 50), 4: ((1, 2), 51)}
 
 
-@pytest.mark.parametrize(("later_s", "within"), [(0, True), (SESSION_S, True), (SESSION_S + 1, False)])
-def test_only_within_a_session(later_s: float, within: bool) -> None:
-    assert (2 in follows(a(1, 0, 100), a(2, 100 + later_s, 5))) is within
+def test_a_job_that_comes_while_one_of_the_batch_still_runs_belongs_to_it() -> None:
+    """2 has ended when 3 comes, 1 has not; 4 comes after all of them."""
+    assert follows(a(1, 0, 1000), a(2, 10, 20), a(3, 100, 20), a(4, 1100, 5)) == {4: ((1, 2, 3), 100)}
+
+
+@pytest.mark.parametrize(("later_s", "within"), [(SESSION_S, True), (SESSION_S + 1, False)])
+def test_a_session_ends_where_nothing_is_submitted_for_an_hour(later_s: float, within: bool) -> None:
+    assert (2 in follows(a(1, 0, 100), a(2, later_s, 5))) is within
+    assert follows(a(1, 0, 100), a(2, later_s, 5), a(3, later_s + 10, 5))[3] == ((2,), 5)
+
+
+def test_a_session_is_of_submissions_however_long_the_jobs_run() -> None:
+    """The next job comes a minute after the end of the first one, which ran for two hours: it follows nothing."""
+    assert follows(a(1, 0, 7200), a(2, 7260, 10)) == {}
 
 
 def test_users_follow_nobody_else_and_unknown_ones_not_at_all() -> None:
     assert follows(a(1, 0, 10), a(2, 11, 10, user="bob")) == {}
-    assert follows(a(1, 0, 10), a(2, 11, 5), a(3, 0, 10, user=UNKNOWN), a(4, 11, 10, user=UNKNOWN)) == {2: (1, 1)}
+    jobs = (a(1, 0, 10), a(2, 11, 5), a(3, 0, 10, user=UNKNOWN), a(4, 11, 10, user=UNKNOWN))
+    assert follows(*jobs) == {2: ((1,), 1)}
 
 
 def test_jobs_of_no_length_at_one_moment_follow_only_earlier_ones() -> None:
-    assert follows(a(1, 5, 0), a(2, 5, 0), a(3, 5, 0)) == {2: (1, 0), 3: (2, 0)}
+    assert follows(a(1, 5, 0), a(2, 5, 0), a(3, 5, 0)) == {2: ((1,), 0), 3: ((2,), 0)}
 
 
 @pytest.mark.parametrize("jobs", [(a(1, 0, 10, None),), (a(1, 0, 10, 3, UNKNOWN),)])
@@ -60,6 +72,12 @@ def test_a_job_comes_sooner_if_the_one_before_it_ends_sooner() -> None:
     """Recorded, 1 waited 1,000 s and 2 came 30 s after its end; replayed it waits none."""
     workload = with_think_times(Workload("t", ONE, (a(1, 0, 100, 1000), a(2, 1130, 10), a(3, 90_000, 10))))
     assert starts(workload) == {1: (0, 0), 2: (130, 130), 3: (90_000, 90_000)}
+
+
+def test_a_job_comes_after_the_last_end_of_the_batch_whichever_that_is() -> None:
+    """Recorded, 1 and 2 ran side by side and 3 came 50 s after 1 had ended; on one core 2 runs after 1."""
+    workload = with_think_times(Workload("t", ONE, (a(1, 0, 100), a(2, 0, 30), a(3, 150, 10))))
+    assert starts(workload) == {1: (0, 0), 2: (0, 100), 3: (180, 180)}
 
 
 def test_a_chain_is_as_late_as_its_first_job() -> None:
@@ -97,7 +115,8 @@ def test_every_job_runs_and_none_comes_before_what_it_follows_has_ended(
     assert len(records) == len(jobs)
     for job in jobs:
         if job.number in workload.follows:
-            number, think_s = workload.follows[job.number]
-            assert records[job.number].job.submit_s == records[number].end_s + think_s
+            numbers, think_s = workload.follows[job.number]
+            ended_s = max(records[number].end_s for number in numbers)
+            assert records[job.number].job.submit_s == ended_s + think_s
         else:
             assert records[job.number].job.submit_s == job.submit_s

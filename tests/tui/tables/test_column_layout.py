@@ -82,7 +82,7 @@ def a_table(name_of: dict[str, str], *, most: int = 32) -> list[Column[str]]:
 
 
 def widths(placed: list[Placed[str]]) -> dict[str, int]:
-    return {column.name: cells for column, cells, _ in placed}
+    return {each.column.name: each.cells for each in placed}
 
 
 def cells_of(placed: list[Placed[str]], keys: list[str]) -> list[str]:

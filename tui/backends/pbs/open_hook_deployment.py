@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hooks.deploy.cleanup.release_victims_and_restore_priorities import Programs
 from hooks.deploy.deploy_hooks import Deployment
-from hooks.deploy.read_installed_server_state import DeployError, Reply
+from hooks.deploy.read_installed_server_state import DeployError, Qmgr, Reply
 from tui.backends.backend_protocol import BackendError
 from tui.backends.pbs.find_pbs import PbsPlace, read_conf
 from tui.backends.run_program import run
@@ -29,8 +29,13 @@ def read_place(conf: Path) -> PbsPlace:
 
 def open_deployment(place: PbsPlace) -> Deployment:
     """The deployment in this PBS. Raises :class:`DeployError`."""
+    return Deployment(str(place.home), ask_qmgr(place), _programs_of(place), str(place.exec_path))
+
+
+def ask_qmgr(place: PbsPlace) -> Qmgr:
+    """What runs one qmgr command on the server of this PBS."""
     programs = _programs_of(place)
-    return Deployment(str(place.home), lambda line: programs(("qmgr", "-c", line)), programs, str(place.exec_path))
+    return lambda line: programs(("qmgr", "-c", line))
 
 
 def _programs_of(place: PbsPlace) -> Programs:

@@ -226,8 +226,15 @@ class Table(LineView, Generic[Key]):
         if not self.numbered:
             return header(placed, self.sort)
         titles = [
-            Placed(replace(c, title=f"{key} {c.name}", align=c.align if cells > 8 else "<"), cells)
-            for key, (c, cells, _) in zip(COLUMN_KEYS, placed)
+            Placed(
+                replace(
+                    each.column,
+                    title=f"{key} {each.column.name}",
+                    align=each.column.align if each.cells > 8 else "<",
+                ),
+                each.cells,
+            )
+            for key, each in zip(COLUMN_KEYS, placed)
         ]
         return tuple((text, "key" if role else role) for text, role in header(titles, Sort()))
 

@@ -1,0 +1,5 @@
+"""Builds what is released: wheel, source archive, one-file program, DEB and RPM, with checksums and an SBOM.
+
+``make dist`` calls :mod:`release.build_distribution`. The folder ``release/pbsteer`` is the package that a
+wheel installs.
+"""

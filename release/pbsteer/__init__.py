@@ -1,0 +1,1 @@
+"""pbsteer as other environments see it: one package, whose program starts are in :mod:`pbsteer.launch`."""

@@ -1,0 +1,119 @@
+"""Makes the figures of docs/evidence.md from the traces in a folder: `make evidence TRACES=FOLDER`.
+
+Each policy's replay of each whole trace is kept in a file as soon as it is done, and used again until the trace or the
+program changes: a run that was interrupted goes on where it was. The block between two marks of the page is then
+replaced; what the page says around it is not touched. Traces that are not in the folder are named, with the page where
+the reader gets them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from sim.cli.replay_options import CommandError, check_writable, load_trace, progress, say_left_out, writing
+from sim.evidence.block_bootstrap_over_weeks import FEWEST_WEEKS, PERCENT, SAMPLES
+from sim.evidence.gains_over_references import REFERENCES
+from sim.figures.evidence_replays import KeptReplays
+from sim.figures.evidence_tables import SEED, tables_of
+from sim.figures.evidence_traces import TRACES, EvidenceTrace
+from sim.replay.job_records import Replay
+
+POLICIES = (
+    *REFERENCES,
+    "checkpoint",
+    "checkpoint-sjbf",
+    "checkpoint-rescue",
+    "fair-share",
+    "wfp",
+    "multifactor",
+)
+BEGIN = "<!-- made by `make evidence`: begin -->"
+END = "<!-- made by `make evidence`: end -->"
+_DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+class _Budget(NamedTuple):
+    """How many replays may still be made; None: any number."""
+
+    replays: int | None
+
+    def less_one(self) -> _Budget:
+        return self if self.replays is None else _Budget(self.replays - 1)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--page", type=click.Path(path_type=Path), default=_DOCS / "evidence.md", help="The page to write into.")
+@click.option("--results", type=click.Path(path_type=Path), help="Where replays are kept. [FOLDER/evidence-results]")
+@click.option("--most", type=click.IntRange(min=0), help="Make so many replays at most; show what there is then.")
+def evidence(*, folder: Path, page: Path, results: Path | None, most: int | None) -> None:
+    """Replay the traces in FOLDER, and write their figures into the page."""
+    check_writable({"--page": page})
+    before, after = _around(page)
+    found = [(trace, folder / trace.file) for trace in TRACES if (folder / trace.file).is_file()]
+    for trace in TRACES:
+        if not (folder / trace.file).is_file():
+            click.echo(f"{folder / trace.file}: not there; get it from {trace.page}", err=True)
+    if not found:
+        raise CommandError(f"{folder}: has none of these traces")
+    budget, lines = _Budget(most), [*_how()]
+    for trace, path in found:
+        budget, of_trace = _of_trace(trace, path, results or folder / "evidence-results", budget)
+        lines += of_trace
+    absent = [trace.file for trace in TRACES if not (folder / trace.file).is_file()]
+    if absent:
+        lines += [f"Traces that `make evidence` knows, and that these figures are not of: {', '.join(absent)}.", ""]
+    with writing("--page", page):
+        page.write_text("\n".join([before + BEGIN, "", *lines, END + after]), encoding="utf-8")
+
+
+def _around(page: Path) -> tuple[str, str]:
+    """What stands before and after the block of the page. Raises CommandError."""
+    try:
+        text = page.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"--page {page}: {error.strerror}") from error
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise CommandError(f"--page {page}: must have the lines {BEGIN} and {END}, between which the figures go")
+    return before, after
+
+
+def _how() -> list[str]:
+    return [
+        f"In brackets: {PERCENT} % intervals, block bootstrap over weeks of submission ({SAMPLES:,} samples, seed "
+        f"{SEED}; none with fewer than {FEWEST_WEEKS} weeks). A negative number is a loss.",
+        "",
+    ]
+
+
+def _of_trace(trace: EvidenceTrace, path: Path, results: Path, budget: _Budget) -> tuple[_Budget, list[str]]:
+    """The part of one trace, and what is left of the budget. Without the replays of the references there is none."""
+    problem = trace.problem(path)
+    if problem is not None:
+        click.echo(problem, err=True)
+    workload, cluster = load_trace([path], trace.cluster)
+    say_left_out(workload)
+    kept = KeptReplays(results, trace, path)
+    replays: dict[str, Replay] = {}
+    for policy in POLICIES:
+        result = kept.find(policy, workload, cluster)
+        if result is None and budget.replays != 0:
+            budget = budget.less_one()
+            click.echo(f"{trace.file}: {policy}", err=True)
+            with progress(policy, len(workload.jobs)) as show, writing("--results", results):
+                result = kept.make(policy, workload, cluster, show)
+        if result is not None:
+            replays[policy] = result
+    absent = [policy for policy in POLICIES if policy not in replays]
+    if any(reference in absent for reference in REFERENCES):
+        return budget, [f"### {trace.file}", "", "Not replayed.", ""]
+    return budget, tables_of(trace, workload, cluster, replays, absent)
+
+
+if __name__ == "__main__":
+    evidence()
