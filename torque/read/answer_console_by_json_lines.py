@@ -20,11 +20,12 @@ def serve(library: Any, server: str, requests: TextIO, answers: TextIO) -> None:
     """Answer requests until there are no more. Each has a connection of its own, which a time-out ends."""
     # Only importable once the path is set.
     from hooks.reader.answer_lines import answer_lines  # noqa: PLC0415
+    from torque.read.believe_job_list import ReadingUser  # noqa: PLC0415
     from torque.read.libtorque_connection import TorqueConnection, TorqueError  # noqa: PLC0415
     from torque.read.status_differences_of_torque import TorqueDifferences  # noqa: PLC0415
     from torque.translate.jobs import read_ended_jobs, read_used  # noqa: PLC0415
 
-    differences = TorqueDifferences()
+    differences = TorqueDifferences(ReadingUser.this_process())
 
     def status(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         with TorqueConnection(library, server) as connection:

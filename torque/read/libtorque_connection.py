@@ -108,7 +108,8 @@ class TorqueConnection:
         self._errno = ctypes.c_int.in_dll(library, "pbs_errno")
         self._handle = library.pbs_connect(os.fsencode(server) if server else None)
         if self._handle < 0:
-            code = abs(self._handle) if abs(self._handle) > 15000 else self._errno.value
+            # The handle is Torque's error number or the system's, negative; -1 says nothing.
+            code = abs(self._handle) if self._handle < -1 else self._errno.value
             raise TorqueError(f"cannot connect to {server or 'the Torque server'}: error {code}", code)
         self._lost = False
 
@@ -123,8 +124,8 @@ class TorqueConnection:
     def read_server(self) -> tuple[str, Texts]:
         """The server's name and attributes."""
         found = dict(self._walk("server", lambda: self._library.pbs_statserver(self._handle, None, None)))
-        if not found:
-            raise TorqueError("the server answered without its own attributes")
+        if not any("server_state" in texts for texts in found.values()):
+            raise TorqueError("the server's answer is not the server's attributes")
         return next(iter(found.items()))
 
     def walk_queues(self) -> Iterator[tuple[str, Texts]]:

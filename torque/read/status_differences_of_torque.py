@@ -2,17 +2,18 @@
 
 The wire format is that of :mod:`hooks.reader.status_differences`. Later answers ask for the jobs that changed since the
 newest change seen (``mtime``, by the server's clock). The server's own count of jobs is compared with those known each
-time: where they differ, the states of all jobs are listed, and where that does not explain it everything is read anew.
-A list that is shorter than the server's count is never believed.
+time: where they differ, the ids of all jobs are listed, and where that does not explain it everything is read anew. A
+list that is shorter than the server's count is not believed (:mod:`torque.read.believe_job_list`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Protocol
 
 from hooks.pbs.server_status_type_and_attributes import NAME, Attributes
 from hooks.reader.rows_with_shared_keys import Part, Rows, rest_of
+from torque.read.believe_job_list import ReadingUser, count_jobs, why_not_believed
 from torque.read.libtorque_connection import TorqueError
 from torque.translate.arrays import fold_arrays
 from torque.translate.jobs import read_job
@@ -20,7 +21,6 @@ from torque.translate.nodes import read_node
 from torque.translate.server_status import status_of
 
 WHOLE_AGAIN_S = 600.0
-_TOTAL = "total_jobs"
 
 Texts = dict[str, str]
 
@@ -50,7 +50,8 @@ class Source(Protocol):
 class TorqueDifferences:
     """The differences for one console. After an answer that was not delivered to its end, call :meth:`forget`."""
 
-    def __init__(self) -> None:
+    def __init__(self, reader: ReadingUser) -> None:
+        self._reader = reader
         self.forget()
 
     def forget(self) -> None:
@@ -93,24 +94,29 @@ class TorqueDifferences:
             self._whole_s = time_s
         yield {"rest": rest_of(status_of(time_s, {NAME: name, **server}, queues, vnodes, {}))}
 
-    def _take_all(self, source: Source, server: Mapping[str, str]) -> None:
-        """Read all jobs. A list that is shorter than the server's count, both before it and after it, is refused."""
+    def _take_all(self, source: Source, server: Texts) -> None:
+        """Read all jobs. Raises :class:`TorqueError` for a list that cannot be believed."""
         self._jobs, self._newest_s = {}, 0
         for job_id, texts in source.walk_jobs():
             self._take(job_id, texts)
-        if not self._jobs:
-            _, after = source.read_server()
-            if _count(server) and _count(after):
-                raise TorqueError(f"the server lists no job, and counts {_count(after)}")
+        self._believe(source, server, len(self._jobs))
 
-    def _take_changes(self, source: Source, server: Mapping[str, str]) -> bool:
+    def _believe(self, source: Source, server: Texts, listed: int) -> None:
+        """The server is asked once more, on the same connection: one that lies does not answer this well either."""
+        _, after = source.read_server()
+        why_not = why_not_believed(listed, server, after, self._reader)
+        if why_not:
+            raise TorqueError(why_not)
+
+    def _take_changes(self, source: Source, server: Texts) -> bool:
         """Read the jobs that changed; False if the jobs then known are not those that the server counts."""
         for job_id, texts in source.walk_changed_jobs(self._newest_s):
             self._take(job_id, texts)
-        if len(self._jobs) == _count(server):
+        if len(self._jobs) == count_jobs(server):
             return True
         listed = frozenset(source.walk_job_ids())
-        if not listed <= self._jobs.keys() or not listed:
+        self._believe(source, server, len(listed))
+        if not listed <= self._jobs.keys():
             return False
         for job_id in self._jobs.keys() - listed:
             del self._jobs[job_id]
@@ -121,8 +127,3 @@ class TorqueDifferences:
         if changed.isascii() and changed.isdigit():
             self._newest_s = max(self._newest_s, int(changed))
         self._jobs[job_id] = read_job(texts, self._nodes)
-
-
-def _count(server: Mapping[str, Any]) -> int:
-    text = server.get(_TOTAL, "")
-    return int(text) if text.isascii() and text.isdigit() else 0

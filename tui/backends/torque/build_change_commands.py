@@ -58,7 +58,10 @@ class TorqueCommands(PbsCommands):
         return replace(super().requeue(job, texts), lasting=True)
 
     def run(self, job: str, texts: Attributes, exec_vnode: str) -> Change:
-        """On so many slots of each host; which slots is Torque's choice."""
+        """On so many slots of each host; which slots is Torque's choice. Torque would start a held job too."""
+        letters = set(texts.get("Hold_Types", "n")) & set(_RELEASABLE)
+        if letters or texts.get("job_state") == "H":
+            raise ChangeError(f"run: {job} is held ({texts.get('Hold_Types', 'n')}): release it first")
         change = super().run(job, texts, exec_vnode)
         return replace(change, argv=("qrun", "-H", node_list_for_qrun(exec_vnode), job))
 

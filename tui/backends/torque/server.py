@@ -16,6 +16,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import is_array, parent_of
 from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from hooks.store.state_folder import state_folder
 from policy import Ledger, Settings
+from torque.read.believe_job_list import ReadingUser, why_not_believed
 from torque.read.parse_program_output import OutputError, parse_objects, parse_texts
 from torque.translate.arrays import fold_arrays
 from torque.translate.jobs import ENDED, read_ended_jobs, read_job
@@ -38,7 +39,10 @@ _PATIENCE_S = 2.0
 """Beyond Torque's own time limit, until a program is ended."""
 _UNTIL_REQUEUED_S = 3.0
 _LOOK_AGAIN_S = 0.1
-_UNKNOWN = ("Unknown Job Id", "Unknown queue", "Unknown node", "cannot locate", "is invalid")
+_UNKNOWN = {"job": "Unknown Job Id", "vnode": "Unknown node", "queue": "Unknown queue"}
+"""With which words Torque says that there is no such object."""
+_NO_ANSWER = {237, 185}
+"""Exit statuses of a program whose request was sent and not answered: the last eight bits of 15085 and 15033."""
 
 Texts = dict[str, str]
 
@@ -74,9 +78,8 @@ class TorqueBackend:
         """The server's own name and the configured one; only the latter until the server replies."""
         if not self._names:
             with contextlib.suppress(BackendError):
-                name = next(iter(parse_texts(self._output_of("qstat", "-B", "-f", by_s=_in(_NAMES_TIMEOUT_S)))), "")
-                if name:
-                    self._names = names_of(name, "", self._place.server)
+                name, _ = self._read_server(_in(_NAMES_TIMEOUT_S))
+                self._names = names_of(name, "", self._place.server)
         return self._names or (self.name,)
 
     def shared_audit(self) -> Path | None:
@@ -142,17 +145,21 @@ class TorqueBackend:
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
         """One object, by Torque's programs; None if it is not there, also for a ``job`` that has ended."""
+        if name.startswith("-"):
+            # A program would take it for an option, and no object has such a name.
+            return None
         with self._explained():
             if kind in ("job", "ended job"):
                 return self._read_job(name, ended=kind == "ended job")
             if kind == "vnode":
-                texts = self._objects("Node", "pbsnodes", "-x", name).get(name)
+                texts = self._objects("Node", "pbsnodes", "-x", name, unknown=_UNKNOWN["vnode"]).get(name)
                 return read_node(name, texts) if texts is not None else None
             if kind == "queue":
-                texts = parse_texts(self._output_of("qstat", "-Q", "-f", name, by_s=_in(READ_TIMEOUT_S))).get(name)
+                argv = ("qstat", "-Q", "-f", name)
+                queues = parse_texts(self._output_of(*argv, by_s=_in(READ_TIMEOUT_S), unknown=_UNKNOWN["queue"]))
+                texts = queues.get(name)
                 return read_queue(texts) if texts is not None else None
-            server = parse_texts(self._output_of("qstat", "-B", "-f", by_s=_in(READ_TIMEOUT_S)))
-            return read_server(next(iter(server.values()), {}))
+            return read_server(self._read_server(_in(READ_TIMEOUT_S))[1])
 
     def run(self, argv: Sequence[str]) -> Reply:
         """Run one of Torque's programs; a refusal is a reply, not an error.
@@ -185,7 +192,16 @@ class TorqueBackend:
 
     def _run(self, program: str, arguments: Sequence[str]) -> Reply:
         output = run([self._place.program(program), *arguments], self._timeout_s + _PATIENCE_S, self._environment)
-        return Reply(output.status == 0, output.words if output.status else output.out.strip())
+        if output.status in _NO_ANSWER:
+            silent = f"{program}: the server did not answer within {self._timeout_s:g} s"
+            if program == "qalter":
+                # The walltime of a running job is set, and the server never answers (seen): the value that is read
+                # back tells whether it was.
+                return Reply(ok=False, text=silent)
+            raise BackendError(silent)
+        # pbsnodes ends with status 0 when it is refused (seen), and says why.
+        refused = output.status != 0 or (program == "pbsnodes" and bool(output.err.strip()))
+        return Reply(not refused, output.words if refused else output.out.strip())
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -202,7 +218,10 @@ class TorqueBackend:
 
     def _read_job(self, job_id: str, *, ended: bool) -> Mapping[str, str] | None:
         """A job or subjob; of an array its template with what its subjobs say."""
-        found = self._objects("Job", "qstat", "-x", *(("-t",) if "[" in job_id else ()), job_id)
+        # Of an array's own id `-t` lists the subjobs; without it the answer is all jobs (seen).
+        found = self._objects(
+            "Job", "qstat", "-x", *(("-t",) if "[" in job_id else ()), job_id, unknown=_UNKNOWN["job"]
+        )
         nodes = self._node_names()
         jobs = {each: read_job(texts, nodes) for each, texts in found.items()}
         if is_array(job_id):
@@ -213,38 +232,48 @@ class TorqueBackend:
         return jobs[job_id]
 
     def _ask_programs(self) -> ServerStatus:
-        """The server status by several programs, which share one time limit. No job is believed only if the server
-        counts none."""
+        """The server status by several programs, which share one time limit."""
         by_s = _in(READ_TIMEOUT_S)
-        servers = parse_texts(self._output_of("qstat", "-B", "-f", by_s=by_s))
-        name, server = next(iter(servers.items()), ("", {}))
+        _, before = self._read_server(by_s)
         jobs = self._objects("Job", "qstat", "-x", "-t", by_s=by_s)
-        total = server.get("total_jobs", "0")
-        if not jobs and total.strip("0"):
-            raise BackendError(f"the server lists no job, and counts {total}")
+        name, server = self._read_server(by_s)
+        why_not = why_not_believed(len(jobs), before, server, ReadingUser.this_process())
+        if why_not:
+            raise BackendError(why_not)
         queues = parse_texts(self._output_of("qstat", "-Q", "-f", by_s=by_s))
         nodes = self._objects("Node", "pbsnodes", "-x", by_s=by_s)
         return read_server_status(time.time(), {NAME: name, **server}, queues, nodes, jobs)
 
+    def _read_server(self, by_s: float) -> tuple[str, Texts]:
+        """The server's name and attributes."""
+        servers = parse_texts(self._output_of("qstat", "-B", "-f", by_s=by_s))
+        if not servers:
+            raise BackendError("qstat -B -f printed no server")
+        return next(iter(servers.items()))
+
     def _node_names(self) -> Mapping[str, Texts]:
         return self._objects("Node", "pbsnodes", "-x")
 
-    def _objects(self, kind: str, program: str, *arguments: str, by_s: float | None = None) -> dict[str, Texts]:
-        output = self._output_of(program, *arguments, by_s=_in(READ_TIMEOUT_S) if by_s is None else by_s)
+    def _objects(
+        self, kind: str, program: str, *arguments: str, by_s: float | None = None, unknown: str = ""
+    ) -> dict[str, Texts]:
+        by_s = _in(READ_TIMEOUT_S) if by_s is None else by_s
+        output = self._output_of(program, *arguments, by_s=by_s, unknown=unknown)
         try:
             return parse_objects(output, kind)
         except OutputError as error:
             raise BackendError(f"{program}: {error}") from error
 
-    def _output_of(self, program: str, *arguments: str, by_s: float) -> str:
+    def _output_of(self, program: str, *arguments: str, by_s: float, unknown: str = "") -> str:
+        """What a program prints; nothing if it fails with the words ``unknown``."""
         left_s = by_s - time.monotonic()
         if left_s <= 0:
             raise BackendError(
                 f"the server's programs did not answer within {READ_TIMEOUT_S:g} s; {program} was not run"
             )
         output: ProgramOutput = run([self._place.program(program), *arguments], left_s, self._environment)
-        if output.status != 0 and not output.out.strip():
-            if any(words in output.words for words in _UNKNOWN):
+        if output.status != 0:
+            if unknown and unknown in output.words:
                 return ""
             raise BackendError(f"{program}: {output.words}")
         return output.out
