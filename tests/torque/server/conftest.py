@@ -1,6 +1,7 @@
 """Tests of a real Torque server: one testbed for all of them, and ``torque``, the same one swept clean.
 
-Where no testbed of Torque can run (not root, no installed Torque) every test in this folder is skipped, with the reason.
+Where no testbed of Torque can run (not root, no installed Torque) every test in this folder is skipped, with the
+reason.
 """
 
 from __future__ import annotations

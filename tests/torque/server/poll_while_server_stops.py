@@ -33,11 +33,15 @@ def main(timeout_s: float) -> None:
             counts.append(None)
             errors.append(str(error))
 
+    def poll_thrice() -> None:
+        for _ in range(3):
+            poll()
+
     poll()
     server = int(subprocess.run(["pgrep", "-x", "pbs_server"], capture_output=True, text=True, check=True).stdout)
     # Stopped in the middle of many answers, so that replies come too late, not only connections.
     for pause_s in (0.0, 0.01, 0.03):
-        asked = threading.Thread(target=lambda: [poll() for _ in range(3)])
+        asked = threading.Thread(target=poll_thrice)
         asked.start()
         time.sleep(pause_s)
         os.kill(server, signal.SIGSTOP)
