@@ -1,6 +1,6 @@
 """What all tests share: an environment that is the same anywhere (``tests/clean_environment_for_tests.py``), examples
-that are the same each time and may take theirs on a busy machine, and the word at the end on tests of a real PBS or Torque
-server that could not run, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
+that are the same each time and may take theirs on a busy machine, and the word at the end on tests of a real PBS or
+Torque server that could not run, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
 """
 
 from __future__ import annotations

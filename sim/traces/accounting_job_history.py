@@ -97,7 +97,7 @@ class JobHistory:
             self._running_stamp_s = None
 
     def requeue(self, fields: Fields | None) -> None:
-        """The run ends and the job waits again. Work that no checkpoint saved is lost. In Torque's log there are no fields."""
+        """The run ends and the job waits again. Work that no checkpoint saved is lost. Torque's log gives no fields."""
         if fields is not None:
             self._note_start(fields)
         if self._checkpoint_s is None:

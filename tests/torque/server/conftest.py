@@ -23,10 +23,8 @@ HERE = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if HERE in item.path.parents]
     shortcomings = find_torque_shortcomings() if ours else None
-    for item in ours:
-        # One testbed is enough for all: under xdist they go to one worker, if it is told to group.
-        item.add_marker(pytest.mark.xdist_group("torque"))
-        if shortcomings is not None:
+    if shortcomings is not None:
+        for item in ours:
             item.add_marker(pytest.mark.skip(reason=shortcomings))
 
 
