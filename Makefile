@@ -55,13 +55,13 @@ lint: dev        ## ruff
 	@$(PART) sh -c '$(BIN)/ruff check . && $(BIN)/ruff format --check .'
 
 types: dev       ## mypy, strict, tests too
-	@$(PART) $(NICE) $(BIN)/mypy policy hooks migration sim tui container release tests
+	@$(PART) $(NICE) $(BIN)/mypy policy hooks migration sim torque tui container release tests
 
 layers: dev      ## import layers, and that policy/ is pure
 	@$(PART) $(NICE) $(BIN)/lint-imports
 
-oldest-python: dev ## policy/ and hooks/ run under Python 3.9
-	@$(PART) $(NICE) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks
+oldest-python: dev ## policy/, hooks/ and torque/ run under Python 3.9
+	@$(PART) $(NICE) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks torque
 
 test-fast: dev   ## tests that need no PBS
 	@$(PART) $(NICE) $(PYTEST) --benchmark-skip -n $(WORKERS) --dist worksteal \

@@ -60,18 +60,18 @@ def test_the_walltime_of_a_running_job_is_set_although_torque_never_answers(torq
 
 
 def test_a_job_that_has_ended_is_not_requeued_which_would_run_it_again(torque: TorqueCluster) -> None:
-    job_id = torque.qsub("bob", script="exit 3\n")
-    torque.qrun(job_id)
-    torque.wait_for_state(job_id, "C")
-    assert pbsteer(torque, "do", "requeue", job_id, "--confirm", short(job_id)).status != 0
-    # Right before the deed too: a job that ends between the question and the answer.
-    running = torque.start("bob", script="sleep 3\n")
-    preview = pbsteer(torque, "do", "requeue", running, "--preview")
-    assert f"qrerun {running}" in preview.stdout
-    torque.wait_for_state(running, "C")
-    assert "does not run any more" in rerun_by_backend(torque, running)
-    time.sleep(1)
-    assert (torque.state_of(job_id), torque.state_of(running)) == ("C", "C")
+    failed = torque.qsub("bob", script="exit 3\n")
+    torque.qrun(failed)
+    torque.wait_for_state(failed, "C")
+    assert pbsteer(torque, "do", "requeue", failed, "--confirm", short(failed)).status != 0
+    # A job may end between the question and the answer, so the deed itself looks too.
+    deleted = torque.start("bob")
+    assert f"qrerun {deleted}" in pbsteer(torque, "do", "requeue", deleted, "--preview").demand_success().stdout
+    torque.run(["qdel", deleted]).demand_success()
+    torque.wait_for_state(deleted, "C")
+    for job_id in (failed, deleted):
+        assert "does not run any more" in rerun_by_backend(torque, job_id)
+        assert (torque.state_of(job_id), torque.jobs()[job_id]["start_count"]) == ("C", "1")
 
 
 def rerun_by_backend(torque: TorqueCluster, job_id: str) -> str:
