@@ -70,7 +70,7 @@ def test_a_job_that_has_ended_is_not_requeued_which_would_run_it_again(torque: T
     torque.run(["qdel", deleted]).demand_success()
     torque.wait_for_state(deleted, "C")
     for job_id in (failed, deleted):
-        assert "does not run any more" in rerun_by_backend(torque, job_id)
+        assert "does not run, and Torque runs a job again" in rerun_by_backend(torque, job_id)
         assert (torque.state_of(job_id), torque.jobs()[job_id]["start_count"]) == ("C", "1")
 
 

@@ -25,7 +25,6 @@ from torque.translate.server_status import read_queue, read_server, read_server_
 from tui.audit.match_server_names import names_of
 from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError, Reply
 from tui.backends.pass_journal import JournalReader
-from tui.backends.read_value_before_and_after_change import JobState
 from tui.backends.run_program import ProgramOutput, run
 from tui.backends.start_and_ask_reader_process import Reader, ReaderUnusableError
 from tui.backends.torque.build_change_commands import PROGRAMS, TorqueCommands
@@ -173,17 +172,21 @@ class TorqueBackend:
         if program != "qrerun":
             return self._run(program, arguments)
         job_id = arguments[-1]
-        before = self.read("ended job", job_id)
-        if before is None or before.get("job_state") != "R":
-            state = JobState().of(before)
-            return Reply(ok=False, text=f"{job_id} does not run any more ({state}), and to requeue it would repeat it")
+        before = self._run_of(job_id)
+        if not before.startswith("R"):
+            return Reply(ok=False, text=f"{job_id} does not run, and Torque runs a job again that has ended")
         reply = self._run(program, arguments)
         until_s = _in(_UNTIL_REQUEUED_S)
-        while reply.ok and time.monotonic() < until_s:
-            if JobState().of(self.read("ended job", job_id)) != JobState().of(before):
-                break
+        while reply.ok and time.monotonic() < until_s and self._run_of(job_id) == before:
             time.sleep(_LOOK_AGAIN_S)
         return reply
+
+    def _run_of(self, job_id: str) -> str:
+        """A job's state in Torque's letter and the number of its run, by one program: what is looked at right before a
+        deed has to be quick. Empty if there is no such job."""
+        with self._explained():
+            texts = self._objects("Job", "qstat", "-x", job_id, unknown=_UNKNOWN["job"]).get(job_id, {})
+        return f"{texts.get('job_state', '')} {texts.get('start_count', '')}".strip()
 
     def close(self) -> None:
         """End the reader."""
@@ -217,7 +220,7 @@ class TorqueBackend:
             raise BackendError(explained) from error
 
     def _read_job(self, job_id: str, *, ended: bool) -> Mapping[str, str] | None:
-        """A job or subjob; of an array its template with what its subjobs say."""
+        """A job or subjob; an array by what its subjobs say."""
         # Of an array's own id `-t` lists the subjobs; without it the answer is all jobs (seen).
         found = self._objects(
             "Job", "qstat", "-x", *(("-t",) if "[" in job_id else ()), job_id, unknown=_UNKNOWN["job"]

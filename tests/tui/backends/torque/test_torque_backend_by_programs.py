@@ -106,7 +106,7 @@ def test_a_job_that_does_not_run_is_not_requeued(programs: Programs, state: str)
     programs.job("0.tq", job_state=state)
     reply = programs.backend().run(("qrerun", "0.tq"))
     assert not reply.ok
-    assert "does not run any more" in reply.text
+    assert "does not run, and Torque runs a job again" in reply.text
     assert not (programs.folder / "ran").exists()
 
 
