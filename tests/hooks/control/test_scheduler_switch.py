@@ -180,12 +180,12 @@ def test_a_reservation_that_waits_gives_its_scheduler_a_turn_for_one_pass() -> N
         (see_reservation("5", "4.s", "5.s"), "jobs of reservation R7.s wait to be started (2)"),
     ):
         cycle = assignment_of(seen, ours)
-        assert (cycle.driven, cycle.on, cycle.in_cycle) == (frozenset(), ("default",), {"workq"})
+        assert (cycle.driven, cycle.on, cycle.in_cycle) == (frozenset(), ("default",), frozenset({"workq"}))
         assert words in " ".join(cycle.notes)
         after = assignment_of(replace(seen, scheds={"default": sched("True")}), cycle.switched)
-        assert (after.off, after.in_cycle) == (("default",), {"workq"})
+        assert (after.off, after.in_cycle) == (("default",), frozenset({"workq"}))
         driving = assignment_of(seen, after.switched)
-        assert (driving.driven, driving.in_cycle) == ({"workq"}, frozenset())
+        assert (driving.driven, driving.in_cycle) == (frozenset({"workq"}), frozenset())
 
 
 def test_a_scheduler_that_was_given_no_cycle_may_start_jobs_until_it_is_off() -> None:
