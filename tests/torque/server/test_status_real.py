@@ -89,7 +89,7 @@ def test_what_only_pbs_has_is_refused_in_one_line(torque: TorqueCluster) -> None
     for arguments, reason in (
         (("quota", "set", "batch", "alice", "5"), "Torque has no soft limits"),
         (("pause",), "Torque has no hooks"),
-        (("do", "mode", "drive", "batch"), "mode"),
+        (("do", "mode", "batch", "drive"), "Torque has no hooks"),
         (("hooks", "status"), "Torque's, which has no hooks"),
     ):
         done = pbsteer(torque, *arguments)
