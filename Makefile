@@ -9,6 +9,9 @@ TESTBEDS ?= 6
 # How many parts of `make everything` run side by side.
 PARTS    ?= 3
 
+# The tests of a real server.
+REAL = tests/pbs tests/torque/server
+
 # Which tests the parts run: `make slow` runs the slow ones, `make everything` both.
 CHOICE = -m "not slow and not centre_faults"
 # How the parts run that never wait: in `make everything` with lower priority than the tests of a real PBS server.
@@ -53,24 +56,24 @@ lint: dev        ## ruff
 	@$(PART) sh -c '$(BIN)/ruff check . && $(BIN)/ruff format --check .'
 
 types: dev       ## mypy, strict, tests too
-	@$(PART) $(NICE) $(BIN)/mypy policy hooks migration sim tui container release tests
+	@$(PART) $(NICE) $(BIN)/mypy policy hooks migration sim torque tui container release tests
 
 layers: dev      ## import layers, and that policy/ is pure
 	@$(PART) $(NICE) $(BIN)/lint-imports
 
-oldest-python: dev ## policy/ and hooks/ run under Python 3.9
-	@$(PART) $(NICE) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks
+oldest-python: dev ## policy/, hooks/ and torque/ run under Python 3.9
+	@$(PART) $(NICE) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks torque
 
 test-fast: dev   ## tests that need no PBS
 	@$(PART) $(NICE) $(PYTEST) --benchmark-skip -n $(WORKERS) --dist worksteal \
-		--ignore tests/pbs --ignore tests/property --ignore tests/faults/test_few_faults_of_every_kind.py
+		--ignore tests/pbs --ignore tests/torque/server --ignore tests/property --ignore tests/faults/test_few_faults_of_every_kind.py
 
 test-laws: dev   ## tests/property: what holds of every cluster
 	@$(PART) $(NICE) $(PYTEST) -n $(WORKERS) --dist worksteal tests/property
 
-test-real: dev   ## tests of a real PBS server (root, PBS installed); those that fail side by side run again, one by one
-	@AGAIN='$(PYTEST) --last-failed --last-failed-no-failures none tests/pbs' \
-		$(PART) $(PYTEST) -n $(TESTBEDS) --dist worksteal tests/pbs
+test-real: dev   ## tests of a real PBS or Torque server (root, installed); those that fail side by side run again, one by one
+	@AGAIN='$(PYTEST) --last-failed --last-failed-no-failures none $(REAL)' \
+		$(PART) $(PYTEST) -n $(TESTBEDS) --dist worksteal $(REAL)
 
 test-faults: dev ## the short form of `make faults`, some of each kind (root, PBS installed)
 	@$(PART) $(PYTEST) tests/faults/test_few_faults_of_every_kind.py

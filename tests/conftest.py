@@ -1,6 +1,6 @@
 """What all tests share: an environment that is the same anywhere (``tests/clean_environment_for_tests.py``), examples
-that are the same each time and may take theirs on a busy machine, and the word at the end on tests of a real PBS server
-that could not run, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
+that are the same each time and may take theirs on a busy machine, and the word at the end on tests of a real PBS or
+Torque server that could not run, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ clean_environment_for_tests.apply(os.environ)
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")
 
-REAL_SERVER_TESTS = Path(__file__).parent / "pbs"
+REAL_SERVER_TESTS = {"PBS": Path(__file__).parent / "pbs", "Torque": Path(__file__).parent / "torque" / "server"}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    reasons: Counter[str] = Counter()
-    for report in terminalreporter.stats.get("skipped", []):
-        place, _, _ = report.nodeid.partition("::")
-        if REAL_SERVER_TESTS in (config.rootpath / place).parents and isinstance(report.longrepr, tuple):
-            reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
-    if reasons:
-        terminalreporter.write_sep("!", f"{sum(reasons.values())} tests of a real PBS server DID NOT RUN", yellow=True)
-    for reason, count in reasons.items():
-        terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)
+    for system, folder in REAL_SERVER_TESTS.items():
+        reasons: Counter[str] = Counter()
+        for report in terminalreporter.stats.get("skipped", []):
+            place, _, _ = report.nodeid.partition("::")
+            if folder in (config.rootpath / place).parents and isinstance(report.longrepr, tuple):
+                reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
+        if reasons:
+            count = sum(reasons.values())
+            terminalreporter.write_sep("!", f"{count} tests of a real {system} server DID NOT RUN", yellow=True)
+        for reason, count in reasons.items():
+            terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import hooks.reader.answer_console_by_json_lines
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
+from hooks.reader.answer_lines import NO_LIBRARY
 from hooks.reader.apply_status_differences import Assembly
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
@@ -30,7 +31,6 @@ _MISSED = 5
 """A pass counts as the last one for so many times its interval, and at least the seconds above."""
 _NEW_ID = "999999999999.new"
 """Behind every job of the server, and none of them."""
-_NO_LIBRARY = "pbs_ifl below"
 
 
 class LastPass(NamedTuple):
@@ -75,7 +75,7 @@ def read_status(run: Run, pbs_exec: str, timeout_s: float) -> ServerStatus | Non
         error, status = _assemble(done.out)
         if status is not None:
             return status
-        if error and not error.startswith(_NO_LIBRARY):
+        if error and not error.startswith(NO_LIBRARY):
             raise SchedulerSilent(error)
     return None
 

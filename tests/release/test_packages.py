@@ -26,7 +26,7 @@ from tui.cli.main import COMMANDS
 
 pytestmark = pytest.mark.slow
 
-GENERIC = ("policy", "hooks", "migration", "sim", "tui", "container")
+GENERIC = ("policy", "hooks", "migration", "sim", "torque", "tui", "container")
 USES = """\
 set -e
 cd /root
