@@ -106,7 +106,7 @@ class ClusterIndex:
 
     def copy(self) -> ClusterIndex:
         """An independent copy, without the memo. It is cheap: tables are copied as a whole, values are shared."""
-        twin = ClusterIndex.__new__(ClusterIndex)
+        twin = ClusterIndex((), (), (), (), self.server, {})
         for name in self.__slots__:
             setattr(twin, name, getattr(self, name))
         for name in ("readings", "vnodes", "queues", "jobs", "runs", "_queued", "_vnodes_of_queue", "arrangements"):
@@ -277,7 +277,7 @@ class ClusterIndex:
     def capacity(self) -> Capacity:
         """What is free."""
         if self._capacity is None:
-            capacity = Capacity(self.vnodes)
+            capacity = Capacity.of(self.vnodes)
             for run in self.runs.values():
                 capacity.take(run.allocation.shares(capacity.directory), run.job.request)
             self._capacity = capacity
@@ -288,7 +288,7 @@ class ClusterIndex:
         """What would be free without the runs; not to be changed. ``arrangements`` holds answers of
         :func:`policy.fit.fits_idle_cluster.fits_idle_cluster` and is dropped with it."""
         if self._idle_capacity is None:
-            self._idle_capacity = Capacity(self.vnodes)
+            self._idle_capacity = Capacity.of(self.vnodes)
         return self._idle_capacity
 
     def vnodes_of(self, queue: str) -> int:
