@@ -32,8 +32,8 @@ class Slow(NamedTuple):
 
 
 class ClockDeadline:
-    """A deadline of a pass (:class:`policy.plan.pass_time_limit.Deadline`) with a clock: expires ``seconds`` after it was
-    made. ``clock`` returns seconds."""
+    """A :class:`policy.plan.pass_time_limit.Deadline` with a clock: expires ``seconds`` after it was made. ``clock``
+    returns seconds."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -29,6 +29,8 @@ LIBRARY = "policy__mypyc"
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "dist-compiled", "*.so")
 SUITES = ("tests/policy", "tests/golden", "tests/sim/replay", "tests/sim/tune", "tests/tui/forecast")
 """What runs on native modules: all tests of decisions, and of what sends values of ``policy/`` to other processes."""
+COUNTS_CALLS = "tests/policy/preemption/test_preemptible_runs_cache.py"
+"""Left out: it counts calls by replacing parts of a module, and native modules call each other directly."""
 WORKLOADS = {
     "drawn": ("--generate", "600", "--cluster", "24x4", "--users", "6", "--load", "1.3"),
     "applications": ("--generate", "240", "--cluster", "24x4", "--applications", "mixed,memory", "--contention"),
@@ -105,7 +107,8 @@ def test_hooks_deployed_from_it_are_those_of_the_sources(installed: Path) -> Non
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_tests_hold_for_the_native_modules(compiled: Path, suite: str) -> None:
-    printed = run(compiled, "-m", "pytest", "-p", "decides_natively", "-p", "no:cacheprovider", suite)
+    options = ("-p", "decides_natively", "-p", "no:cacheprovider", "--deselect", COUNTS_CALLS)
+    printed = run(compiled, "-m", "pytest", *options, suite)
     assert "passed" in printed
 
 
