@@ -94,7 +94,7 @@ def _names(value: Any) -> tuple[str, ...] | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _MOST
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -_MOST <= value <= _MOST
 
 
 @dataclass(frozen=True)
@@ -447,7 +447,8 @@ def _table(kind: type[T], data: Any, name: str, where: str, problems: list[str])
             continue
         if kept is None:
             problems.append(f"{where}: {name}.{key} = {value!r}; allowed is {known[key].metadata['allowed']}")
-        values[key] = kept
+        else:
+            values[key] = kept
     return kind(**values)
 
 

@@ -34,12 +34,12 @@ class Capacity:
         "others", "sharing", "usable",
     )  # fmt: skip
 
-    def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
-        self.inventory = Inventory(vnodes)
-        self.directory = self.inventory.directory
-        self.groups = Groups(self.inventory)
-        self.sharing = Sharing(vnodes, self.inventory)
-        self.others = Consumables([vnodes[name] for name in self.directory.names])
+    def __init__(self, inventory: Inventory, groups: Groups, sharing: Sharing, others: Consumables) -> None:
+        self.inventory = inventory
+        self.directory = inventory.directory
+        self.groups = groups
+        self.sharing = sharing
+        self.others = others
         self.check_time: Callable[[], None] | None = None
         self.levels: dict[int, int] = {}
         self.usable = 0
@@ -49,22 +49,33 @@ class Capacity:
         self._changed: dict[str, int] = {}
         # The consumables whose sums are shared with a copy; they are copied before they are changed.
         self._shared: frozenset[str] = frozenset()
-        for name, bit in self.directory.bits.items():
+
+    @classmethod
+    def of(cls, vnodes: Mapping[str, Vnode]) -> Capacity:
+        """What is free on these vnodes while nothing of the cluster runs there."""
+        inventory = Inventory(vnodes)
+        directory = inventory.directory
+        others = Consumables.of([vnodes[name] for name in directory.names])
+        capacity = cls(inventory, Groups(inventory), Sharing(vnodes, inventory), others)
+        levels = capacity.levels
+        for name, bit in directory.bits.items():
             vnode = vnodes[name]
             level = vnode.available.get("ncpus", 0) - vnode.elsewhere.get("ncpus", 0)
-            self.levels[level] = self.levels.get(level, 0) | bit
-            self.usable |= bit if vnode.usable else 0
+            levels[level] = levels.get(level, 0) | bit
+            capacity.usable |= bit if vnode.usable else 0
+        return capacity
 
     def copy(self) -> Capacity:
         """An independent copy. It is cheap, as sets of vnodes are plain integers."""
         self._shared = frozenset(self._by_host)
-        twin = Capacity.__new__(Capacity)
-        for name in self.__slots__:
-            setattr(twin, name, getattr(self, name))
+        twin = Capacity(self.inventory, self.groups, self.sharing, self.others.copy())
+        twin.check_time = self.check_time
         twin.levels = dict(self.levels)
-        twin.others = self.others.copy()
+        twin.usable = self.usable
+        twin.exclusive = self.exclusive
         twin._by_host = dict(self._by_host)
         twin._changed = dict(self._changed)
+        twin._shared = self._shared
         return twin
 
     def is_like(self, other: Capacity) -> bool:
@@ -182,7 +193,7 @@ class Capacity:
         if sums is None:
             nothing = (0,) * len(self.directory.names)
             free = self.idle_of_each(-1) if resource == "ncpus" else self.others.free.get(resource, nothing)
-            sums = self._by_host[resource] = HostSums(self.inventory, free)
+            sums = self._by_host[resource] = HostSums.summed(self.inventory, free)
         elif changed:
             if resource in self._shared:
                 sums = self._by_host[resource] = sums.copy()
