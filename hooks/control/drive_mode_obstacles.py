@@ -21,7 +21,6 @@ from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.closures.dedicated_time import read_dedicated_time
 from policy.settings.site_settings import MODES
 
-_VNODE_LIMITS = ("max_running", "max_user_run", "max_group_run")
 _SHOWN = 80
 
 
@@ -94,9 +93,6 @@ def _find_vnode_obstacles(server_status: ServerStatus, queue: str, partition: st
     for name, texts in server_status.vnodes.items():
         if (texts.get("partition", "") or DEFAULT_PARTITION) != partition or texts.get("queue", queue) != queue:
             continue
-        for attribute in _VNODE_LIMITS:
-            if texts.get(attribute):
-                yield f"vnode {name} has {attribute} = {texts[attribute]}, which pbsteer does not honour"
         for attribute in ("no_multinode_jobs", "provision_enable"):
             if texts.get(attribute) == "True":
                 yield f"vnode {name} has {attribute} = True, which pbsteer does not honour"

@@ -30,7 +30,7 @@ from hooks.translate.job.runone import find_alternatives
 from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
 from hooks.translate.site_order import read_site_orders
 from hooks.translate.uncounted_resources import find_uncounted
-from hooks.translate.vnodes import read_vnode
+from hooks.translate.vnodes import read_run_limits, read_vnode
 from policy.model.jobs_runs_vnodes_queues import Job, Queue, Run, Server, Window
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
@@ -125,6 +125,7 @@ def translate(
         licences=alternatives.licences,
         running=Counter(map(parent_of, subjobs)),
         orders={name: order.facts for name, order in orders.items()},
+        vnodes_limit_runs=any(read_run_limits(texts) is not None for texts in server_status.vnodes.values()),
     )
     if alternatives.left:
         server = replace(server, left={**server.left, **alternatives.left})

@@ -41,6 +41,15 @@ class Window(NamedTuple):
         return self.start_s < end_s and start_s < self.end_s
 
 
+class RunLimits(NamedTuple):
+    """How many jobs may run on a vnode at a time: in all, of one user, and of one group; None without a limit (PBS's
+    ``max_running``, ``max_user_run`` and ``max_group_run``). A job counts once, whatever it has there."""
+
+    in_all: int | None = None
+    of_user: int | None = None
+    of_group: int | None = None
+
+
 @dataclass(frozen=True)
 class Vnode:
     """A vnode: what it has, what is used outside of the snapshot's runs, and whether it takes jobs.
@@ -49,7 +58,9 @@ class Vnode:
     ``resources_available`` as texts (a list of strings is comma separated); ``measures`` are those of them that are
     numbers, of which a job asks for a least value (sizes in bytes). ``state`` is PBS's, ``""`` if unknown. ``usable``
     is False for a vnode that must get no new job. ``queue`` and ``partition`` bind it where set. ``closed`` are the
-    windows that keep it, or a part of it; what they keep is not in ``elsewhere``.
+    windows that keep it, or a part of it; what they keep is not in ``elsewhere``. ``run_limits`` are None where any
+    number of jobs may run. If some vnode has them, every request of the snapshot names its owner
+    (:attr:`policy.model.job_request.Request.owner`).
     """
 
     name: str
@@ -64,6 +75,7 @@ class Vnode:
     sharing: str = "default_shared"
     closed: tuple[Window, ...] = ()
     measures: Mapping[str, float] = field(default_factory=dict)
+    run_limits: RunLimits | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from policy.model.job_request import Amounts, Chunk, Request
+from policy.model.job_request import Amounts, Chunk, Owner, Request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 
 
@@ -61,6 +61,7 @@ class Asked(NamedTuple):
             "estimate_s": None if self.estimate_s == UNLIMITED_S else self.estimate_s,
             "job_wide": dict(self.job_wide),
             "place": [request.place, request.sharing, request.group],
+            **({} if request.owner is None else {"owner": list(request.owner)}),
             "chunks": [
                 [chunk.pieces, dict(chunk.amounts), list(map(list, chunk.wants)), chunk.mpiprocs, chunk.ompthreads]
                 for chunk in request.chunks
@@ -81,7 +82,7 @@ class Asked(NamedTuple):
             )
             for pieces, amounts, wants, *ranks in data["chunks"]
         )
-        request = Request(chunks, str(place), str(sharing), None if group is None else str(group))
+        request = Request(chunks, str(place), str(sharing), None if group is None else str(group), _owner(data))
         estimate_s = UNLIMITED_S if data["estimate_s"] is None else float(data["estimate_s"])
         return cls(str(data["queue"]), estimate_s, request, _amounts(data["job_wide"]))
 
@@ -94,6 +95,13 @@ def _is_part(chunk: Chunk, other: Chunk) -> bool:
 def _at_most(amounts: Amounts, others: Amounts) -> bool:
     there = dict(others)
     return all(amount <= there.get(name, 0) for name, amount in amounts)
+
+
+def _owner(data: Mapping[str, Any]) -> Owner | None:
+    if "owner" not in data:
+        return None
+    user, group = data["owner"]
+    return str(user), str(group)
 
 
 def _rank(count: Any) -> int | None:

@@ -218,6 +218,10 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         f"{' without other jobs (it asks for exclusive ones)' if f['exclusive'] else ''} in the shape it asks for"
         f"{show_closed_vnodes(f)}{_ahead(f)}"
     ),
+    "vnode-run-limit": lambda f: (
+        f"would fit, but on {_count(f['vnodes'], 'vnode')} as many jobs run as may run there ({f['what']}): it"
+        f" waits for one of these to end{_ahead(f)}"
+    ),
     "backfill-window": lambda f: (
         f"would run past the reservation of {f['head']} {f['at_s_in']} by {f['estimate']};"
         f" {_are(f['beside'], 'core')} spare beside that"

@@ -20,16 +20,17 @@ from policy.eligibility.classes_by_priority_quota import BASE
 from policy.forecast.forecast import forecast
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.job_preferences import Layout, RankPreference, Requirements
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, Server, Window
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, RunLimits, Server, Window
 from policy.model.ledger_between_passes import Backfilled, Earmark, History, Tally
 from policy.model.limit_attributes import Limits
 from policy.model.pbs_units import parse_amount
 from policy.order.fair_share_tree import FairShareTree, Group
 from policy.order.job_sort_formula import KEYWORDS, read_formula
 from policy.order.site_order_settings import NO_THRESHOLD, FairShare, SiteOrder, SortKey
+from hooks.translate.vnodes import RUN_LIMITS
 from sim.workload.read_toml_file import read_toml
 from tests.golden.plan_as_lines import Lines, tell, tell_forecast
-from tests.policy.clusters import QUEUE, job, place_of, quotas
+from tests.policy.clusters import QUEUE, job, place_of, quotas, with_owners
 
 
 class Told(NamedTuple):
@@ -90,7 +91,8 @@ def _changes(step: Mapping[str, Any], before: Snapshot) -> Changes:
         Finished(run.id, run.job.user, run.job.application, run.job.cores, run.start_s, now_s, run.job.estimate_s)
         for run in ended
     ]
-    queued = [runs[run_id].job for run_id in step.get("let_go", [])] + [_job(line) for line in step.get("jobs", [])]
+    arrived = with_owners([_job(line) for line in step.get("jobs", [])], before.vnodes.values())
+    queued = [*(runs[run_id].job for run_id in step.get("let_go", [])), *arrived]
     return Changes(now_s, queued, gone=[*(run.id for run in ended), *step.get("gone", [])], finished=finished)
 
 
@@ -124,12 +126,13 @@ def _ledger(lines: list[str]) -> Ledger:
 
 def _snapshot(data: Mapping[str, Any]) -> Snapshot:
     server = data.get("server", {})
+    vnodes, runs = [_vnode(line) for line in data["vnodes"]], [_run(line) for line in data.get("runs", [])]
     return Snapshot.build(
         data.get("now_s", 100),
-        [_vnode(line) for line in data["vnodes"]],
+        vnodes,
         [_queue(table) for table in data.get("queue", [{}])],
-        [_job(line) for line in data.get("jobs", [])],
-        [_run(line) for line in data.get("runs", [])],
+        with_owners([_job(line) for line in data.get("jobs", [])], vnodes),
+        [run._replace(job=of) for run in runs for of in with_owners([run.job], vnodes)],
         Server(
             "server",
             HardLimits(quotas(server.get("max_run", ""))),
@@ -147,6 +150,7 @@ def _vnode(line: str) -> Vnode:
         available[resource] = parse_amount(more.pop(resource)) or 0
     state = more.pop("state", "free")
     closed = tuple(map(_window, filter(None, more.pop("closed", "").split("; "))))
+    limits = [int(more.pop(limit)) if limit in more else None for limit in RUN_LIMITS]
     return Vnode(
         name,
         available,
@@ -157,6 +161,7 @@ def _vnode(line: str) -> Vnode:
         sharing=more.pop("sharing", "default_shared"),
         attributes=more,
         closed=closed,
+        run_limits=None if limits == [None, None, None] else RunLimits(*limits),
     )
 
 

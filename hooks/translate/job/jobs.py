@@ -68,6 +68,7 @@ class JobContext(NamedTuple):
     are the same for equal servers; the other two change with the jobs: ``licences``: the licence of each job of which
     others are alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run.
     ``orders``: by queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`).
+    ``vnodes_limit_runs``: some vnode limits how many jobs of one owner run on it.
     """
 
     consumables: frozenset[str]
@@ -79,11 +80,12 @@ class JobContext(NamedTuple):
     licences: Mapping[str, str] = _NOTHING
     running: Mapping[str, int] = _NOTHING
     orders: Mapping[str, OrderFacts] = _NOTHING
+    vnodes_limit_runs: bool = False
 
     @property
     def lasting(self) -> object:
         """The part that does not change with the jobs."""
-        return self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured, self.orders
+        return self._replace(licences=_NOTHING, running=_NOTHING)
 
     def is_lasting(self, job_id: str, texts: Attributes) -> bool:
         """Whether this job depends on nothing but its own attributes and the lasting part."""
@@ -115,6 +117,9 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     order = context.orders.get(queue, _NO_ORDER)
     priority, own_priority = _read_priorities(texts, settings, order)
     mark = read_marks(texts).get(None, Mark())
+    user = texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0]
+    if context.vnodes_limit_runs:
+        request = request.of_owner((user, texts.get("egroup", "")))
     number = _SEQUENCE.match(job_id)
     blocked = (
         f"{unread[0]}, which cannot be read"
@@ -139,7 +144,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         saves = True
     return Job(
         job_id,
-        texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0],
+        user,
         request,
         queue,
         _read_seconds(texts.get("qtime", "")) or _read_seconds(texts.get("ctime", "")) or 0.0,

@@ -84,6 +84,22 @@ def oversubscribed(vnodes: Iterable[Vnode], there: Iterable[Resident]) -> list[s
     ]
 
 
+def over_run_limits(vnodes: Iterable[Vnode], there: Iterable[Resident]) -> Counter[tuple[str, EntityKey]]:
+    """How many jobs too many run on each vnode, in all and of each user and group."""
+    counts: Counter[tuple[str, EntityKey]] = Counter()
+    for resident in there:
+        for name in {*resident.allocation.vnodes}:
+            for entity in (("o", ""), ("u", resident.job.user), ("g", resident.job.group)):
+                counts[name, entity] += 1
+    over: Counter[tuple[str, EntityKey]] = Counter()
+    for vnode in vnodes:
+        for kind, limit in zip("oug", vnode.run_limits or ()):
+            for (name, entity), count in counts.items():
+                if name == vnode.name and entity[0] == kind and limit is not None and count > limit:
+                    over[name, entity] = count - limit
+    return over
+
+
 def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
     """Each vnode that somebody should have alone and has not."""
     by_name = {vnode.name: vnode for vnode in vnodes}
