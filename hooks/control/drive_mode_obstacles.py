@@ -69,11 +69,6 @@ def _find_obstacles(server_status: ServerStatus, queue: str, scheduler: str | No
     if scheduler is None:
         yield f"no scheduler serves partition {partition} of queue {queue}: create one in qmgr (it need not run)"
         return
-    key = server_status.server.get("node_group_key", "") or texts.get("node_group_key", "")
-    if key and server_status.server.get("node_group_enable") == "True":
-        yield f"placement sets are in use (node_group_key = {key}), which pbsteer does not honour"
-    if server_status.scheds.get(scheduler, {}).get("do_not_span_psets") == "True":
-        yield f"scheduler {scheduler} has do_not_span_psets = True, which pbsteer does not honour"
     yield from _find_vnode_obstacles(server_status, queue, partition)
     config = files.get(scheduler, {}).get("sched_config")
     has_state = bool(server_status.scheds.get(scheduler, {}).get("state"))

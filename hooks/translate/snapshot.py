@@ -27,6 +27,7 @@ from hooks.translate.job.non_consumable_mismatch_queue_or_server import find_kno
 from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume_needs, with_resume_windows
 from hooks.translate.job.running_subjob_own_attributes import Subjobs
 from hooks.translate.job.runone import find_alternatives
+from hooks.translate.placement_sets import read_placement_sets
 from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
 from hooks.translate.site_order import read_site_orders
 from hooks.translate.uncounted_resources import find_uncounted
@@ -125,6 +126,7 @@ def translate(
         licences=alternatives.licences,
         running=Counter(map(parent_of, subjobs)),
         orders={name: order.facts for name, order in orders.items()},
+        sets=read_placement_sets(server_status),
         vnodes_limit_runs=any(read_run_limits(texts) is not None for texts in server_status.vnodes.values()),
     )
     if alternatives.left:

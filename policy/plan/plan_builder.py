@@ -209,7 +209,9 @@ class PlanBuilder:
         needed = 0
         for share in allocation.shares(free.directory):
             needed |= share.mask
-        full = 0 if free.run_counts is None or job.request.owner is None else free.run_counts.closed_to(job.request.owner)
+        full = (
+            0 if free.run_counts is None or job.request.owner is None else free.run_counts.closed_to(job.request.owner)
+        )
         if not free.part_within(allocation)[1] and not needed & (free.exclusive | full):
             return ()
         runs, known = self._cluster.runs, {run.id for run in own}

@@ -55,7 +55,9 @@ class RunCounts:
         here &= self._limited
         if here:
             for entity in _entities(owner):
-                running = _more(self._running.get(entity, ()), here) if sign > 0 else _fewer(self._running[entity], here)
+                running = (
+                    _more(self._running.get(entity, ()), here) if sign > 0 else _fewer(self._running[entity], here)
+                )
                 if running:
                     self._running[entity] = running
                 else:

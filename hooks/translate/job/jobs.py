@@ -27,6 +27,7 @@ from hooks.pbs.job_attributes.victim_mark import Mark, read_marks
 from hooks.pbs.server_status_type_and_attributes import Attributes, read_whole
 from hooks.translate.job.job_preferences import NO_PREFERENCES, Preferences, read_preferences, read_saves
 from hooks.translate.job.non_consumable_mismatch_queue_or_server import OwnerValue, find_unmet
+from hooks.translate.placement_sets import PlacementSets
 from hooks.translate.queues import Report
 from hooks.translate.site_order import OrderFacts
 from policy.eligibility.request_text_limits import find_excess, find_many_dependencies
@@ -68,7 +69,7 @@ class JobContext(NamedTuple):
     are the same for equal servers; the other two change with the jobs: ``licences``: the licence of each job of which
     others are alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run.
     ``orders``: by queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`).
-    ``vnodes_limit_runs``: some vnode limits how many jobs of one owner run on it.
+    ``sets``: by queue, its placement sets (:mod:`~hooks.translate.placement_sets`). ``vnodes_limit_runs``: some vnode limits how many jobs of one owner run on it.
     """
 
     consumables: frozenset[str]
@@ -80,6 +81,7 @@ class JobContext(NamedTuple):
     licences: Mapping[str, str] = _NOTHING
     running: Mapping[str, int] = _NOTHING
     orders: Mapping[str, OrderFacts] = _NOTHING
+    sets: Mapping[str, PlacementSets] = _NOTHING
     vnodes_limit_runs: bool = False
 
     @property
@@ -106,6 +108,8 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     pinned = _read_pinned(texts, unread)
     if pinned.spots:
         request = _request_of(pinned, request)
+    elif context.sets and queue in context.sets:
+        request = context.sets[queue].apply(request)
     estimate_s = _read_estimate(texts, unread)
     preferences = _read_preferences(texts, settings.ranking)
     unread += preferences.unread

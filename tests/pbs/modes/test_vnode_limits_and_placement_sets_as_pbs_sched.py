@@ -1,0 +1,179 @@
+"""Run limits of vnodes and placement sets on a real server: pbs_sched and a pass get the same jobs, and start the same
+ones in the same sets.
+
+The queue is stopped while jobs are submitted, so that one cycle, and one pass, sees them all. Within a set any vnode
+will do, so hosts are compared by their racks.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import pytest
+
+from container import testbed as testbeds
+from container.testbed_spec import TestbedSpec
+from policy.model.allocation import parse_exec_vnode
+from policy.settings.site_settings import ScheduleSettings, Settings
+from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, notes, wait_for_pass
+from tests.pbs.cluster import PbsCluster
+
+RACKS = {"m1": "r1", "m2": "r1", "m3": "r2", "m4": "r2", "m5": "r2", "m6": ""}
+ROWS = {"m1": "a", "m2": "b", "m3": "b", "m4": "b", "m5": "b", "m6": "b"}
+SETTLED_S = 4.0
+
+
+@pytest.fixture(scope="module")
+def six_testbed(pbs_exec: str) -> Iterator[PbsCluster]:
+    """Six MoMs of four cores."""
+    name = f"pbst-{os.getpid()}-s"
+    try:
+        built, _ = testbeds.up(TestbedSpec(name=name, moms=6, cores=4, pbs_exec=pbs_exec))
+        yield PbsCluster(built)
+    finally:
+        testbeds.down(name)
+
+
+@pytest.fixture
+def six(six_testbed: PbsCluster) -> PbsCluster:
+    six_testbed.reset()
+    six_testbed.qmgr(
+        "create resource rack type=string_array,flag=h",
+        "create resource row type=string,flag=h",
+        *(f"set node {host} resources_available.rack = {rack}" for host, rack in RACKS.items() if rack),
+        *(f"set node {host} resources_available.row = {row}" for host, row in ROWS.items()),
+    )
+    return six_testbed
+
+
+class Asked(NamedTuple):
+    user: str
+    select: str
+    place: str = "free"
+
+
+class Case(NamedTuple):
+    """``setting``: ``OBJECT ATTRIBUTE VALUE``, set for the case and unset afterwards."""
+
+    settings: Sequence[str]
+    jobs: Sequence[Asked]
+
+
+def all_vnodes(attribute: str, value: int) -> list[str]:
+    return [f"node {host} {attribute} {value}" for host in RACKS]
+
+
+def each(user: str, count: int, select: str = "1:ncpus=1", place: str = "free") -> list[Asked]:
+    return [Asked(user, select, place)] * count
+
+
+SIZES = [Asked("alice", select) for select in ("1:ncpus=4", "2:ncpus=4", "3:ncpus=4", "1:ncpus=1")]
+SERVER_KEY = ("server node_group_enable True", "server node_group_key rack")
+CASES: Mapping[str, Case] = {
+    "max_running": Case(all_vnodes("max_running", 2), [*each("alice", 8), *each("bob", 8)]),
+    "max_running-0": Case(["node m1 max_running 0", "node m2 max_running 0"], each("alice", 20)),
+    "max_user_run": Case(all_vnodes("max_user_run", 1), [*each("alice", 8), *each("bob", 8), *each("carol", 8)]),
+    "max_group_run": Case(all_vnodes("max_group_run", 2), [*each("alice", 14), *each("bob", 8)]),
+    "user-and-all": Case(
+        [*all_vnodes("max_user_run", 1), *all_vnodes("max_running", 2)],
+        [*each("alice", 7), *each("bob", 7), *each("carol", 3)],
+    ),
+    "limits-of-some-vnodes": Case(
+        [f"node {host} max_user_run 1" for host in ("m1", "m2", "m3", "m4", "m5")],
+        [*each("alice", 12), *each("bob", 5)],
+    ),
+    "limit-and-wide-jobs": Case(all_vnodes("max_user_run", 1), each("alice", 4, "2:ncpus=1", "scatter")),
+    "server-key": Case(SERVER_KEY, SIZES),
+    "explicit": Case([*SERVER_KEY, "sched default only_explicit_psets True"], SIZES),
+    "too-large-spans": Case(SERVER_KEY, [Asked("alice", "5:ncpus=4"), Asked("bob", "1:ncpus=1")]),
+    "do-not-span": Case(
+        [*SERVER_KEY, "sched default do_not_span_psets True"], [Asked("alice", "5:ncpus=4"), Asked("bob", "2:ncpus=4")]
+    ),
+    "waits-for-its-set": Case(SERVER_KEY, [*each("alice", 2, "2:ncpus=3", "scatter"), *each("bob", 2, "3:ncpus=2")]),
+    "queue-key-before-server-key": Case([*SERVER_KEY, "queue workq node_group_key row"], SIZES),
+    "key-without-enable": Case(SERVER_KEY[1:], SIZES),
+    "two-keys": Case([SERVER_KEY[0], "server node_group_key 'rack,row'"], SIZES),
+    "own-group-before-server-key": Case(
+        SERVER_KEY, [Asked("alice", "2:ncpus=2", "group=host"), Asked("bob", "2:ncpus=4", "group=row")]
+    ),
+    "own-group-with-the-rest": Case((), [Asked("alice", "1:ncpus=4", "group=rack"), Asked("bob", "3:ncpus=4")]),
+    "own-group-explicit": Case(
+        ["sched default only_explicit_psets True"], [Asked("alice", "1:ncpus=4", "group=rack")]
+    ),
+    "least-left-of-equal-sets": Case(
+        [SERVER_KEY[0], "server node_group_key row", "node m1 resources_available.ncpus 4"],
+        [Asked("alice", "1:ncpus=2"), Asked("bob", "1:ncpus=2"), Asked("carol", "1:ncpus=2")],
+    ),
+    "scatter-in-a-set": Case(SERVER_KEY, each("alice", 3, "2:ncpus=1", "scatter")),
+    "pack-in-a-set": Case(SERVER_KEY, each("alice", 3, "2:ncpus=2", "pack")),
+}
+
+
+def outcome_of(six: PbsCluster, jobs: Sequence[str]) -> list[list[str]]:
+    """For each job the racks of its vnodes, one for each, in order; empty if it waits."""
+    shown = six.qstat_json()
+    return [
+        sorted(RACKS[vnode] for vnode in parse_exec_vnode(shown[job].get("exec_vnode", "")).vnodes)
+        if shown[job]["job_state"] == "R"
+        else []
+        for job in jobs
+    ]
+
+
+def submit(six: PbsCluster, case: Case) -> list[str]:
+    """Configure the case and submit its jobs to the stopped queue."""
+    six.qmgr("set queue workq started = False")
+    for setting in case.settings:
+        kind, *name, attribute, value = setting.split()
+        six.qmgr(f"set {' '.join([kind, *name])} {attribute} = {value}")
+    return [
+        six.qsub(job.user, select=job.select, walltime="3600", options=["-l", f"place={job.place}"])
+        for job in case.jobs
+    ]
+
+
+def clear(six: PbsCluster, case: Case, jobs: Sequence[str]) -> None:
+    six.run(["qdel", "-W", "force", "-x", *jobs])
+    six.wait_until(lambda: not six.run(["qselect"]).stdout.strip(), 120.0, "no jobs left")
+    for setting in case.settings:
+        kind, *name, attribute, _ = setting.split()
+        if attribute != "resources_available.ncpus":
+            six.qmgr(f"unset {' '.join([kind, *name])} {attribute}")
+    six.wait_until(lambda: all(not v.get("jobs") for v in six.pbsnodes().values()), 120.0, "no job on any vnode")
+
+
+def by_sched(six: PbsCluster, case: Case) -> list[list[str]]:
+    jobs = submit(six, case)
+    six.qmgr("set queue workq started = True", "set server scheduling = True")
+    # A cycle says nothing to the server when it is over.
+    before: list[list[str]] = [["?"]]
+    now = outcome_of(six, jobs)
+    while now != before or not any(now):
+        time.sleep(SETTLED_S)
+        before, now = now, outcome_of(six, jobs)
+    clear(six, case, jobs)
+    return now
+
+
+def by_pass(six: PbsCluster, case: Case) -> list[list[str]]:
+    jobs = submit(six, case)
+    six.qmgr("set queue workq started = True")
+    wait_for_pass(six)
+    assert last_pass(six)["failures"] == [], notes(six)
+    found = outcome_of(six, jobs)
+    clear(six, case, jobs)
+    return found
+
+
+def test_the_same_jobs_start_in_the_same_sets_as_by_pbs_sched(six: PbsCluster) -> None:
+    of_sched = {name: by_sched(six, case) for name, case in CASES.items()}
+    deploy_and_drive(six, Settings(schedule=ScheduleSettings(interval_s=5, budget_s=120)))
+    of_pass = {name: by_pass(six, case) for name, case in CASES.items()}
+    different = {name: (of_sched[name], of_pass[name]) for name in CASES if of_sched[name] != of_pass[name]}
+    assert different == {}
+    counts = {name: Counter(bool(racks) for racks in outcome) for name, outcome in of_sched.items()}
+    assert all(counts[name][False] for name in ("max_running", "max_user_run", "max_group_run", "explicit")), counts
