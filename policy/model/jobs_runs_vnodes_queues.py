@@ -23,22 +23,38 @@ ONE_OF = "one of "
 """Prefix of the names of job-wide consumables that are not licences, but let only one of several jobs start."""
 
 
+RUNS, STARTS, CROSSING = "runs", "starts", "crossing"
+"""What a window is closed to: to runs at any moment of it; only to starts in it; or to runs that begin before it and go
+on after it."""
+
+
 class Window(NamedTuple):
     """A time in which something is closed to ordinary jobs, from ``start_s`` until before ``end_s`` (seconds of the
     snapshot's clock, infinite where it never ends).
 
     ``name`` is its name in sentences, such as ``reservation R12``. ``amounts`` are what it keeps of a vnode (sizes in
-    KiB); None for all of it.
+    KiB); None for all of it. ``closed_to`` is one of :data:`RUNS`, :data:`STARTS` and :data:`CROSSING`; a window of a
+    vnode is closed to :data:`RUNS`.
     """
 
     start_s: float
     end_s: float
     name: str
     amounts: Amounts | None = None
+    closed_to: str = RUNS
 
     def meets(self, start_s: float, end_s: float) -> bool:
-        """Whether the window overlaps a run from ``start_s`` until before ``end_s``."""
-        return self.start_s < end_s and start_s < self.end_s
+        """Whether the window is closed to a run from ``start_s`` until before ``end_s``."""
+        return end_s > self.latest_end_s(start_s)
+
+    def latest_end_s(self, start_s: float) -> float:
+        """The latest end of a run from ``start_s`` on that the window is not closed to: infinite if it is closed to
+        none, and negative infinity if it is closed to all."""
+        if self.closed_to == STARTS:
+            return -UNLIMITED_S if self.start_s <= start_s < self.end_s else UNLIMITED_S
+        if self.closed_to == CROSSING:
+            return self.end_s if start_s < self.start_s else UNLIMITED_S
+        return self.start_s if start_s < self.end_s else UNLIMITED_S
 
 
 class RunLimits(NamedTuple):

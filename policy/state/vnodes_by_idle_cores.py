@@ -26,9 +26,9 @@ class Capacity:
     """Levels of idle cores, and amounts of other consumables, over an inventory of vnodes.
 
     ``levels`` maps a number of idle cores (negative on an overcommitted vnode) to the vnodes that have exactly that
-    many. ``usable`` are the vnodes that take new jobs, ``exclusive`` those held by one job alone. ``run_counts`` are the
-    jobs on vnodes that limit their number; None if no vnode does. Long searches call
-    ``check_time``, if set, which may raise :class:`~policy.plan.pass_time_limit.TimeIsUp`; a copy keeps it.
+    many. ``usable`` are the vnodes that take new jobs, ``exclusive`` those held by one job alone. ``run_counts`` are
+    the jobs on vnodes that limit their number; None if no vnode does. Long searches call ``check_time``, if set, which
+    may raise :class:`~policy.plan.pass_time_limit.TimeIsUp`; a copy keeps it.
     """
 
     __slots__ = (

@@ -15,19 +15,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hooks.translate.vnodes import RUN_LIMITS
 from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.forecast.forecast import forecast
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.job_preferences import Layout, RankPreference, Requirements
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, RunLimits, Server, Window
+from policy.model.job_request import Grouping
+from policy.model.jobs_runs_vnodes_queues import RUNS, UNLIMITED_S, HardLimits, RunLimits, Server, Window
 from policy.model.ledger_between_passes import Backfilled, Earmark, History, Tally
 from policy.model.limit_attributes import Limits
 from policy.model.pbs_units import parse_amount
 from policy.order.fair_share_tree import FairShareTree, Group
 from policy.order.job_sort_formula import KEYWORDS, read_formula
 from policy.order.site_order_settings import NO_THRESHOLD, FairShare, SiteOrder, SortKey
-from hooks.translate.vnodes import RUN_LIMITS
 from sim.workload.read_toml_file import read_toml
 from tests.golden.plan_as_lines import Lines, tell, tell_forecast
 from tests.policy.clusters import QUEUE, job, place_of, quotas, with_owners
@@ -91,7 +92,7 @@ def _changes(step: Mapping[str, Any], before: Snapshot) -> Changes:
         Finished(run.id, run.job.user, run.job.application, run.job.cores, run.start_s, now_s, run.job.estimate_s)
         for run in ended
     ]
-    arrived = with_owners([_job(line) for line in step.get("jobs", [])], before.vnodes.values())
+    arrived = with_owners(map(_job, step.get("jobs", [])), before.vnodes.values())
     queued = [*(runs[run_id].job for run_id in step.get("let_go", [])), *arrived]
     return Changes(now_s, queued, gone=[*(run.id for run in ended), *step.get("gone", [])], finished=finished)
 
@@ -166,11 +167,13 @@ def _vnode(line: str) -> Vnode:
 
 
 def _window(text: str) -> Window:
-    """``reservation R12 from 300 to 900``, and where it keeps only a part: ``with ncpus=2 mem=1gb``."""
+    """``reservation R12 from 300 to 900``, and where it keeps a part: ``with ncpus=2 mem=1gb``. A window of a queue
+    may be closed ``for starts`` only, or ``for crossing``."""
     whole, _, part = text.partition(" with ")
+    whole, _, closed_to = whole.partition(" for ")
     name, start_s, end_s = re.fullmatch(r"(.*) from (\S+) to (\S+)", whole).groups()  # type: ignore[union-attr]
     amounts = {name: parse_amount(amount) or 0 for name, _, amount in (word.partition("=") for word in part.split())}
-    return Window(float(start_s), float(end_s), name, tuple(sorted(amounts.items())) or None)
+    return Window(float(start_s), float(end_s), name, tuple(sorted(amounts.items())) or None, closed_to or RUNS)
 
 
 def _reading(line: str) -> tuple[str, Reading]:
@@ -255,6 +258,10 @@ def _with_wishes(asked: Job, more: dict[str, str]) -> Job:
             changes["order_values"] = tuple(map(float, value.split(",")))
         elif key == "licences":
             changes["job_wide"] = ((key, int(value)),)
+        elif key == "sets":
+            resource, *rules = value.split(",")
+            sets = Grouping((resource,), "explicit" not in rules, "within" not in rules)
+            changes["request"] = asked.request.in_sets(sets)
         elif key == "pinned":
             changes[key] = tuple(value.split(","))
         else:

@@ -68,8 +68,9 @@ class JobContext(NamedTuple):
     (:mod:`~hooks.translate.job.non_consumable_mismatch_queue_or_server`), with the ``measured`` resources. These
     are the same for equal servers; the other two change with the jobs: ``licences``: the licence of each job of which
     others are alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run.
-    ``orders``: by queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`).
-    ``sets``: by queue, its placement sets (:mod:`~hooks.translate.placement_sets`). ``vnodes_limit_runs``: some vnode limits how many jobs of one owner run on it.
+    ``orders``: by queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`). ``sets``: by queue,
+    its placement sets (:mod:`~hooks.translate.placement_sets`). ``vnodes_limit_runs``: some vnode limits how many jobs
+    of one owner run on it.
     """
 
     consumables: frozenset[str]
