@@ -72,8 +72,13 @@ def all_vnodes(attribute: str, value: int) -> list[str]:
     return [f"node {place} {attribute} {value}" for place in range(len(RACKS))]
 
 
+MEM = {"alice": "10mb", "bob": "11mb", "carol": "12mb"}
+"""What jobs of each user ask for, so that they differ: pbs_sched takes jobs that differ in their users alone for alike
+where only vnodes limit users, and looks at none of them in a cycle once one of them had to wait."""
+
+
 def each(user: str, count: int, select: str = "1:ncpus=1", place: str = "free") -> list[Asked]:
-    return [Asked(user, select, place)] * count
+    return [Asked(user, f"{select}:mem={MEM[user]}", place)] * count
 
 
 SIZES = [Asked("alice", select) for select in ("1:ncpus=4", "2:ncpus=4", "3:ncpus=4", "1:ncpus=1")]
