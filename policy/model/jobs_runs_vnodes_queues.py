@@ -24,8 +24,8 @@ ONE_OF = "one of "
 
 
 RUNS, STARTS, CROSSING = "runs", "starts", "crossing"
-"""What a window is closed to: to runs at any moment of it; only to starts in it; or to runs that begin before it and go
-on after it."""
+"""What a window is closed to: to runs at any moment of it; only to starts in it; or to runs that start in it and go on
+past its end."""
 
 
 class Window(NamedTuple):
@@ -34,7 +34,7 @@ class Window(NamedTuple):
 
     ``name`` is its name in sentences, such as ``reservation R12``. ``amounts`` are what it keeps of a vnode (sizes in
     KiB); None for all of it. ``closed_to`` is one of :data:`RUNS`, :data:`STARTS` and :data:`CROSSING`; a window of a
-    vnode is closed to :data:`RUNS`.
+    vnode is closed to :data:`RUNS`. ``past_end_s``: by how much a run may go on past its end all the same.
     """
 
     start_s: float
@@ -42,6 +42,7 @@ class Window(NamedTuple):
     name: str
     amounts: Amounts | None = None
     closed_to: str = RUNS
+    past_end_s: float = 0.0
 
     def meets(self, start_s: float, end_s: float) -> bool:
         """Whether the window is closed to a run from ``start_s`` until before ``end_s``."""
@@ -53,7 +54,7 @@ class Window(NamedTuple):
         if self.closed_to == STARTS:
             return -UNLIMITED_S if self.start_s <= start_s < self.end_s else UNLIMITED_S
         if self.closed_to == CROSSING:
-            return self.end_s if start_s < self.start_s else UNLIMITED_S
+            return self.end_s + self.past_end_s if self.start_s <= start_s < self.end_s else UNLIMITED_S
         return self.start_s if start_s < self.end_s else UNLIMITED_S
 
 

@@ -83,12 +83,7 @@ class Windows:
         self._latest_end_s: dict[tuple[str, float], float] = {}
         self.slack_s = slack_s
         of_vnodes = {window[:2] for windows, _ in self._kinds for window in windows}
-        of_queues = {
-            # A run that begins with such a window no longer crosses it.
-            (window.start_s, window.start_s if window.closed_to == CROSSING else window.end_s)
-            for windows in self._of_queues.values()
-            for window in windows
-        }
+        of_queues = {window[:2] for windows in self._of_queues.values() for window in windows}
         self._starts = sorted(start_s for start_s, _ in of_vnodes)
         self._ends = sorted(end_s for _, end_s in of_vnodes)
         self.changes_s = sorted({end_s for _, end_s in of_vnodes | of_queues if now_s < end_s < UNLIMITED_S})
@@ -168,8 +163,8 @@ class Windows:
         others = len({window.name for window in met}) - 1
         times: Numbers = (("at_s", first.start_s), ("until_s", first.end_s), ("before_s", first.start_s))
         if first.closed_to == CROSSING:
-            # A run may end within such a window. Its end does not matter to one that starts later.
-            times = (("at_s", first.start_s), ("until_s", UNLIMITED_S), ("before_s", first.end_s), ("past", 1))
+            latest_s = first.end_s + first.past_end_s
+            times = (("at_s", first.end_s), ("until_s", UNLIMITED_S), ("before_s", latest_s), ("past", 1))
         return Reason("into-window", (("window", first.name), ("others", others), *times))
 
     def ending_at(self, at_s: float, job: Job, allowed: int) -> str | None:
@@ -179,14 +174,7 @@ class Windows:
         for chunk in job.request.chunks:
             vnodes |= allowed & self._capacity.inventory.matching(chunk)
         near = [windows for windows, mask in self._kinds if mask & vnodes] + [self._of_queues.get(job.queue, ())]
-        names = sorted(
-            {
-                window.name
-                for windows in near
-                for window in windows
-                if (window.start_s if window.closed_to == CROSSING else window.end_s) == at_s
-            }
-        )
+        names = sorted({window.name for windows in near for window in windows if window.end_s == at_s})
         return " and ".join(names[:2] if len(names) < 3 else [names[0], f"{len(names) - 1} more"]) or None
 
     def _meeting(self, start_s: float, end_s: float) -> _Meeting:

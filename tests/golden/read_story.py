@@ -168,12 +168,13 @@ def _vnode(line: str) -> Vnode:
 
 def _window(text: str) -> Window:
     """``reservation R12 from 300 to 900``, and where it keeps a part: ``with ncpus=2 mem=1gb``. A window of a queue
-    may be closed ``for starts`` only, or ``for crossing``."""
+    may be closed ``for starts`` only, or ``for crossing by 60``."""
     whole, _, part = text.partition(" with ")
     whole, _, closed_to = whole.partition(" for ")
     name, start_s, end_s = re.fullmatch(r"(.*) from (\S+) to (\S+)", whole).groups()  # type: ignore[union-attr]
     amounts = {name: parse_amount(amount) or 0 for name, _, amount in (word.partition("=") for word in part.split())}
-    return Window(float(start_s), float(end_s), name, tuple(sorted(amounts.items())) or None, closed_to or RUNS)
+    kept, (closed_to, _, past_end_s) = tuple(sorted(amounts.items())) or None, closed_to.partition(" by ")
+    return Window(float(start_s), float(end_s), name, kept, closed_to or RUNS, float(past_end_s or 0))
 
 
 def _reading(line: str) -> tuple[str, Reading]:

@@ -143,7 +143,7 @@ class PrimeRules(NamedTuple):
                 windows.append(Window(begins, ends, name, closed_to=STARTS))
             is_bound = is_for_prime or is_for_other or not self.exempts_anytime_queues
             if self.keeps[index] and is_bound and ends != UNLIMITED_S:
-                windows.append(Window(ends, ends + self.spill_s[index], name, closed_to=CROSSING))
+                windows.append(Window(begins, ends, name, closed_to=CROSSING, past_end_s=self.spill_s[index]))
             begins, is_prime = ends, not is_prime
         return tuple(windows)
 

@@ -30,13 +30,16 @@ class Asked(NamedTuple):
     cores: int = 1
 
 
+OF_ALL_LENGTHS = tuple(Asked(queue, minutes) for queue in QUEUES for minutes in (10, 90, 300, None))
+
+
 class Case(NamedTuple):
     """``holidays``: lines of the file, in which ``{now-60}`` is the time of day an hour ago; ``config``: lines of the
     ``sched_config``."""
 
     holidays: Sequence[str]
     config: Sequence[str] = ()
-    jobs: Sequence[Asked] = tuple(Asked(queue, minutes) for queue in QUEUES for minutes in (10, 90, 300, None))
+    jobs: Sequence[Asked] = OF_ALL_LENGTHS
 
 
 ALWAYS, NEVER = ("all", "none"), ("none", "all")
@@ -164,5 +167,5 @@ def test_the_same_jobs_start_in_prime_and_non_prime_time_as_by_pbs_sched(
         # The queues are stopped and started one by one: an early pass may begin with any of them.
         ordered = case.jobs is SIZES
         if (of_sched[name] if ordered else sorted(of_sched[name])) != (of_pass if ordered else sorted(of_pass)):
-            wrong.append(f"{name}: pbs_sched {of_sched[name]}, a pass {of_pass}")
+            wrong.append(f"{name}: pbs_sched {of_sched[name]}, a pass {of_pass} {notes(pbs)}")
     assert not wrong, "\n".join(wrong)

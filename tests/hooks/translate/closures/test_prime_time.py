@@ -93,8 +93,8 @@ def test_jobs_do_not_cross_the_end_of_a_time_of_which_backfill_prime_is_true() -
     night, morning = at_s(f"{WEEKDAY} 17:30"), at_s("2026-11-26 06:00")
     both = windows_of("workq", "backfill_prime: True ALL\n", f"{WEEKDAY} 12:00")
     assert both[:2] == (
-        Window(night, night, PRIME, closed_to=CROSSING),
-        Window(morning, morning, NON_PRIME, closed_to=CROSSING),
+        Window(0.0, night, PRIME, closed_to=CROSSING),
+        Window(night, morning, NON_PRIME, closed_to=CROSSING),
     )
     config = "backfill_prime: True prime\nbackfill_prime: False non_prime\n"
     assert {window.name for window in windows_of("workq", config, f"{WEEKDAY} 12:00")} == {PRIME}
@@ -103,10 +103,7 @@ def test_jobs_do_not_cross_the_end_of_a_time_of_which_backfill_prime_is_true() -
 def test_the_word_of_prime_spill_says_into_which_time() -> None:
     config = 'backfill_prime: True ALL\nprime_spill: "1:00:00" non_prime\nprime_spill: "0:30:00" prime\n'
     windows = windows_of("workq", config, f"{WEEKDAY} 12:00")
-    assert [(window.name, window.end_s - window.start_s) for window in windows[:2]] == [
-        (PRIME, 3600),
-        (NON_PRIME, 1800),
-    ]
+    assert [(window.name, window.past_end_s) for window in windows[:2]] == [(PRIME, 3600), (NON_PRIME, 1800)]
 
 
 def test_queues_of_neither_time_may_be_exempt_from_its_end() -> None:
