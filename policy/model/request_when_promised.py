@@ -98,6 +98,9 @@ def _at_most(amounts: Amounts, others: Amounts) -> bool:
 
 
 def _grouping(data: Any) -> Grouping:
+    if isinstance(data, str):
+        # Ledgers of 0.1 have the resource of a job's own sets alone.
+        return Grouping((data,))
     resources, has_rest, may_span = data
     return Grouping(tuple(map(str, resources)), bool(has_rest), bool(may_span))
 
