@@ -35,6 +35,11 @@ HOME_FOLDERS: tuple[tuple[str, int], ...] = (
 machine's init system, so it is not run.)
 """
 
+HOOK_COPY_TIMEOUT_S = 20
+"""After so many seconds the server sends a MoM its hooks again, where the MoM did not answer. PBS's own 120 s are a
+long wait for one answer lost among the hosts of one machine.
+"""
+
 SCHEDULER_FILES = {
     "pbs_dedicated": "dedicated_time",
     "pbs_holidays": "holidays",
@@ -91,6 +96,7 @@ def write_server_settings(spec: TestbedSpec) -> str:
         [
             "set server flatuid = True\n",
             "set server job_history_enable = True\n",
+            f"set server sync_mom_hookfiles_timeout = {HOOK_COPY_TIMEOUT_S}\n",
             *(f"create node {mom.name}\n" for mom in spec.mom_hosts),
         ]
     )

@@ -49,9 +49,10 @@ def measure(rounds: int = ROUNDS, subjobs: int = SUBJOBS, singles: int = SINGLES
 
 def _compare(what: str, seconds: dict[str, list[float]], at_most: float, note: str) -> list[Figure]:
     theirs, ours = median(seconds[_OBSERVE]), median(seconds[_DRIVE])
+    rounds = {mode: f"{note}: {' '.join(f'{value:.1f}' for value in values)}" for mode, values in seconds.items()}
     return [
-        Figure(f"{what}, pbs_sched with the hooks in observe", theirs, "s", note=note),
-        Figure(f"{what}, drive", ours, "s", note=note),
+        Figure(f"{what}, pbs_sched with the hooks in observe", theirs, "s", note=rounds[_OBSERVE]),
+        Figure(f"{what}, drive", ours, "s", note=rounds[_DRIVE]),
         Figure(f"{what}, drive's time by pbs_sched's", ours / theirs, "", at_most),
     ]
 

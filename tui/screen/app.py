@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from rich.console import RenderableType
 from textual.app import App
@@ -21,6 +22,7 @@ from tui.screen.terminal.deliver_keys_typed_ahead_in_order import TypedAhead
 from tui.screen.terminal.invalid_utf8_keys import take_any_bytes
 from tui.screen.terminal.repaint_changed_cells import narrowed
 from tui.screen.terminal.themes import DEFAULT, THEMES, VARIABLES, Look
+from tui.screen.widgets.text_roles import ROLE_CLASSES, ROLE_RULES
 from tui.screen.workers.save_preferences_and_typed_lines import KeptFiles
 from tui.state.server_poller import Forecasts
 
@@ -32,10 +34,12 @@ class Console(App[str]):
     """The console on one backend. Its result is the name of the server to go to next; None where it was left."""
 
     ENABLE_COMMAND_PALETTE = False
-    CSS = """
-    Screen { background: $background; color: $foreground; }
-    ModalScreen { background: $background 60%; }
-    App:ansi ModalScreen { background: transparent; }
+    COMPONENT_CLASSES: ClassVar[set[str]] = ROLE_CLASSES
+    CSS = f"""
+    {ROLE_RULES}
+    Screen {{ background: $background; color: $foreground; }}
+    ModalScreen {{ background: $background 60%; }}
+    App:ansi ModalScreen {{ background: transparent; }}
     """
     """Without colours nothing can be dimmed: what a dialog leaves free stays as it is."""
 
@@ -95,7 +99,12 @@ class Console(App[str]):
         return self.main
 
     async def on_event(self, event: Event) -> None:
-        """As in Textual, but keys and pasted text are handled one by one, in the order in which they came."""
+        """As in Textual, but keys and pasted text are handled one by one, in the order in which they came.
+
+        A key that a widget passes on after the last screen has closed has nothing left to act on, and is dropped.
+        """
+        if isinstance(event, (Key, Paste)) and not self.screen_stack:
+            return
         if isinstance(event, (Key, Paste)) and not event.is_forwarded:
             await self._typed_ahead.take(event)
         else:

@@ -2,18 +2,19 @@
 
 A subclass gives the number of lines and each line when it is painted. The painted lines are remembered, and
 :meth:`LineView.update` repaints only the visible ones that differ now. There is no markup: a line is text with roles,
-and a role becomes a style through the widget's component classes.
+and a role becomes a style through `tui.screen.widgets.text_roles`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from tui.screen.widgets.text_roles import find_style
 from tui.text.screen_line import Line, fit_line
 
 if TYPE_CHECKING:
@@ -24,47 +25,13 @@ _WHEEL = 3
 _NEAR = 16
 """Longest gap in cells between two changes that are written together: skipping it would cost more, with its colours."""
 
-_HEATS, _HUES = range(1, 6), range(1, 9)
-ROLES = (
-    *("dim", "bold", "title", "good", "warn", "bad", "key", "mark", "bar", "cursor", "tab", "here", "pick"),
-    *(f"heat{step}" for step in _HEATS),
-    *(f"hue{number}" for number in _HUES),
-    *(f"on-heat{step}" for step in _HEATS),
-    *(f"on-hue{number}" for number in _HUES),
-)
-"""``on-`` is the colour behind the characters, for cells that have room for some."""
-
-_RULES_OF_GRID = "\n".join(
-    [f"LineView > .role-heat{step} {{ color: $heat{max(2, step)}; }}" for step in _HEATS]
-    + [f"LineView > .role-hue{number} {{ color: $hue{number}; }}" for number in _HUES]
-    + [f"LineView > .role-on-heat{step} {{ background: $heat{step}; color: $ink{step}; }}" for step in _HEATS]
-    + [f"LineView > .role-on-hue{number} {{ background: $hue{number}; color: $ink-hue; }}" for number in _HUES]
-)
-
 
 class LineView(ScrollView, can_focus=True):
     """Lines of text with roles."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"role-{role}" for role in ROLES}
-    DEFAULT_CSS = (
-        _RULES_OF_GRID
-        + """
+    DEFAULT_CSS = """
     LineView { background: $background; color: $foreground; scrollbar-size: 0 0; overflow: hidden hidden; }
-    LineView > .role-bold { text-style: bold; }
-    LineView > .role-title { text-style: bold; color: $primary; }
-    LineView > .role-dim { color: $text-muted; }
-    LineView > .role-good { color: $success; }
-    LineView > .role-warn { color: $warning; text-style: bold; }
-    LineView > .role-bad { color: $error; text-style: bold; }
-    LineView > .role-key { color: $accent; text-style: bold; }
-    LineView > .role-mark { color: $foreground; text-style: bold; }
-    LineView > .role-bar { color: $secondary; }
-    LineView > .role-cursor { text-style: reverse; }
-    LineView > .role-pick { color: $accent; text-style: bold reverse; }
-    LineView > .role-tab { color: $primary; text-style: bold reverse; }
-    LineView > .role-here { background: $here; text-style: $here-style; }
     """
-    )
     pinned = 0
     """How many lines at the top do not scroll."""
 
@@ -161,9 +128,7 @@ class LineView(ScrollView, can_focus=True):
     def _style(self, role: str) -> Style:
         style = self._styles_of_roles.get(role)
         if style is None:
-            style = self.rich_style
-            for part in role.split():
-                style += self.get_component_rich_style(f"role-{part}", partial=True)
+            style = self.rich_style + find_style(self.app, role)
             self._styles_of_roles[role] = style
         return style
 

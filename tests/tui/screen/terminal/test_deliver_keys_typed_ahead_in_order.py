@@ -83,3 +83,14 @@ async def test_what_is_pasted_takes_its_turn(backend: ScriptedBackend, audit: Pa
         steered.console.post_message(Paste("user:bob"))
         type_ahead(steered, "\r")
         await steered.until_shown("filter user:bob")
+
+
+async def test_a_key_that_is_passed_on_after_the_last_screen_has_closed_is_dropped(
+    backend: ScriptedBackend, audit: Path
+) -> None:
+    async with open_console(backend, audit) as steered:
+        console = steered.console
+    assert console.screen_stack == []
+    key = Key("j", "j")
+    key._set_forwarded()
+    await console.on_event(key)
