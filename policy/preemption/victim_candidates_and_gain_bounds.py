@@ -248,7 +248,7 @@ class Candidates:
         """Whether the job would not fit even without all runs that the rules could offer, and without the ``starts``
         that could be taken back for it, as far as counting shows."""
         directory = capacity.directory
-        if not capacity.exclusive and not capacity.sharing.has_lone_vnodes:
+        if capacity.is_bound_by_amounts():
             offered = sum(cores for (queue, rank), cores in pool.in_classes.items() if rights.by_class(rank, queue))
             if rights.by_quota:
                 offered += self.most_by_quota(job.user, pool)

@@ -58,6 +58,7 @@ class Reason(NamedTuple):
         facts["walltime"] = walltime_until(job, facts, now_s) if moment is None else ""
         facts["walltimes"] = walltimes_that_do(job, facts) if moment is None else ""
         facts["exclusive"] = job.request.exclusive
+        facts["sets"] = "" if job.request.group is None else " or ".join(job.request.group.resources)
         facts["anywhere"] = job.request.only_cores
         facts["requires"] = job.rank is not None and any(need is not None for need in job.rank.needs)
         facts["placed"] = job.rank is not None or job.layout is not None

@@ -10,7 +10,7 @@ from bisect import bisect_right, insort
 from collections.abc import Sequence
 
 from policy.model.jobs_runs_vnodes_queues import Vnode
-from policy.model.vnode_bitsets import each_bit
+from policy.model.vnode_bitsets import each_bit, indices_of
 
 
 class Consumables:
@@ -68,6 +68,11 @@ class Consumables:
             self._thresholds[key] = mask
             insort(self._marks.setdefault(resource, []), amount)
         return mask
+
+    def sum_of(self, resource: str, vnodes: int) -> int:
+        """The free amount of a consumable on these vnodes together."""
+        free = self.free.get(resource)
+        return sum([free[index] for index in indices_of(vnodes)]) if free else 0
 
     def on(self, bit: int, resource: str) -> int:
         """The free amount of a consumable on one vnode (negative where it is overcommitted)."""

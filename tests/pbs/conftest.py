@@ -27,7 +27,7 @@ from tests.clean_environment_for_tests import for_testbeds
 from tests.pbs.cluster import PbsCluster
 
 HERE = Path(__file__).parent
-OWN_TESTBED = ("test_multi_vnode_hosts.py",)
+OWN_TESTBED = ("test_multi_vnode_hosts.py", "test_vnode_limits_and_placement_sets_as_pbs_sched.py")
 """The files whose tests share a testbed of another shape."""
 CENTRES = f"{HERE.name}/centre/"
 """The folder of tests whose files share a centre of several testbeds."""
