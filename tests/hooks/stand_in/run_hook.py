@@ -34,11 +34,14 @@ def main() -> None:
     events = []
     for given in scenario["events"]:
         resources = pbs.Resources(given.pop("Resource_List", {}))
+        if "reservation" in given:
+            pbs.event().resv = pbs.Record(Resource_List=resources, **given.pop("reservation"))
         for name in ("requestor", "requestor_host"):
             setattr(pbs.event(), name, given.pop(name, getattr(pbs.event(), name)))
         before = given.pop("job_o", {})
         if before:
-            pbs.event().job_o = pbs.Record(**{**before, "Resource_List": pbs.Resources(before["Resource_List"])})
+            known = pbs.Record(**{**before, "Resource_List": pbs.Resources(before["Resource_List"])})
+            pbs.event().job_o = pbs.event().resv_o = known
         reruns: list[bool] = []
         on_host = {"in_ms_mom": lambda: True, "rerun": partial(reruns.append, True)}
         pbs.event().job = pbs.Record(Resource_List=resources, **{"id": "", **on_host, **given})
