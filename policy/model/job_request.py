@@ -65,13 +65,15 @@ def _cores_of_piece(chunk: Chunk) -> int:
 class Request:
     """Chunks in the order of ``select``, the arrangement, the sharing, and the resource to group by, if any.
 
-    ``totals`` sums the consumables over all chunks; ``cores`` is its ``ncpus``. ``only_cores``: nothing but single
+    ``totals`` sums the consumables over all chunks; ``cores`` is its ``ncpus``. ``quota_cores`` is what quotas of cores
+    count: the same, with one core for each piece that asks for none. ``only_cores``: nothing but single
     cores on any vnodes is asked for, so that counting cores is exact. ``hardest`` is the chunk with the most cores per
     piece, which shows soonest that a request does not fit.
     """
 
     __slots__ = (
-        "_hash", "chunks", "cores", "exclusive", "group", "hardest", "only_cores", "place", "sharing", "totals",
+        "_hash", "chunks", "cores", "exclusive", "group", "hardest", "only_cores", "place", "quota_cores", "sharing",
+        "totals",
     )  # fmt: skip
 
     def __init__(
@@ -89,6 +91,7 @@ class Request:
         self.exclusive = sharing in ("excl", "exclhost")
         self.totals: Amounts = tuple(sorted(sums.items()))
         self.cores = sums.get("ncpus", 0)
+        self.quota_cores = self.cores + sum([chunk.pieces for chunk in chunks if not chunk.cores])
         self.hardest = max(chunks, key=_cores_of_piece) if len(chunks) > 1 else chunks[0] if chunks else _NOTHING_ASKED
         self.only_cores = (
             len(chunks) == 1
