@@ -245,7 +245,7 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
     remarks = [
         *find_express_queues(server_status, translation.modes, found.files).items(),
-        *find_queues_ordered_by_users(server_status, translation.modes, found.files, settings).items(),
+        *find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings).items(),
     ]
     notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks)]
     notes += assignment.notes

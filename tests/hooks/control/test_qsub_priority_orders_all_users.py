@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
-from hooks.translate.queues import read_modes
+from hooks.translate.snapshot import translate
 from policy.settings.site_settings import OrderSettings, Settings
 from tests.hooks.sample_server_statuses import queue, server_status
 
@@ -24,8 +24,9 @@ def find(
         queues={"workq": queue(mode)},
         scheds={"default": {"scheduling": "False", "partition": "pbs-default", **sched}},
     )
-    files = {"default": {"sched_config": config}}
-    return find_queues_ordered_by_users(seen, read_modes(seen, Settings()), files, replace(Settings(), order=order))
+    settings = replace(Settings(), order=order)
+    found = translate(seen, settings, {"default": {"sched_config": config}})
+    return find_queues_ordered_by_users(found.snapshot.cluster().queues, found.modes, settings)
 
 
 def test_the_line_that_advise_demands_is_remarked_on_in_drive_with_what_ends_the_remark() -> None:

@@ -52,7 +52,7 @@ def mode_lines(cluster: ClusterView, after: ServerStatus, queues: Sequence[str],
     modes = {queue: found.modes[queue] for queue in queues if queue in found.modes}
     remarks = [
         *find_express_queues(after, modes, files).items(),
-        *find_queues_ordered_by_users(after, modes, files, cluster.settings).items(),
+        *find_queues_ordered_by_users(found.snapshot.cluster().queues, modes, cluster.settings).items(),
     ]
     lines += [((safe(f"queue {queue}: {what}"), "warn"),) for queue, what in remarks]
     lines += [((safe(note), "warn"),) for note in duties.notes]
