@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.act.job_priorities_for_pbs_sched import BENEFICIARY, Advice, find_advice
+from hooks.act.job_priorities_for_pbs_sched import Advice, find_advice
+from hooks.admission.priority_below_beneficiaries import BENEFICIARY
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_files import PRIORITIES, State
@@ -90,7 +91,7 @@ def test_without_classes_a_users_own_priority_reaches_no_beneficiary_and_orders_
 
 
 def test_where_users_own_priorities_order_all_they_stay_below_beneficiaries() -> None:
-    waiting = {"3.s": job(cores=8, user="carol", Priority="1023"), "5.s": job(8, user="carol", Priority="-9")}
+    waiting = {"3.s": job(cores=8, user="carol", Priority="1023"), "5.s": job(cores=8, user="carol", Priority="-9")}
     seen = server_status({**STAYING, **waiting}, vnodes=FULL, queues=WITHOUT_CLASSES)
     assert advise(seen, settings=Settings(order=OrderSettings("all"))).priorities == {"3.s": BENEFICIARY - 1}
 

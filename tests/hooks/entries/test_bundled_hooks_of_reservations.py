@@ -53,13 +53,16 @@ def test_in_every_mode_an_alteration_of_a_reservation_beyond_the_bounds_is_refus
     """What stays of it counts as well: its users and its resources were within the bounds before."""
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)
     before = {"Resource_List": {"select": "1", "software": "x" * 8_000}, "Authorized_Users": "u" * 131_000}
-    changes = ({"Resource_List": {"select": COSTLY}}, {"Reserve_Name": "n" * 230}, {"Mail_Users": "m" * 230})
+    changes: tuple[tuple[dict[str, str], dict[str, str]], ...] = (
+        ({"select": COSTLY}, {}),
+        ({}, {"Reserve_Name": "n" * 230}),
+        ({}, {"Mail_Users": "m" * 230}),
+        ({}, {"Reserve_Name": "short"}),
+    )
     words = ("257 kinds of chunks", "beside its select has 8,230", "lists of users, groups and hosts have 131,230")
     events = [
-        {"Resource_List": change.pop("Resource_List", {}), "reservation": change, "job_o": before}
-        for change in map(dict, changes)
+        {"Resource_List": resources, "reservation": attributes, "job_o": before} for resources, attributes in changes
     ]
-    events.append({"Resource_List": {}, "reservation": {"Reserve_Name": "short"}, "job_o": before})
     *refused, accepted = hook.run("modifyresv", events=events)["verdicts"]
     assert [said in str(verdict) for said, verdict in zip(words, refused)] == [True] * 3, refused
     assert accepted is None
