@@ -15,7 +15,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-EVENTS = ("queuejob", "modifyjob", "resvsub", "runjob", "periodic", "exechost_periodic", "execjob_epilogue")
+EVENTS = (
+    "queuejob", "modifyjob", "resvsub", "modifyresv", "runjob", "periodic", "exechost_periodic", "execjob_epilogue",
+)  # fmt: skip
 PREFIX = "pbsteer_"
 LOAD = "pbsteer_load"
 """The name under which a bundle gives an entry the function that loads another module. PBS empties that function's

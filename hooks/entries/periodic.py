@@ -37,6 +37,7 @@ from hooks.control.fair_share_charges import (
     write_usage,
 )
 from hooks.control.pass_guard import PassOutcome, guard_pass
+from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_wait_not_counted_as_failure import Watched
@@ -236,13 +237,17 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     slowest = deadline.slowest()
     in_cycle = assignment.in_cycle
     summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start, in_cycle)
-    advice = find_advice(plan, translation, found.raw, found.priorities, permissions.preempt - permissions.start)
+    advised_now = permissions.preempt - permissions.start
+    advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     hints = find_hints(translation, server_status, summary, settings)
     notes = [*describe_left_out(plan.count("not-looked-at"), slowest)]
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
-    express = find_express_queues(server_status, translation.modes, found.files)
-    notes += [f"queue {queue}: {what}" for queue, what in sorted(express.items())]
+    remarks = [
+        *find_express_queues(server_status, translation.modes, found.files).items(),
+        *find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings).items(),
+    ]
+    notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks)]
     notes += assignment.notes
     quota_work = find_quota_work(found.quota_plan, found.raw, translation.modes, permissions.pause)
     notes += quota_work.notes()

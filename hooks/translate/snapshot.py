@@ -24,6 +24,7 @@ from hooks.translate.closures.reservations import read_reservations
 from hooks.translate.closures.reservations_towards_quotas import find_user_reservations
 from hooks.translate.host_readings_to_vnodes import read_readings
 from hooks.translate.job.jobs import JobContext, read_job, read_run
+from hooks.translate.job.long_selects import LongSelects
 from hooks.translate.job.non_consumable_mismatch_queue_or_server import find_known
 from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume_needs, with_resume_windows
 from hooks.translate.job.running_subjob_own_attributes import Subjobs
@@ -120,6 +121,7 @@ def translate(
     context = JobContext(
         consumables,
         settings,
+        LongSelects(),
         job_wide=_bound(server, queues).union(server.left) - consumables,
         methods=methods,
         known=find_known(server_status, everywhere, files),
@@ -142,7 +144,7 @@ def translate(
         if job is None:
             reported = len(problems)
             job = read_job(job_id, texts, context, report)
-            if is_lasting and len(problems) == reported:
+            if is_lasting and len(problems) == reported and job_id not in context.long_selects.left_out:
                 known.keep(job_id, texts, job)
         if job.subjobs is not None:
             arrays[job_id] = job

@@ -31,6 +31,7 @@ _SKEW_S = 5.0
 """A clock that is further ahead than this is reported: pbsteer's own readings and records have whole seconds."""
 
 _SHOWN = 5
+_MOST_QUEUED = "max_queued"
 _DOWN_STATES = ("down", "unresolvable", "state-unknown")
 
 
@@ -75,6 +76,19 @@ def check_queues(status: ServerStatus, modes: Mapping[str, str]) -> Iterator[Fin
     if paused:
         remedy = qmgr_command("set server scheduling = True") if stopped else "pbsteer resume"
         yield warn("queues", paused, remedy)._replace(shared="pbsteer is paused")
+
+
+def check_number_of_jobs(status: ServerStatus, modes: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether PBS bounds how many jobs may be queued, where passes read them to act (docs/hooks.md, "Bounds")."""
+    unbounded = [
+        name
+        for name, mode in sorted(modes.items())
+        if mode != "observe" and not status.queues[name].get(_MOST_QUEUED) and not status.server.get(_MOST_QUEUED)
+    ]
+    if unbounded:
+        shown = show_first(unbounded, _SHOWN)
+        text = f"no {_MOST_QUEUED} bounds the jobs of a user in {shown}: each pass reads them all"
+        yield warn("queues", text, qmgr_command(f"set server {_MOST_QUEUED} = [u:PBS_GENERIC=5000]"))
 
 
 def _is_started(status: ServerStatus, queue: str) -> bool:
