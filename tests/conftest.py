@@ -1,6 +1,6 @@
 """What all tests share: an environment that is the same anywhere (``tests/clean_environment_for_tests.py``), examples
-that are the same each time and may take theirs on a busy machine, and the word at the end on tests of a real PBS server
-that could not run, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
+that are the same each time and may take theirs on a busy machine, and the word at the end on tests that could not run,
+those of a real PBS server apart, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
 """
 
 from __future__ import annotations
@@ -26,12 +26,19 @@ REAL_SERVER_TESTS = Path(__file__).parent / "pbs"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    reasons: Counter[str] = Counter()
+    real: Counter[str] = Counter()
+    other: Counter[str] = Counter()
     for report in terminalreporter.stats.get("skipped", []):
+        if not isinstance(report.longrepr, tuple):
+            continue
         place, _, _ = report.nodeid.partition("::")
-        if REAL_SERVER_TESTS in (config.rootpath / place).parents and isinstance(report.longrepr, tuple):
-            reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
-    if reasons:
-        terminalreporter.write_sep("!", f"{sum(reasons.values())} tests of a real PBS server DID NOT RUN", yellow=True)
-    for reason, count in reasons.items():
-        terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if REAL_SERVER_TESTS in (config.rootpath / place).parents:
+            real[reason] += 1
+        else:
+            other[f"{reason} ({place})"] += 1
+    for reasons, what in ((real, "tests of a real PBS server"), (other, "other tests")):
+        if reasons:
+            terminalreporter.write_sep("!", f"{sum(reasons.values())} {what} DID NOT RUN", yellow=True)
+        for reason, count in reasons.items():
+            terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)
