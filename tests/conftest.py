@@ -1,6 +1,6 @@
 """What all tests share: an environment that is the same anywhere (``tests/clean_environment_for_tests.py``), examples
-that are the same each time and may take theirs on a busy machine, and the word at the end on tests of a real PBS or
-Torque server that could not run, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
+that are the same each time and may take theirs on a busy machine, and the word at the end on tests that could not run,
+those of a real PBS or Torque server apart, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
 """
 
 from __future__ import annotations
@@ -26,14 +26,21 @@ REAL_SERVER_TESTS = {"PBS": Path(__file__).parent / "pbs", "Torque": Path(__file
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for system, folder in REAL_SERVER_TESTS.items():
-        reasons: Counter[str] = Counter()
-        for report in terminalreporter.stats.get("skipped", []):
-            place, _, _ = report.nodeid.partition("::")
-            if folder in (config.rootpath / place).parents and isinstance(report.longrepr, tuple):
-                reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
+    skipped: dict[str, Counter[str]] = {f"tests of a real {system} server": Counter() for system in REAL_SERVER_TESTS}
+    other = skipped.setdefault("other tests", Counter())
+    for report in terminalreporter.stats.get("skipped", []):
+        if not isinstance(report.longrepr, tuple):
+            continue
+        place, _, _ = report.nodeid.partition("::")
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        above = (config.rootpath / place).parents
+        system = next((name for name, folder in REAL_SERVER_TESTS.items() if folder in above), None)
+        if system is not None:
+            skipped[f"tests of a real {system} server"][reason] += 1
+        else:
+            other[f"{reason} ({place})"] += 1
+    for what, reasons in skipped.items():
         if reasons:
-            count = sum(reasons.values())
-            terminalreporter.write_sep("!", f"{count} tests of a real {system} server DID NOT RUN", yellow=True)
+            terminalreporter.write_sep("!", f"{sum(reasons.values())} {what} DID NOT RUN", yellow=True)
         for reason, count in reasons.items():
             terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)

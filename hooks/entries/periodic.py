@@ -137,14 +137,26 @@ def run_pass(
     outcome = outcome._replace(failures=[*quotas.failures, *outcome.failures])
     _record(decision, outcome, quotas, timing, notes, settings, state, has_line=has_line, early=early is not None)
     is_unsettled = bool(decision.assignment.passing)
-    may_be_followed = (is_unsettled or bool(decision.permissions.start)) and not decision.plan.preempts
+    grace_s = settings.checkpoint.grace_s
+    # A requeue takes seconds, and none is requested twice meanwhile; without a grace the next pass would request it.
+    leaves_victims = not decision.plan.preempts or (grace_s > 0 and not outcome.requeued and not outcome.failures)
+    may_be_followed = (is_unsettled or bool(decision.permissions.start)) and leaves_victims
     tried = [*outcome.started, *outcome.refused]
-    passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled)
+    next_s = _find_next_s(decision.plan, grace_s)
+    passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled, next_s)
     if early is None:
         warnings += publish_quota_plan(decision.quota_work, state)
     if early is None and is_real_server(pbs_ifl):
         warnings += _forecast(decision, found.raw, settings, state)
     return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
+
+
+def _find_next_s(plan: Plan, grace_s: float) -> float | None:
+    """When time alone makes a pass do something else: the plan's own time (a save before a promised start, a delay that
+    is over), or the end of a victim's time to save. None if there is no such moment."""
+    ends_s = (earmark.since_s + grace_s for earmark in plan.ledger.earmarks.values() if earmark.victims)
+    moments_s = [] if plan.next_s is None else [plan.next_s]
+    return min((at_s for at_s in (*moments_s, *ends_s) if at_s > plan.time_s), default=None)
 
 
 class ServerRead(NamedTuple):

@@ -90,7 +90,10 @@ class JobContext(NamedTuple):
     @property
     def lasting(self) -> object:
         """The part that does not change with the jobs."""
-        return self._replace(licences=_NOTHING, running=_NOTHING)
+        return (
+            self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured, self.orders,
+            self.sets, self.vnodes_limit_runs,
+        )  # fmt: skip
 
     def is_lasting(self, job_id: str, texts: Attributes) -> bool:
         """Whether this job depends on nothing but its own attributes and the lasting part."""
