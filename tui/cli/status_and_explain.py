@@ -19,7 +19,7 @@ from tui.pages.job.job_explanation import explanation_data, lists_of_job
 from tui.pages.job.job_page import job_lines
 from tui.pages.job.subjob_counts_line import subjobs_data
 from tui.state.cluster_view import ClusterView
-from tui.state.missing_or_disabled_hooks import find_hook_faults
+from tui.backends.pbs.missing_or_disabled_hooks import find_hook_faults
 from tui.text.screen_line import plain
 
 
