@@ -21,6 +21,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
     is_subjob,
     parent_of,
     read_start_s,
+    subjob_id,
     was_deleted,
 )
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
@@ -177,7 +178,7 @@ def _current_marks(job_id: str, server_status: ServerStatus) -> dict[int | None,
     return {
         index: mark
         for index, mark in marks.items()
-        if index is None or is_running(server_status.jobs.get(job_id.replace("[]", f"[{index}]", 1), {}))
+        if index is None or is_running(server_status.jobs.get(subjob_id(job_id, index), {}))
     }
 
 

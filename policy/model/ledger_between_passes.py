@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Callable, NamedTuple, TypeVar
 
 from policy.model.allocation import Allocation, Cores, parse_exec_vnode
-from policy.model.request_when_promised import Asked
+from policy.model.request_when_promised import RequestWhenPromised
 
 VERSION = 3
 
@@ -115,7 +115,7 @@ class Ledger(NamedTuple):
     cores: Mapping[str, Cores] = _NOTHING
     first_behind: int = 0
     tried_in_vain: int = 0
-    asked: Mapping[str, Asked] = _NOTHING
+    asked: Mapping[str, RequestWhenPromised] = _NOTHING
     moved: Mapping[str, Moved] = _NOTHING
 
     def to_data(self) -> dict[str, Any]:
@@ -188,7 +188,7 @@ class Ledger(NamedTuple):
                 cores=_each(data["cores"], lambda cores: _each(cores, _core_numbers)),
                 first_behind=_count(data.get("first_behind", 0)),
                 tried_in_vain=_count(data.get("tried_in_vain", 0)),
-                asked=_each(data.get("asked", {}), Asked.from_data),
+                asked=_each(data.get("asked", {}), RequestWhenPromised.from_data),
                 # Not in every ledger of this version.
                 moved=_each(data.get("moved", {}), _moved),
             )

@@ -13,10 +13,11 @@ from policy.backfill.release_profile import Pending, once_victims_end
 from policy.model.allocation import NO_CORES, Allocation, Cores
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import PROMISE, Backfilled, Cut, Earmark, Ledger, Moved
+from policy.model.pbs_units import array_of
 from policy.plan.correct_idle_cores_in_reasons import with_idle_left
 from policy.plan.pass_context import Context
 from policy.plan.plan_types import Estimate, MovedPromise, Plan, Preempt, Start, Waits
-from policy.plan.promised_requests_and_promise_moves import array_of, asked_by, moved_so_far
+from policy.plan.promised_requests_and_promise_moves import moved_so_far, requests_when_promised
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, Numbers, ReasonCode
 from policy.state.cluster_index import Op
@@ -379,7 +380,7 @@ class PlanBuilder:
             moved = moved_so_far(ledger, self.moved, jobs)
         placer = context.placer if ledger.stripes else context.used_placer
         stripes = ledger.stripes if placer is None else placer.stripes
-        asked = asked_by(ledger, promises, self.earmarks, jobs)
+        asked = requests_when_promised(ledger, promises, self.earmarks, jobs)
         if (
             promises is ledger.promises
             and preemptions is ledger.preemptions

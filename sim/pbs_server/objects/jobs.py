@@ -85,7 +85,7 @@ class SimJob:
 
     def subjob_id(self, index: int) -> str:
         """The id of a subjob of this array."""
-        return self.id.replace("[]", f"[{index}]", 1)
+        return job_ids_and_states.subjob_id(self.id, index)
 
     def waiting_subjob(self, index: int) -> dict[str, str]:
         """The attributes that PBS shows for a subjob that has not started."""

@@ -22,9 +22,9 @@ from tui.cli.change_commands.run_operation import open_audit
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import Supposed, look_ahead
+from tui.operations.by_target.quota_plan_ops import PlanFolder, entry_line, plan_quotas, withdraw_quotas
 from tui.operations.compare_and_set import make_all
 from tui.operations.operation_type_and_preview import Operation
-from tui.operations.by_target.quota_plan_ops import PlanFolder, entry_line, plan_quotas, withdraw_quotas
 from tui.pages.plan.what_if_page import what_if_data, what_if_lines
 from tui.quota_files.check_quota_rows_against_server import read_plan_table
 from tui.quota_files.iso_times_in_quota_tables import zone_of
