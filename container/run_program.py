@@ -31,8 +31,8 @@ class Finished:
     def demand_success(self) -> Finished:
         """Return self if the program succeeded, else raise `TestbedError` with the program's own message."""
         if self.status != 0:
-            said = (self.stderr.strip() or self.stdout.strip() or "it said nothing")[-2000:]
-            raise TestbedError(f"{' '.join(self.argv)} ended with status {self.status}: {said}")
+            message = (self.stderr.strip() or self.stdout.strip() or "it said nothing")[-2000:]
+            raise TestbedError(f"{' '.join(self.argv)} ended with status {self.status}: {message}")
         return self
 
 

@@ -39,7 +39,7 @@ from hooks.control.fair_share_charges import (
 from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
-from hooks.control.server_wait_not_counted_as_failure import Watched
+from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
 from hooks.forecast.forecast_due import is_forecast_due
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
@@ -59,7 +59,7 @@ from hooks.quota_plan.set_due_planned_quotas_on_server import (
 from hooks.record.add_pass_to_day_of_activity import note_activity
 from hooks.record.job_reasons import describe_reasons
 from hooks.record.pass_as_journal_entry import Timing, describe_pass
-from hooks.record.real_and_dry_run_counts import Episodes
+from hooks.record.real_and_dry_run_counts import DryRunCounts
 from hooks.record.runs_gone_since_last_pass import find_finished, learns, note_runs
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
@@ -81,7 +81,7 @@ def handle(pbs: Any) -> str | None:
     """Run the due pass, and if it drives, the early ones after it."""
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
-    watched = Watched(pbs_ifl)
+    watched = TimedServerCalls(pbs_ifl)
     early_passes = EarlyPasses(watched, pbs.hook_config_filename)
     outcome = _handle_pass(pbs, watched, early_passes)
     while outcome is not None and outcome.may_be_followed:
@@ -95,7 +95,7 @@ def handle(pbs: Any) -> str | None:
 
 
 def _handle_pass(
-    pbs: Any, pbs_ifl: Watched, early_passes: EarlyPasses, early: EarlyPass | None = None
+    pbs: Any, pbs_ifl: TimedServerCalls, early_passes: EarlyPasses, early: EarlyPass | None = None
 ) -> PassOutcome | None:
     def run(settings: Settings, state: State, breaker: CircuitBreaker, sentences: list[str]) -> PassOutcome:
         if early is None:
@@ -345,7 +345,7 @@ def _record(
     """Write the journal's line if it has one, the same entry for the console, the reasons of waiting jobs, and the last
     day's activity."""
     plan, permissions, modes = decision.plan, decision.permissions, decision.translation.modes
-    episodes = Episodes.read(state, plan.time_s).seen(plan, modes, permissions, outcome)
+    episodes = DryRunCounts.read(state, plan.time_s).with_pass(plan, modes, permissions, outcome)
     episodes.write(state)
     assignment = decision.assignment
     about = (notes, assignment.passing, decision.slowest, assignment.paused)

@@ -95,8 +95,8 @@ class Forecast(NamedTuple):
         """What a record keeps of it."""
         for job in self.jobs.values():
             if job.drawn_half_s is not None and job.drawn_nine_tenths_s is not None:
-                said = (None if at_s is None else at_s - self.at_s for at_s in (job.half_s, job.nine_tenths_s))
-                yield Noted(job.id, self.at_s, job.drawn_half_s, job.drawn_nine_tenths_s, *said)
+                corrected = (None if at_s is None else at_s - self.at_s for at_s in (job.half_s, job.nine_tenths_s))
+                yield Noted(job.id, self.at_s, job.drawn_half_s, job.drawn_nine_tenths_s, *corrected)
 
 
 class Forecaster:

@@ -48,7 +48,7 @@ class RecordError(ValueError):
 class Noted(NamedTuple):
     """One forecast of one job: when it was made, and the waits that half and nine tenths of the draws stayed below.
 
-    ``said_half_s`` and ``said_nine_tenths_s`` are the waits as they were said, after the correction; None beyond the
+    ``corrected_half_s`` and ``corrected_nine_tenths_s`` are the waits as they were shown; None beyond the
     horizon.
     """
 
@@ -56,8 +56,8 @@ class Noted(NamedTuple):
     at_s: float
     half_s: float
     nine_tenths_s: float
-    said_half_s: float | None = None
-    said_nine_tenths_s: float | None = None
+    corrected_half_s: float | None = None
+    corrected_nine_tenths_s: float | None = None
 
 
 class ForecastRecord:
@@ -106,10 +106,10 @@ class ForecastRecord:
         for noted in self._noted:
             if noted.job == job_id:
                 wait_s = at_s - noted.at_s
-                said = (noted.said_half_s, noted.said_nine_tenths_s)
+                corrected = (noted.corrected_half_s, noted.corrected_nine_tenths_s)
                 half, nine_tenths = (
                     aim if until_s is None else _moved(aim, is_hit=wait_s <= until_s, which=which)
-                    for which, (aim, until_s) in enumerate(zip(self._aims, said))
+                    for which, (aim, until_s) in enumerate(zip(self._aims, corrected))
                 )
                 self._aims = half, nine_tenths
 
@@ -163,9 +163,9 @@ class ForecastRecord:
             raise RecordError("a record of forecasts is an object of version 1")
         record = cls()
         try:
-            for job, at_s, half_s, nine_tenths_s, *said in data["noted"]:
-                said_s = (None if each is None else _seconds(each) for each in said)
-                noted = Noted(str(job), _seconds(at_s), _seconds(half_s), _seconds(nine_tenths_s), *said_s)
+            for job, at_s, half_s, nine_tenths_s, *corrected in data["noted"]:
+                corrected_s = (None if each is None else _seconds(each) for each in corrected)
+                noted = Noted(str(job), _seconds(at_s), _seconds(half_s), _seconds(nine_tenths_s), *corrected_s)
                 record._noted.append(noted)
                 record._last[noted.job] = noted.at_s
             record._started = {str(job): _seconds(at_s) for job, at_s in data["started"].items()}

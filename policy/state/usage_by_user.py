@@ -28,15 +28,24 @@ class CountedCluster(Protocol):
     """What the counts read of a cluster index, which imports this module."""
 
     @property
-    def runs(self) -> Mapping[str, Run]: ...
+    def runs(self) -> Mapping[str, Run]:
+        """By id."""
+
     @property
-    def queues(self) -> Mapping[str, Queue]: ...
+    def queues(self) -> Mapping[str, Queue]:
+        """By name."""
+
     @property
-    def vnodes(self) -> Mapping[str, Vnode]: ...
+    def vnodes(self) -> Mapping[str, Vnode]:
+        """By name."""
+
     @property
-    def server(self) -> Server: ...
+    def server(self) -> Server:
+        """Its limits, and the reservations of users."""
+
     @property
-    def capacity(self) -> Capacity: ...
+    def capacity(self) -> Capacity:
+        """What is free."""
 
 
 class Usage:

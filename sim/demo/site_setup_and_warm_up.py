@@ -184,7 +184,7 @@ class Shares:
         for job in self._server.jobs.values():
             self._used[_whose(job)] += _cores(job) * _count_running(job)
 
-    def hold(self, job: SimJob) -> bool:
+    def stays_within(self, job: SimJob) -> bool:
         """Whether the user's use with the job would be that small."""
         queue, user = _whose(job)
         quotas = self._quotas[queue]

@@ -43,7 +43,7 @@ class PollFailed:
     again_s: float
 
 
-News = Union[Polled, PollFailed]
+PollResult = Union[Polled, PollFailed]
 
 
 class Forecasts(Protocol):
@@ -66,7 +66,7 @@ class Poller(threading.Thread):
     def __init__(
         self,
         backend: Backend,
-        publish: Callable[[News], None],
+        publish: Callable[[PollResult], None],
         interval_s: float,
         stopwatch: Callable[[], float],
         forecasts: Forecasts | None = None,
@@ -147,7 +147,7 @@ class Poller(threading.Thread):
         self._hand_on(Polled(self._cluster))
         return answered_s
 
-    def _hand_on(self, news: News) -> None:
+    def _hand_on(self, news: PollResult) -> None:
         if not self._stopped.is_set():
             self._publish(news)
 

@@ -89,21 +89,21 @@ def show_marks(marks: Marks) -> str:
 
 
 def _read_mark(words: list[str]) -> Mark | None:
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for word in words:
         name, _, value = word.partition("=")
         if word == "held":
-            said["held"] = True
+            fields["held"] = True
         elif name in _WORDS and value:
-            said[_WORDS[name]] = value
+            fields[_WORDS[name]] = value
         elif name in _TIMES and _WHOLE.fullmatch(value):
-            said[_TIMES[name]] = int(value)
+            fields[_TIMES[name]] = int(value)
         else:
             return None
-    return Mark(**said)
+    return Mark(**fields)
 
 
 def _show_mark(mark: Mark) -> str:
-    said = {**_WORDS, **_TIMES}
-    words = [f"{name}={getattr(mark, field)}" for name, field in said.items() if getattr(mark, field)]
+    fields = {**_WORDS, **_TIMES}
+    words = [f"{name}={getattr(mark, field)}" for name, field in fields.items() if getattr(mark, field)]
     return " ".join([*words, *(["held"] if mark.held else [])])
