@@ -36,8 +36,8 @@ machine's init system, so it is not run.)
 """
 
 HOOK_COPY_TIMEOUT_S = 20
-"""After so many seconds the server sends a MoM its hooks again, where the MoM did not answer. PBS's own 120 s are a long
-wait for one answer lost among the hosts of one machine.
+"""After so many seconds the server sends a MoM its hooks again, where the MoM did not answer. PBS's own 120 s are a
+long wait for one answer lost among the hosts of one machine.
 """
 
 SCHEDULER_FILES = {

@@ -21,7 +21,7 @@ NotCut = Literal["grace", "not-rerunable", "exempt", "cap", "repeats"]
 
 
 class Tested(NamedTuple):
-    """``estimate_s``: what the job is tested with; ``cuttable``: whether it may be cut at the reserved time."""
+    """``estimate_s``: what the job is tested with; ``cuttable``: whether it may be cut at the shadow time."""
 
     estimate_s: float
     cuttable: bool
@@ -54,7 +54,7 @@ class Estimates:
     def tested(self, job: Job, reserved_s: float, promised_s: float = 0.0) -> Tested:
         """The estimate for a test against a head reserved for ``reserved_s``, and whether the job may be cut then.
 
-        ``promised_s`` is the last time promised to a head there: a reserved time may move back to it. A job without a
+        ``promised_s`` is the last time promised to a head there: a shadow time may move back to it. A job without a
         walltime has an infinite estimate, and can be cut like others.
         """
         left_s, now_s = job.left_s, self._now_s

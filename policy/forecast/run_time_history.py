@@ -1,8 +1,8 @@
-"""What ended runs tell of the run times of others: the share of the asked time that they took.
+"""What ended runs tell of the run times of others: the share of the requested walltime that they took.
 
-A job's run time is drawn from runs that were like it: of the same user and application, with the same asked time and
+A job's run time is drawn from runs that were like it: of the same user and application, with the same requested walltime and
 cores; of ever more of the user's runs; and of the whole site. The narrower kind counts the more, the more of its runs
-are known. A run time is never above the asked time.
+are known. A run time is never above the requested walltime.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Distribution:
 class RunTimeHistory:
     """The last runs of each kind. Mutable: runs are added as they end.
 
-    Of runs with an asked time the share of it is kept, of those without one the seconds.
+    Of runs with an requested walltime the share of it is kept, of those without one the seconds.
     """
 
     def __init__(self, finished: Iterable[Finished] = ()) -> None:

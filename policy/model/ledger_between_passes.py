@@ -90,7 +90,7 @@ class Moved(NamedTuple):
 class Ledger(NamedTuple):
     """What is remembered, each part by id or name.
 
-    ``promises``: head job to its first reserved time. ``earmarks``: beneficiary to its earmark. ``preemptions``: job to
+    ``promises``: head job to its first shadow time. ``earmarks``: beneficiary to its earmark. ``preemptions``: job to
     how often it was preempted. ``backfilled``: the runs that started by backfilling. ``classes``: run to the class it
     started in (P2). ``history``: user to past runs (P3's predictor). ``learned``: user and application to layout to
     what was measured (P5). ``stripes``: vnode to the last start of a stripe on it (P5). ``seen_s``: until when ended

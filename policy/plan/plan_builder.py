@@ -314,7 +314,7 @@ class PlanBuilder:
         return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, self.again, moved)
 
     def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:
-        """The estimates of the heads, and all promises: the first reserved time of each head, which stays."""
+        """The estimates of the heads, and all promises: the first shadow time of each head, which stays."""
         before = self._ledger.promises
         reservations = [
             region.reservation

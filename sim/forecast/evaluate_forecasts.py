@@ -1,7 +1,7 @@
 """Judges forecasts by a replay: at moments spread over it all waiting jobs are forecast, and held against their starts.
 
 Nothing is learned from what comes later: run times, the record and the waits of others are those known at the moment.
-Beside the forecast stand an estimate from asked times and a bound from the waits of like jobs.
+Beside the forecast stand an estimate from requested walltimes and a bound from the waits of like jobs.
 """
 
 from __future__ import annotations

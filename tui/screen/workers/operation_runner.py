@@ -131,8 +131,8 @@ class OperationRunner:
         return operation_lines(operation, self._host.known_cluster())
 
     def preview(self, operation: Operation, dialog: MessagePump) -> None:
-        """Compute the effects of the operation; the dialog gets :class:`PreviewLines`, again and again as what comes of it
-        over the next day becomes known."""
+        """Compute the effects of the operation; the dialog gets :class:`PreviewLines`, again and again as what
+        comes of it over the next day becomes known."""
         cluster = self._host.known_cluster()
 
         def work() -> None:
