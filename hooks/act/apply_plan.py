@@ -85,8 +85,7 @@ def apply_plan(
 
     Where PBS's scheduler starts the jobs, victims are held until their beneficiary runs. In every queue, victims whose
     beneficiary no longer needs them are released. ``methods``: how jobs of a queue save that do not say. ``release`` is
-    called in each child process made here and drops what
-    the child must not keep.
+    called in each child process made here and drops what the child must not keep.
     """
     attempts = Requests()
     failures = attempts.failures

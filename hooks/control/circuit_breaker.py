@@ -37,8 +37,7 @@ class CircuitBreaker(NamedTuple):
     """``unfinished``: passes in a row that have not ended; ``setbacks``: how often three in a row had not; ``good``:
     good passes since the last setback, counted anew after a bad one until pbsteer may drive; ``unanswered``: passes in
     a row that were cut off because the server did not answer; ``rests``: how often passes have rested;
-    ``rest_began_s``: when the
-    last rest began, 0 once a pass has begun after it."""
+    ``rest_began_s``: when the last rest began, 0 once a pass has begun after it."""
 
     unfinished: int = 0
     setbacks: int = 0

@@ -115,8 +115,7 @@ def find_horizon_s(
 
 
 class _Tried(NamedTuple):
-    """The last try: how many decisions it took and what they cost, until which moment it came, and whether that is as
-    far as one looks."""
+    """The last try: its decisions, their cost, the moment it reached, and whether that was the horizon."""
 
     passes: int
     cost_s: float

@@ -98,7 +98,7 @@ class Reservation:
         return True
 
     def guard(self, end_s: float, request: Request) -> HeadGuard:
-        """A guard for a search of runs to end now so that a job runs until ``end_s`` in their place."""
+        """A guard that tells which runs may end now so that a job runs until ``end_s`` in their place."""
         return HeadGuard(self, end_s, request)
 
     def replace(self, allocation: Allocation, end_s: float, request: Request, gone: Sequence[Run]) -> None:

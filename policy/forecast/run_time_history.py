@@ -1,8 +1,8 @@
 """What ended runs tell of the run times of others: the share of the requested walltime that they took.
 
-A job's run time is drawn from runs that were like it: of the same user and application, with the same requested walltime and
-cores; of ever more of the user's runs; and of the whole site. The narrower kind counts the more, the more of its runs
-are known. A run time is never above the requested walltime.
+A job's run time is drawn from runs that were like it: of the same user and application, with the same requested
+walltime and cores; of ever more of the user's runs; and of the whole site. The narrower kind counts the more, the more
+of its runs are known. A run time is never above the requested walltime.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WIDER = 5.0
 the narrower kinds leave, as in a hierarchical Dirichlet process (Teh, Jordan, Beal, Blei, JASA 2006)."""
 
 TIMES = 100
-"""A distribution of run times is told by at most so many of them."""
+"""At most this many quantiles describe a distribution of run times."""
 
 _Kind = tuple[object, ...]
 
@@ -42,7 +42,7 @@ class _Distribution:
         self._above: dict[int, Sequence[float]] = {}
 
     def above(self, value: float) -> Sequence[float]:
-        """The values above this one, told by evenly likely ones; all from zero on where it is 0."""
+        """Equally likely values above ``value``; of all values if it is 0."""
         first = bisect_right(self.values, value) if value > 0 else 0
         if first not in self._above:
             self._above[first] = self._evenly(first)

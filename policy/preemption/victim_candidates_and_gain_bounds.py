@@ -245,8 +245,8 @@ class Candidates:
         capacity: Capacity,
         starts: Sequence[Run],
     ) -> bool:
-        """Whether the job would not fit even without all runs that the rules could offer, and without the ``starts``
-        that could be taken back for it, as far as counting shows."""
+        """Whether the job would still not fit if all offered runs and the ``starts`` were taken away, as far as core
+        counts show."""
         directory = capacity.directory
         if not capacity.exclusive and not capacity.sharing.has_lone_vnodes:
             offered = sum(cores for (queue, rank), cores in pool.in_classes.items() if rights.by_class(rank, queue))
@@ -273,7 +273,7 @@ class Candidates:
         return not room
 
     def _most_pieces(self, starts: Sequence[Run], usable: int, cores: int) -> int:
-        """An upper bound on the pieces of ``cores`` cores that these vnodes hold more if the starts are taken back."""
+        """An upper bound on the pieces of ``cores`` cores that taking the starts back adds on these vnodes."""
         pieces = 0
         for run in starts:
             for mask, amounts, chunks, _ in run.allocation.shares(self._cluster.capacity.directory):

@@ -25,7 +25,8 @@ class EvidenceTrace(NamedTuple):
     sha256: str = ""
 
     def problem(self, path: Path) -> str | None:
-        """Why the figures of this file may differ from the published ones; None if they do not, or none are."""
+        """Why the figures may differ from the published ones: another file. None for the same file, or where none are
+        published."""
         if not self.sha256 or sha256_of(path) == self.sha256:
             return None
         return f"{path}: is not the file of the published figures (sha256 {self.sha256}); its figures may differ"

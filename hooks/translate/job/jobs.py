@@ -193,8 +193,7 @@ def _limit_subjobs(subjobs: tuple[int, ...], texts: Attributes, running: int) ->
 
 def _read_priorities(texts: Attributes, settings: Settings, order: OrderFacts) -> tuple[int, int]:
     """The job's priority among all users' jobs, which managers set, and among its owner's jobs, which its owner sets.
-    PBS does not record which user has set ``Priority``, so it counts as the owner's; where the site itself says what
-    orders jobs, it counts as that says."""
+    PBS does not record who set ``Priority``: it counts as the owner's, unless the site's own order uses it."""
     of_manager = max(-MOST_PRIORITY, min(MOST_PRIORITY, read_whole(texts.get(_PLACE, ""), 0)))
     priority = read_whole(texts.get("Priority", ""), 0)
     kind = settings.order.user_priority if not order.is_explicit else "none"
