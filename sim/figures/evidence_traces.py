@@ -1,7 +1,7 @@
 """The traces of docs/evidence.md: what they are, where a reader gets them, and how to know that a file is the same.
 
-All but one are recorded, from the Parallel Workloads Archive (D. G. Feitelson, D. Tsafrir, D. Krakov, "Experience with
-using the Parallel Workloads Archive", JPDC 74(10), 2014). None is part of this project.
+All but one are recorded, from the Parallel Workloads Archive (Feitelson, Tsafrir, Krakov, "Experience with using the
+Parallel Workloads Archive", JPDC 74(10), 2014); none is part of this project.
 """
 
 from __future__ import annotations
