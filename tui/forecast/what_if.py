@@ -1,7 +1,7 @@
 """What a change would do over the next hours, on what the server shows now: with and without it side by side.
 
 A change is an operation of the console, other settings, or a reservation. Both sides are run forward with the same
-drawn run times, so that what differs comes from the change. Nothing is changed on the server.
+drawn run times, so that what differs comes from the change.
 """
 
 from __future__ import annotations

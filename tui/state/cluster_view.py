@@ -1,8 +1,7 @@
 """The cluster view: what the console knows after one poll, with the server status, its counts and the console's plan.
 
 The plan is made here by the same :func:`policy.decide` as in the periodic hook, on the same server status and with the
-ledger that the hook published. So a reason or a reservation shown is what the hook would decide now. A cluster view is
-immutable; each poll makes a new one.
+ledger that the hook published, so a reason or a reservation shown is what the hook would decide now.
 """
 
 from __future__ import annotations

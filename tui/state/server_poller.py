@@ -1,8 +1,8 @@
 """The poller: the one thread that polls the server, decides and publishes. Polls never overlap.
 
-The wait after a poll is at least the interval, :data:`PATIENCE` times the server's response time, which bounds the
-console's share of the server's load, and :data:`OWN_PATIENCE` times the console's own processing time, which bounds
-that to half of a processor; but never more than two minutes. A failure is published too, and polling continues.
+The wait after a poll is at least the interval, :data:`PATIENCE` times the server's response time, and
+:data:`OWN_PATIENCE` times the console's own processing time, which bounds the load of both; but never more than two
+minutes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Runs the screen's operations: makes them ready, previews, confirms and does them, and undoes the last ones.
+"""Runs the screen's operations, one at a time: makes them ready, previews, confirms, does and undoes them.
 
-It is the only partner of the dialog (:mod:`tui.screen.dialogs.operation_dialog`). What is slow runs in worker threads,
-which report by messages. Only one operation runs at a time.
+It is the only partner of the dialog (:mod:`tui.screen.dialogs.operation_dialog`); what is slow runs in worker threads,
+which report by messages.
 """
 
 from __future__ import annotations

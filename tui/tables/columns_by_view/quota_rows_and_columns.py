@@ -1,8 +1,7 @@
 """The rows and columns of the quotas view: the use of each user, group and project beside their quota in one scope.
 
 There is a row for each user with a job in the queue, for each group and project if a generic entry applies to them, and
-for each entity with its own entry. The generic entry has a row too, since it can be changed. The quota shown is the one
-that applies: the own entry, else the generic one.
+for each entry. The quota shown is the one that applies: the own entry, else the generic one.
 """
 
 from __future__ import annotations
