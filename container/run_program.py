@@ -1,6 +1,6 @@
 """Runs a program to its end within a time limit: argument list in, output and exit status out.
 
-Output goes through files, not pipes, because daemons keep inherited descriptors and a pipe would never close. A program
+Output goes through files, not pipes, because daemons keep inherited descriptors and a pipe would never close; a program
 that exceeds its time is killed with everything that it started. Both are why this is subprocess and not the sh library.
 """
 

@@ -1,7 +1,7 @@
 """Plans the requests to victims: save first, with time over several passes, then requeue; or requeue at once.
 
-The method is the job's own, else its queue's, else that of the settings. A victim's mark records what was requested, so
-a pass that lost its files, or follows one that was killed, continues from there. Nothing here blocks.
+A victim's mark records what was requested, so a pass that lost its files, or follows one that was killed, continues
+from there. Nothing here blocks.
 """
 
 from __future__ import annotations

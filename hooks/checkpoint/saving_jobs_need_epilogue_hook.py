@@ -1,7 +1,7 @@
 """Jobs still saving. Do not remove the epilogue hook while there are any: it is what requeues them.
 
-They are found by the marks of the running jobs. In ``observe`` no further job is asked, so the longest wait then is
-``checkpoint.grace_s`` plus the time after it in which an end still counts as saved.
+They are found by the marks of the running jobs, and gone ``checkpoint.grace_s``, plus the time in which an end still
+counts as saved, after the last request.
 """
 
 from __future__ import annotations

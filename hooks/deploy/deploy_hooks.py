@@ -1,8 +1,8 @@
 """Installs the hooks in a server, and removes them without a trace: every qmgr line and every file is known beforehand.
 
 The wanted state is computed from the present one, the settings, and a record of the state before the first apply; the
-steps between are shown or done. If a step fails, the steps back are done. Needs root on the server's host, as PBS
-itself demands for hooks.
+steps between are shown or done, and undone if one fails. Needs root on the server's host, as PBS itself demands for
+hooks.
 """
 
 from __future__ import annotations

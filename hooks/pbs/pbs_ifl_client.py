@@ -1,7 +1,7 @@
 """The PBS server through pbs_ifl: one connection that reads its status and carries out requests.
 
-The module ``pbs_ifl`` is an argument, since it comes with PBS and a simulated server has its own. Only this module
-walks and builds its linked lists. A refused request raises :class:`IflError` with the server's message.
+The module ``pbs_ifl`` is an argument, since it comes with PBS and a simulated server has its own; only here are its
+linked lists walked and built. A refused request raises :class:`IflError` with the server's message.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Keeps the promised start of a head by cutting backfilled runs (docs/policies.md, P3).
 
 A run that was backfilled with a shrunk estimate may be cut at the head's promised time: the run on most nodes first,
-then the one with most cores, then the earlier submitted, and only until the head fits. Exempt time does not protect it.
-A run that was tested with its full estimate is never cut. So the head's shadow time is no later than its promise,
-wherever cuts can keep that.
+then the one with most cores, then the earlier submitted, and only until the head fits. A run that was tested with its
+full estimate is never cut.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Shadow time: the first time at which the head, which does not fit now, will fit.
+"""Shadow time: the first time at which the head, which does not fit now, will fit; until then is the backfill window.
 
-Runs are expected to end by their estimates, backfilled runs by the shrunk estimates that they were tested with. The
-shadow time is no later than the head's promise if cuts can keep that. The time until it is the backfill window. This is
-EASY backfilling (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995), with vnodes instead of a count of processors.
+This is EASY backfilling (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995), with vnodes instead of a count of
+processors. Runs are expected to end by their estimates, backfilled ones by the shrunk estimates that they were tested
+with, and cuts may keep it no later than the promise.
 """
 
 from __future__ import annotations

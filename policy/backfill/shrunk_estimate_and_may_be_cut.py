@@ -1,10 +1,8 @@
 """The run time that a job is tested with for backfilling (docs/policies.md, P3).
 
 A job that can be cut when the head's time comes is tested with a shrunk estimate: p times what is left of it, or a
-prediction from its user's past runs. Any other job, and one whose remaining estimate is at or below the threshold, is
-tested with all that is left and never cut. Predictors: the mean of the user's last two run times (Tsafrir, Etsion,
-Feitelson, "Backfilling using system-generated predictions", IEEE TPDS 2007), and the user's ratio of run times to
-estimates.
+prediction (Tsafrir, Etsion, Feitelson, "Backfilling using system-generated predictions", IEEE TPDS 2007). Any other job
+is tested with all that is left and never cut.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """A forecast's own record of hits and misses, and the factors by which it corrects the next forecasts.
 
-For each forecast that is noted the wait until the start is held against the wait that the draws had said. The factor of
-a moment (half, or nine of ten) is the ratio of these two that half, or nine tenths, of the noted forecasts stayed
-below. Jobs that still wait count as far as they have waited (Kaplan and Meier, 1958): to leave them out would count
-the short waits alone.
-
-The share that is aimed at moves with each hit and miss of the moments as they were said: a miss raises it, a hit lowers
-it (Gibbs and Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021). So the shares come out
-right in the long run even where the past is not like the future.
+A factor is the ratio of the waits to those drawn that half, or nine tenths, of the noted forecasts stayed below (Kaplan
+and Meier, 1958, for jobs that still wait); the share aimed at moves with each hit and miss (Gibbs and Candès, "Adaptive
+conformal inference under distribution shift", NeurIPS 2021). See docs/forecast.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What ended runs tell of the run times of others: the share of the requested walltime that they took.
 
-A job's run time is drawn from runs that were like it: of the same user and application, with the same requested
-walltime and cores; of ever more of the user's runs; and of the whole site. The narrower kind counts the more, the more
-of its runs are known. A run time is never above the requested walltime.
+A job's run time is drawn from runs that were like it, of the same user and application first, then of the user, then of
+the site; the narrower kind counts the more, the more of its runs are known (docs/forecast.md).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """One draw: the cluster run forward event by event, with run times that are given, until all waiting jobs have started.
 
-Each moment at which runs end, jobs arrive or time alone changes the decision is one pass of :func:`decide`. Its starts
-and preemptions are taken as done at once; the scheduler sees the requested walltimes only, never the drawn ones. Ends
-close together are one event: what is drawn for tomorrow is not known to the second.
+Each moment at which runs end, jobs arrive or time alone changes the decision is one pass of :func:`decide`, which sees
+the requested walltimes only. Ends close together are one event: what is drawn for tomorrow is not known to the second.
 """
 
 from __future__ import annotations

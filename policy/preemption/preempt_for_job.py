@@ -1,9 +1,7 @@
 """Preemption for a job within quota (rule A) or of a higher class (rule B) (docs/policies.md, P1 and P2).
 
-Rule A offers runs of other users who are over quota and stay at or above it; rule B offers runs of strictly lower
-classes. With both on, either suffices. Starts of the same pass are taken back before any run is preempted. A run in its
-exempt time, one that was preempted too often, or one that may not be rerun is not a victim.
-:mod:`policy.preemption.victim_selection` chooses among the rest.
+Starts of the same pass are taken back before any run is preempted; a run in its exempt time, one that was preempted too
+often, or one that may not be rerun is no victim. :mod:`policy.preemption.victim_selection` chooses among the rest.
 """
 
 from __future__ import annotations

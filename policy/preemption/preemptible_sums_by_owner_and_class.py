@@ -1,7 +1,7 @@
 """Sums over the runs that rules A and B offer as victims (docs/policies.md, P1 and P2).
 
-Runs of one owner with equal needs and the same class at start are offered together or not at all. So each such group is
-tested once, and again only when the use of an entry that counts it changes. The sums equal those of a test run by run.
+Runs of one owner with equal needs and the same class at start are offered together or not at all, so each such group is
+tested once, and again only when the use of an entry that counts it changes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What runs use, by user, group and project: the amounts that they requested, and the amounts that they occupy.
 
-PBS's hard limits count requested amounts. Soft quotas count occupied ones: a job that has a vnode alone occupies all of
-it (docs/policies.md, P1). Both are counted on first use and then updated run by run.
+PBS's hard limits count requested amounts, soft quotas occupied ones: a job that has a vnode alone occupies all of it
+(docs/policies.md, P1).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The mark that a pass writes on a victim: its beneficiary, when it was asked to save, its hold, what it has saved.
 
-The mark is the job's ``estimated.site``. Only managers set that attribute; PBS accepts it for running jobs, keeps it
-over requeues and restarts of the server, and deletes it with the job. So releasing a victim depends on no file of ours.
-The resource is PBS's own, since a server breaks down over a job whose ``estimated`` has a deleted resource. PBS alters
-no subjob, so the marks of subjobs are on their array.
+It is the job's ``estimated.site``, which PBS keeps over requeues and restarts, so releasing a victim depends on no file
+of ours (hooks/pbs/README.md). The marks of subjobs are on their array.
 """
 
 from __future__ import annotations
