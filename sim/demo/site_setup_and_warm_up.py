@@ -225,7 +225,7 @@ def warm_up(server: SimServer, crowd: Crowd, *, calm: bool = False) -> Day:
         started = 0
         for each in shares:
             each.count()
-            started += sum(scheduler.cycle(each.hold) for scheduler in schedulers)
+            started += sum(scheduler.cycle(each.stays_within) for scheduler in schedulers)
         if not calm:
             for scheduler in schedulers:
                 scheduler.cycle()

@@ -185,8 +185,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
                 if view is not self.view:
                     view.forget_shown()
             if self._seen.take_poll(news) or is_first:
-                message = self._warning if is_first else "the server answers again"
-                self.say(message, "bad" if message == self._warning and message else "good")
+                sentence = self._warning if is_first else "the server answers again"
+                self.say(sentence, "bad" if sentence == self._warning and sentence else "good")
             self._show()
             self._look_again()
         self.tick()
