@@ -127,20 +127,19 @@ def run_pass(
             return PassOutcome(warnings, PassResult(read_s + decide_s, cpu_s), may_be_followed=False)
         not_again = early.tried if early is not None else frozenset()
         least_s = time_to_act_s(schedule.budget_s) if early is None else 0.0
-        quotas = set_limits(decision.quota_work, found.raw, state, connection, budget)
-        outcome = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
+        outcome, quotas = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if early is None else []
     notes = [*decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
     has_line = early is None or outcome.did_something
     outcome = outcome._replace(failures=[*quotas.failures, *outcome.failures])
-    _record(decision, outcome, quotas, timing, notes, settings, state, has_line=has_line, early=early is not None)
+    warnings += _record(
+        decision, outcome, quotas, timing, notes, settings, state, has_line=has_line, early=early is not None
+    )
     is_unsettled = bool(decision.assignment.passing)
     may_be_followed = (is_unsettled or bool(decision.permissions.start)) and not decision.plan.preempts
     tried = [*outcome.started, *outcome.refused]
     passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled)
-    if early is None:
-        warnings += publish_quota_plan(decision.quota_work, state)
     if early is None and is_real_server(pbs_ifl):
         warnings += _forecast(decision, found.raw, settings, state)
     return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
@@ -282,10 +281,11 @@ def _act(
     budget: Budget,
     least_s: float,
     not_again: frozenset[str],
-) -> Outcome:
-    """Switch the schedulers, advise them, and carry the plan out, without the starts of the jobs in ``not_again``.
-    Advising and carrying out get at least ``least_s`` each, whatever is left of the budget."""
+) -> tuple[Outcome, QuotaOutcome]:
+    """Set planned quotas, switch the schedulers, advise them, and carry the plan out, without the starts of the jobs in
+    ``not_again``. Advising and carrying out get at least ``least_s`` each, whatever is left of the budget."""
     plan, server_status = decision.plan, found.server_status
+    quotas = set_limits(decision.quota_work, found.raw, state, connection, budget)
     pending_work = Requests(budget)
     failures = switch(connection, decision.assignment, found.switched, state)
     budget.leave(least_s)
@@ -307,9 +307,10 @@ def _act(
     coming = above & {start.job.id for start in plan.starts}
     unnoticed = [*coming, *filter(is_array, outcome.released)]
     failures += trigger_cycle(connection, server_status, {server_status.jobs[job_id]["queue"] for job_id in unnoticed})
-    return outcome._replace(
+    outcome = outcome._replace(
         failures=[*failures, *pending_work.failures, *outcome.failures], put_off=outcome.put_off + pending_work.put_off
     )
+    return outcome, quotas
 
 
 def _forecast(decision: Decision, raw: ServerStatus, settings: Settings, state: State) -> list[str]:
@@ -341,9 +342,9 @@ def _record(
     *,
     has_line: bool,
     early: bool,
-) -> None:
-    """Write the journal's line if it has one, the same entry for the console, the reasons of waiting jobs, and the last
-    day's activity."""
+) -> list[str]:
+    """Write the journal's line if it has one, the same entry for the console, the reasons of waiting jobs, the last
+    day's activity, and of a due pass the planned quotas. Returns sentences for the server's log."""
     plan, permissions, modes = decision.plan, decision.permissions, decision.translation.modes
     episodes = DryRunCounts.read(state, plan.time_s).with_pass(plan, modes, permissions, outcome)
     episodes.write(state)
@@ -358,3 +359,4 @@ def _record(
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
     state.publish(LAST_PASS, published, shared=True, sync=False)
     note_activity(state, decision.translation.snapshot, plan, outcome, settings.quota.shown)
+    return [] if early else publish_quota_plan(decision.quota_work, state)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from policy import Ledger, Plan, decide
 from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.site_settings import RankingSettings
 from sim.figures import example_clusters
 from sim.figures.example_clusters import HOUR_S, RANK_PREFERENCE, RANKED_AT_S, Example
-from sim.figures.svg import INK, Drawing
+from sim.figures.svg import INK, Drawing, draw_all
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.replay import replay
 from sim.report.gantt_bar_rows import Bar, bars
@@ -224,16 +223,7 @@ PICTURES: Mapping[str, Callable[[], Drawing]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Draw into the named folder."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m sim.figures.policy_pictures FOLDER\n")
-        return 2
-    folder = Path(arguments[0])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, draw in PICTURES.items():
-        file = folder / f"{name}.svg"
-        file.write_text(draw().show(), encoding="utf-8")
-        sys.stdout.write(f"{file}\n")
-    return 0
+    return draw_all(PICTURES, arguments, "sim.figures.policy_pictures")
 
 
 if __name__ == "__main__":

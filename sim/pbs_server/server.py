@@ -245,12 +245,6 @@ class SimServer(JobLife):
 
         self.clock.after(float(self.texts["node_fail_requeue"]), give_up)
 
-    def recover_vnode(self, name: str) -> None:
-        """Let the vnode's MoM answer again."""
-        vnode = self.find_vnode(name)
-        vnode.down_since_s = None
-        vnode.touch(self.clock.now_s)
-
     def refresh_used(self) -> None:
         """Update `resources_used` of each running job from the MoMs."""
         for vnode in self.vnodes.values():

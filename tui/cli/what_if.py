@@ -14,7 +14,7 @@ from hooks.pbs.custom_resources import PRIORITY
 from migration.config.parse_toml import parse_toml
 from policy import SettingsError
 from tui.backends.commands_interface import ChangeError, Commands
-from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, seconds_option, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import (
     HypotheticalChange,
@@ -49,13 +49,7 @@ def _options(command: F) -> F:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table."),
         click.option("--hours", type=click.FloatRange(0.1, 720), default=24.0, show_default=True, help="The span."),
-        click.option(
-            "--seconds",
-            type=click.FloatRange(0.1, 3600),
-            default=30.0,
-            show_default=True,
-            help="The processor time that it may take; where that is too little, the span is shorter.",
-        ),
+        seconds_option("it may take; where that is too little, the span is shorter"),
     ):
         command = option(command)
     return source_options(command)

@@ -19,7 +19,7 @@ from tui.audit.audit_file import Actor
 from tui.backends.commands_interface import ChangeError, demand_supported
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
 from tui.cli.change_commands.run_operation import open_audit
-from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, seconds_option, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import HypotheticalChange, look_ahead
 from tui.operations.by_target.quota_plan_ops import PlanFolder, entry_line, plan_quotas, withdraw_quotas
@@ -40,13 +40,7 @@ Prepare = Callable[[ClusterView, Any, Plan], tuple[Operation, Plan]]
 def _options(command: Any) -> Any:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines; asks nothing."),
-        click.option(
-            "--seconds",
-            type=click.FloatRange(0.1, 3600),
-            default=30.0,
-            show_default=True,
-            help="The processor time that the preview may take; where that is too little, its span is shorter.",
-        ),
+        seconds_option("the preview may take; where that is too little, its span is shorter"),
     ):
         command = option(command)
     return source_options(confirm_options(command))
