@@ -18,6 +18,7 @@ from hooks.pbs.pause_in_server_attributes import describe_pause, is_stopped
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.requests_within_time_budget import attempt
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER
+from hooks.store.event_hook_summary import LONGEST_CYCLE_S
 from hooks.store.state_files import SCHEDULERS, State
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class Assignment(NamedTuple):
     ``driven``: the queues whose jobs this pass may start; ``off``, ``on``: the schedulers to switch; ``switched``: the
     record afterwards; ``notes``: sentences for the administrator, ``passing``: those of them that a later pass ends;
     ``paused``: the sentence on a pause, in which nothing is driven; ``kept_back``: the queues that would be driven
-    without it.
+    without it; ``in_cycle``: the queues in ``drive`` whose scheduler has a cycle for its pending work alone, so that it
+    may start none of their other jobs.
     """
 
     driven: frozenset[str]
@@ -108,6 +110,7 @@ class Assignment(NamedTuple):
     passing: tuple[str, ...] = ()
     paused: str = ""
     kept_back: frozenset[str] = frozenset()
+    in_cycle: frozenset[str] = frozenset()
 
 
 def assign_schedulers(
@@ -116,9 +119,9 @@ def assign_schedulers(
     """Assign each queue to pbsteer or to its scheduler by the queues' modes. ``refused``: queues in ``drive`` that may
     not be driven.
 
-    A switched-off scheduler is re-enabled for one pass when a reservation or a resume in its partition needs it; it
-    then starts other jobs of its partition too. If the record is lost, a scheduler that is off while all its queues are
-    to be driven counts as switched off by pbsteer.
+    A switched-off scheduler is re-enabled for one pass when a reservation or a resume in its partition needs it; the
+    runjob hook refuses what else it starts there. If the record is lost, a scheduler that is off while all its queues
+    are to be driven counts as switched off by pbsteer.
     """
     served: dict[str, list[str]] = {}
     for queue in modes:
@@ -133,6 +136,7 @@ def assign_schedulers(
     off: list[str] = []
     kept: set[str] = set()
     given: set[str] = set()
+    in_cycle: set[str] = set()
     notes: list[str] = []
     passing: list[str] = []
     pending_work = find_pending_work(server_status)
@@ -150,6 +154,9 @@ def assign_schedulers(
         keys, cycle = frozenset(work.key for work in own), before.cycles.get(name, _NO_CYCLE)
         if cycle != _NO_CYCLE:
             cycles[name] = cycle._replace(served=cycle.served & keys)
+        is_cycling = is_scheduling(server_status, name) or _state(server_status, name) == _CYCLING
+        if is_cycling and 0 <= server_status.time_s - cycle.time_s < LONGEST_CYCLE_S:
+            in_cycle.update(queues)
         if is_scheduling(server_status, name):
             off.append(name)
             kept.add(name)
@@ -158,6 +165,7 @@ def assign_schedulers(
         if name in before.names and not paused and cycle.is_due(own, server_status.time_s):
             cycles[name] = LastCycle(server_status.time_s, frozenset(work.key for work in own if work.ready))
             given.add(name)
+            in_cycle.update(queues)
             passing.append(f"scheduler {name} gets a cycle: {to_do}")
             continue
         if name in before.names or before.lost:
@@ -177,7 +185,10 @@ def assign_schedulers(
     after = Switched(frozenset(kept), cycles=cycles, unset=unset)
     pause = [paused] if paused else []
     all_notes = (*passing, *pause, *notes)
-    return Assignment(frozenset(driven), tuple(off), on, after, all_notes, tuple(passing), paused, frozenset(kept_back))
+    return Assignment(
+        frozenset(driven), tuple(off), on, after, all_notes, tuple(passing), paused, frozenset(kept_back),
+        frozenset(in_cycle),
+    )  # fmt: skip
 
 
 def _find_stop(server_status: ServerStatus, before: Switched, is_others: bool) -> bool:

@@ -233,7 +233,8 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     deadline = ClockDeadline(time_to_decide_s(budget_s, budget_s - budget.left_s()))
     plan = decide(translation.snapshot, ledger, settings, deadline=deadline)
     slowest = deadline.slowest()
-    summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start)
+    in_cycle = assignment.in_cycle
+    summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start, in_cycle)
     advice = find_advice(plan, translation, found.raw, found.priorities, permissions.preempt - permissions.start)
     hints = find_hints(translation, server_status, summary, settings)
     notes = [*describe_left_out(plan.count("not-looked-at"), slowest)]

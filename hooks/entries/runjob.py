@@ -2,9 +2,10 @@
 
 A start that a pass has planned is also refused if the job was altered since, as the plan may no longer hold. For starts
 by PBS's scheduler or a pass, the vnodes must also take jobs, have what the job requires of them, and have had no other
-stripe start a moment ago; an administrator's start by hand is not tested for these. Jobs in reservations are left to
-PBS, which has set their vnodes aside. The queue's method to save is written on a job that may start, since its host
-cannot read the queue. In ``observe``, and before the first pass has recorded the modes, nothing is refused.
+stripe start a moment ago; an administrator's start by hand is not tested for these. While the scheduler of a driven
+queue has a cycle for reservations and resumes, it starts no other job there, as it knows no quota. Jobs in reservations
+are left to PBS, which has set their vnodes aside. The queue's method to save is written on a job that may start, since
+its host cannot read the queue. In ``observe``, and before the first pass has recorded the modes, nothing is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from hooks.pbs.custom_resources_on_hosts import READING, SAVE
 from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_job
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty
-from hooks.store.event_hook_summary import Summary, read_summary
+from hooks.store.event_hook_summary import LONGEST_CYCLE_S, Summary, read_summary
 from hooks.store.hook_settings import read_config
 from policy.model.allocation import AllocationError, parse_exec_vnode
 from policy.settings.site_settings import RankingSettings, Settings
@@ -47,6 +48,9 @@ def handle(pbs: Any) -> str | None:
     summary = read_summary(home)
     if summary.mode(queue) == "observe" or is_reservation_queue(queue):
         return None
+    is_of_scheduler = str(event.requestor) == _SCHEDULER
+    if is_of_scheduler and queue in summary.in_cycle and time.time() - summary.planned_s < LONGEST_CYCLE_S:
+        return "pbsteer drives its queue: in this cycle the scheduler serves only reservations and resumed jobs there"
     try:
         allocation = parse_exec_vnode(str(job.exec_vnode or ""))
     except AllocationError:
@@ -60,7 +64,6 @@ def handle(pbs: Any) -> str | None:
     refusal = refuse_overcommit(allocation, vnode_uses, lambda job_id: _read_allocation(pbs, server, job_id))
     if refusal:
         return refusal
-    is_of_scheduler = str(event.requestor) == _SCHEDULER
     refusal = refuse_kept(allocation, vnode_uses, summary.kept) if is_of_scheduler and summary.kept else None
     if refusal:
         return refusal

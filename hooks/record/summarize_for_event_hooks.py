@@ -26,9 +26,15 @@ if TYPE_CHECKING:
 
 
 def summarize(
-    snapshot: Snapshot, modes: Mapping[str, str], server_status: ServerStatus, plan: Plan, queues: Collection[str]
+    snapshot: Snapshot,
+    modes: Mapping[str, str],
+    server_status: ServerStatus,
+    plan: Plan,
+    queues: Collection[str],
+    in_cycle: frozenset[str] = frozenset(),
 ) -> Summary:
-    """The summary of a pass; ``queues`` are those in which the plan's starts are about to be carried out."""
+    """The summary of a pass; ``queues`` are those in which the plan's starts are about to be carried out, ``in_cycle``
+    those whose scheduler has a cycle for its pending work."""
     cluster = snapshot.cluster()
     vnodes: dict[int, QueueSummary] = {}
     described: dict[str, QueueSummary] = {}
@@ -57,6 +63,7 @@ def summarize(
         several=frozenset(host for host, count in vnodes_of.items() if count > 1),
         kept=_sum_resume_needs(server_status, modes),
         quotas=_read_quotas(server_status, modes, consumables),
+        in_cycle=in_cycle,
     )
 
 

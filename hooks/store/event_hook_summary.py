@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from policy.striping.fewest_nodes_that_hold_request import Sizes
 
 SUMMARY = "summary.json"
+LONGEST_CYCLE_S = 120.0
+"""So many seconds after a scheduler was given a cycle for its pending work, the cycle counts as over, and its starts
+are no longer refused: passes may have ended meanwhile.
+"""
 
 
 class QueueSummary(NamedTuple):
@@ -55,7 +59,8 @@ class Summary:
     ``starting`` are the jobs that the pass is starting, with whether they are striped; ``planned`` is what each start
     was decided on (:mod:`hooks.pbs.job_attributes.job_altered_since_plan`), read at ``planned_s``. ``kept``, by vnode,
     is what driven jobs that are to be resumed need again, None for the whole vnode. ``quotas`` are soft quotas as
-    texts. ``stripes`` caches results computed from the summary.
+    texts. ``in_cycle`` are the queues in ``drive`` whose scheduler had a cycle for reservations and resumes at
+    ``planned_s``. ``stripes`` caches results computed from the summary.
     """
 
     queues: Mapping[str, QueueSummary]
@@ -69,6 +74,7 @@ class Summary:
     several: frozenset[str] = frozenset()
     kept: Mapping[str, Mapping[str, int] | None] = field(default_factory=dict)
     quotas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    in_cycle: frozenset[str] = frozenset()
     stripes: dict[Any, dict[str, str]] = field(default_factory=dict)
 
     def to_data(self) -> dict[str, Any]:
@@ -85,6 +91,7 @@ class Summary:
             "quotas": self.quotas,
             "planned": self.planned,
             "planned_s": self.planned_s,
+            "in_cycle": sorted(self.in_cycle),
         }
 
     def mode(self, queue: str) -> str:
@@ -127,6 +134,7 @@ def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
         frozenset(data["several"]),
         data.get("kept", {}),
         data.get("quotas", {}),
+        frozenset(data.get("in_cycle", ())),
     )
 
 

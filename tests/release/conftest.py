@@ -32,7 +32,7 @@ def build(target: Path, **environment: str) -> None:
 @contextmanager
 def made_once(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
     """A folder that the first worker makes and all use; the last one that leaves it removes it."""
-    with Path(f"{folder}.lock").open("w", encoding="ascii") as lock:
+    with folder.with_suffix(".lock").open("w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             part = folder.with_name(f"{folder.name}.part")

@@ -1,38 +1,42 @@
 """A digest of what the start of a job was decided on, so that the runjob hook can detect a change.
 
 A job's owner may alter it until it starts, and PBS checks none of that at a start that names its vnodes. The pass
-leaves a digest of chunks and place, walltime, queue, project and preemptibility, and the hook computes the same from
-the job that starts.
+leaves a digest of chunks and place, walltime, amounts for the whole job, queue, project, group and preemptibility, and
+the hook computes the same from the job that starts.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.custom_resources_on_hosts import SAVE
-from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty
+from hooks.pbs.job_attributes.resource_list import ASKED, read_all, read_resource_list, without_empty
 from hooks.pbs.server_status_type_and_attributes import Attributes
-from policy.model.pbs_units import UnitError, parse_duration_s
+from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
 
 _PREFIX = "Resource_List."
+_SUMMED = frozenset({"nodect", "mpiprocs", "ompthreads", "nodes"})
 
 
 def digest_of_plan(texts: Attributes, changes: Mapping[str, str]) -> str:
     """The digest of a waiting job's attributes, with the pass's own ``changes`` to its resource list applied."""
     listed = {name[len(_PREFIX) :]: text for name, text in texts.items() if name.startswith(_PREFIX)}
-    resource_list = without_empty({**listed, **changes})
+    listed = {**listed, **changes}
+    resource_list = without_empty(listed)
     kept = (texts.get("Rerunable", "True") == "True", texts.get("Checkpoint", ""))
-    return _digest(resource_list, texts.get("queue", ""), texts.get("project", ""), *kept)
+    owners = (texts.get("project", ""), texts.get("egroup", ""))
+    return _digest(resource_list, listed, texts.get("queue", ""), *owners, *kept)
 
 
 def digest_of_job(job: Any) -> str:
     """The digest of a job as PBS gives it to a hook."""
-    queue, project, checkpoint = (_read(job, name) for name in ("queue", "project", "Checkpoint"))
+    queue, project, group, checkpoint = (_read(job, name) for name in ("queue", "project", "egroup", "Checkpoint"))
     rerunable = job.Rerunable is None or bool(job.Rerunable)
-    return _digest(without_empty(read_resource_list(job.Resource_List)), queue, project, rerunable, checkpoint)
+    resource_list = without_empty(read_resource_list(job.Resource_List))
+    return _digest(resource_list, read_all(job.Resource_List), queue, project, group, rerunable, checkpoint)
 
 
 def _read(job: Any, name: str) -> str:
@@ -40,7 +44,15 @@ def _read(job: Any, name: str) -> str:
     return "" if value is None else str(value)
 
 
-def _digest(resource_list: Mapping[str, str], queue: str, project: str, rerunable: bool, checkpoint: str) -> str:
+def _digest(
+    resource_list: Mapping[str, str],
+    listed: Mapping[str, str],
+    queue: str,
+    project: str,
+    group: str,
+    rerunable: bool,
+    checkpoint: str,
+) -> str:
     facts = (
         resource_list.get(OWN_SELECT, "") or resource_list.get("select", ""),
         _seconds(resource_list.get("walltime", "")),
@@ -48,10 +60,27 @@ def _digest(resource_list: Mapping[str, str], queue: str, project: str, rerunabl
         resource_list.get(SAVE, ""),
         queue,
         project,
+        group,
         str(rerunable),
         checkpoint,
+        *(f"{name}={amount}" for name, amount in sorted(_amounts_for_whole_job(listed))),
     )
     return hashlib.sha256("\0".join(facts).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _amounts_for_whole_job(listed: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """The amounts that no chunk asks for, such as licences, without what pbsteer itself writes on jobs; those that PBS
+    sums over the chunks follow the select."""
+    in_chunks = listed.get("select", "")
+    for name, text in listed.items():
+        if name in _SUMMED or name in ASKED or name.startswith("pbsteer") or f":{name}=" in in_chunks:
+            continue
+        try:
+            amount = parse_amount(text)
+        except UnitError:
+            continue
+        if amount is not None:
+            yield name, amount
 
 
 def _seconds(walltime: str) -> str:

@@ -36,12 +36,17 @@ def read_resource_list(resources: Any) -> dict[str, str]:
     return {name: str(value) for name in ASKED if (value := found(name)) is not None}
 
 
+def read_all(resources: Any) -> dict[str, str]:
+    """Every value of a ``Resource_List``, as text."""
+    stored = _read_stored(resources)
+    names = resources.keys() if stored is None else [name for name, value in stored.items() if value is not None]
+    return {name: str(resources[name]) for name in names if not name.startswith("_")}
+
+
 def read_lengths(resources: Any) -> dict[str, int]:
     """The text length of each resource of a ``Resource_List``, without those for chunks, which have limits of their
     own."""
-    stored = _read_stored(resources)
-    names = resources.keys() if stored is None else [name for name, value in stored.items() if value is not None]
-    return {name: len(str(resources[name])) for name in names if name not in _CHUNKS and not name.startswith("_")}
+    return {name: len(text) for name, text in read_all(resources).items() if name not in _CHUNKS}
 
 
 def _read_stored(resources: Any) -> Mapping[str, Any] | None:

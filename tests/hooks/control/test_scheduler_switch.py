@@ -20,6 +20,7 @@ from hooks.control.scheduler_switch import (
 )
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from hooks.store.event_hook_summary import LONGEST_CYCLE_S
 from hooks.store.state_files import State
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings
@@ -179,11 +180,19 @@ def test_a_reservation_that_waits_gives_its_scheduler_a_turn_for_one_pass() -> N
         (see_reservation("5", "4.s", "5.s"), "jobs of reservation R7.s wait to be started (2)"),
     ):
         cycle = assignment_of(seen, ours)
-        assert (cycle.driven, cycle.on) == (frozenset(), ("default",))
+        assert (cycle.driven, cycle.on, cycle.in_cycle) == (frozenset(), ("default",), frozenset({"workq"}))
         assert words in " ".join(cycle.notes)
         after = assignment_of(replace(seen, scheds={"default": sched("True")}), cycle.switched)
-        assert after.off == ("default",)
-        assert assignment_of(seen, after.switched).driven == {"workq"}
+        assert (after.off, after.in_cycle) == (("default",), frozenset({"workq"}))
+        driving = assignment_of(seen, after.switched)
+        assert (driving.driven, driving.in_cycle) == (frozenset({"workq"}), frozenset())
+
+
+def test_a_scheduler_that_was_given_no_cycle_may_start_jobs_until_it_is_off() -> None:
+    seen = see("True")
+    assert (assignment_of(seen).off, assignment_of(seen).in_cycle) == (("default",), frozenset())
+    long_ago = Switched(frozenset({"default"}), cycles={"default": LastCycle(NOW_S - 2 * LONGEST_CYCLE_S)})
+    assert assignment_of(seen, long_ago).in_cycle == frozenset()
 
 
 def see_suspended(substate: str, used: int, at_s: float = NOW_S) -> ServerStatus:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hooks.store.event_hook_summary import SUMMARY
+from hooks.store.event_hook_summary import LONGEST_CYCLE_S, SUMMARY
 from tests.hooks.run_bundled_hook import SUMMARY_DATA, Hook
 
 
@@ -24,6 +24,30 @@ def test_runjob_refuses_what_does_not_fit(hook: Hook) -> None:
         "pbsteer: vnode v1 has ncpus=8, of which 4 are in use: there is no room for 5 more",
         None,
     ]
+
+
+@pytest.mark.parametrize(
+    ("requestor", "queues", "seen_s_ago", "refused"),
+    [
+        ("Scheduler", ["workq"], 5, True),
+        ("Scheduler", ["workq"], LONGEST_CYCLE_S + 5, False),
+        ("Scheduler", ["other"], 5, False),
+        ("Scheduler", [], 5, False),
+        ("root", ["workq"], 5, False),
+    ],
+)
+def test_in_a_cycle_for_reservations_the_scheduler_starts_no_job_of_a_driven_queue(
+    hook: Hook, requestor: str, queues: list[str], seen_s_ago: float, refused: bool
+) -> None:
+    hook.state.publish(
+        SUMMARY, {**SUMMARY_DATA, "in_cycle": queues, "planned_s": time.time() - seen_s_ago}, shared=False
+    )
+    idle = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 0}}}
+    starts = [{"queue": queue, "requestor": requestor, "exec_vnode": "(v1:ncpus=1)"} for queue in ("workq", "R9")]
+    verdict, in_reservation = hook.run("runjob", events=starts, vnodes=idle)["verdicts"]
+    assert in_reservation is None
+    assert (verdict is not None) == refused
+    assert not refused or "serves only reservations" in verdict
 
 
 @pytest.mark.parametrize(

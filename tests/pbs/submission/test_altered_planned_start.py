@@ -55,8 +55,13 @@ def start_as_planned(pbs: PbsCluster, changes: Mapping[str, Sequence[str]], subj
 
 
 def test_a_planned_start_is_refused_once_its_owner_has_altered_the_job(pbs: PbsCluster) -> None:
+    pbs.qmgr("create resource lic type=long,flag=q")
+    pbs.qmgr("set server resources_available.lic = 4")
     deploy_and_drive(pbs, quick_settings())
-    changes = ((), ("-r", "n"), ("-l", "select=1:ncpus=2"), ("-l", "walltime=00:20:00"), ("-c", "n"), ("-P", "other"))
+    changes = (
+        (), ("-r", "n"), ("-l", "select=1:ncpus=2"), ("-l", "walltime=00:20:00"), ("-c", "n"), ("-P", "other"),
+        ("-l", "lic=3"),
+    )  # fmt: skip
     jobs = {pbs.qsub("alice", options=("-h",), select="1:ncpus=1"): change for change in changes}
     start_as_planned(pbs, jobs)
     # The next pass decides on the jobs as they are now.

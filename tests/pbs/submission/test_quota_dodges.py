@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
+
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
@@ -35,6 +38,27 @@ def test_jobs_that_may_not_be_rerun_run_within_quota_only(pbs: PbsCluster) -> No
     assert pbs.job_state(kept) == "R"
     assert sorted(pbs.job_state(job) for job in over) == ["Q", "R"]
     assert pbs.job_state(refused) == "Q"
+
+
+def is_confirmed(pbs: PbsCluster, reservation: str) -> bool:
+    return "RESV_CONFIRMED" in pbs.run(["pbs_rstat", "-f", reservation]).stdout
+
+
+def test_a_reservation_does_not_get_a_users_other_jobs_started_beyond_quota(pbs: PbsCluster) -> None:
+    """24 cores; alice's quota is 8. For her reservation PBS's scheduler, which knows no quota, gets a cycle."""
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8]'")
+    deploy_and_drive(pbs, quick_settings())
+    beyond = pbs.qsub("alice", options=("-r", "n"), select="2:ncpus=8")
+    assert "could not be preempted, as it is not rerunnable" in waiting_for(pbs, beyond)
+    for _ in range(2):
+        start, end = (time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + s)) for s in (240, 600))
+        argv = ["pbs_rsub", "-R", start, "-E", end, "-l", "select=1:ncpus=1"]
+        name = pbs.run(argv, user="alice").demand_success().stdout.split()[0]
+        pbs.wait_until(partial(is_confirmed, pbs, name), 120.0, "it is confirmed")
+        assert pbs.job_state(beyond) == "Q"
+        pbs.run(["pbs_rdel", name]).demand_success()
+    wait_for_pass(pbs)
+    assert pbs.job_state(beyond) == "Q"
 
 
 def test_a_manager_may_and_a_waiting_job_may(pbs: PbsCluster) -> None:

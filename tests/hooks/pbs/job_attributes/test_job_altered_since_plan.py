@@ -20,26 +20,30 @@ READ_S = 1000.5
 TEXTS = {
     "queue": "workq",
     "project": "_pbs_project_default",
+    "egroup": "chem",
     "Rerunable": "True",
     "Checkpoint": "u",
     "Resource_List.select": "1:ncpus=1",
     "Resource_List.place": "pack",
     "Resource_List.walltime": "10:00:00",
+    "Resource_List.lic": "2",
+    "Resource_List.nodect": "1",
 }
 AS_PLANNED: dict[str, Any] = {
     "queue": "workq",
     "project": "_pbs_project_default",
+    "egroup": "chem",
     "Rerunable": 1,
     "Checkpoint": "u",
     "mtime": int(READ_S) + 1,
-    "Resource_List": {"select": "1:ncpus=1", "place": "pack", "walltime": "36000"},
+    "Resource_List": {"select": "1:ncpus=1", "place": "pack", "walltime": "36000", "lic": 2},
 }
 VNODES = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 0}}}
 
 
 def altered(**changes: Any) -> dict[str, Any]:
     """The job with other attributes, or with another request."""
-    resources = {name: text for name, text in changes.items() if name in ("select", "place", "walltime")}
+    resources = {name: text for name, text in changes.items() if name in AS_PLANNED["Resource_List"]}
     others = {name: value for name, value in changes.items() if name not in resources}
     return {**AS_PLANNED, "Resource_List": {**AS_PLANNED["Resource_List"], **resources}, **others}
 
@@ -67,6 +71,8 @@ def judge(hook: Hook, at_start: dict[str, Any], in_server: dict[str, Any], reque
         {"place": "free"},
         {"walltime": "36001"},
         {"project": "p"},
+        {"egroup": "bio"},
+        {"lic": 3},
     ],
 )
 def test_a_start_planned_for_another_request_is_refused_and_the_schedulers_own_are_not(
