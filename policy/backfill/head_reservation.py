@@ -1,9 +1,8 @@
-"""The head's reservation: its shadow time, what may run beside it, and which runs may be replaced by which job
-(docs/policies.md, "First come, the head, and EASY backfilling").
+"""The head's reservation: its shadow time, what may run beside it, and which runs may be replaced by which job.
 
-A job that ends inside the window is always admitted. A job that outlasts it is admitted if the head still fits beside
-it at the shadow time; for a head that asks for single cores anywhere, counting cores is exact and suffices.
-:mod:`policy.backfill.shadow_time` computes the time.
+A job that ends inside the window is always admitted, one that outlasts it if the head still fits beside it at the
+shadow time (docs/policies.md, "First come, the head, and EASY backfilling"). For a head that asks for single cores
+anywhere, counting cores is exact and suffices.
 """
 
 from __future__ import annotations

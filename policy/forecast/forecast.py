@@ -1,8 +1,7 @@
-"""When each waiting job will start: the moment that half, and nine in ten, of some draws stay below, corrected by the
-record.
+"""When each waiting job will start: the moments that half, and nine in ten, of some draws stay below, corrected.
 
 A draw is the cluster run forward with run times taken from those of the past. Another one, in which all jobs run as
-long as they asked for, gives the last moment. See docs/forecast.md.
+long as they asked for, gives the last moment (docs/forecast.md).
 """
 
 from __future__ import annotations
