@@ -1,8 +1,8 @@
 """The time limit for deciding, by the clock, and the jobs that took most of it.
 
-Reading and deciding together get half of a pass's budget, carrying out the plan the other half. However long reading
-took, deciding and carrying out get a quarter of the budget each: a pass that only reads would start nothing. A user
-whose jobs have taken a quarter of the time to decide comes after all other users.
+Reading and deciding together get half of a pass's budget, carrying out the plan the other half; however long reading
+took, each of deciding and carrying out gets a quarter. A user whose jobs have taken a quarter of the time to decide
+comes after all others.
 """
 
 from __future__ import annotations

@@ -45,8 +45,7 @@ _NO_FILES: SchedFiles = MappingProxyType({})
 class Translation(NamedTuple):
     """The snapshot and what was found on the way. ``modes`` has the managed queues. ``problems`` are sentences.
     ``unread`` has, by queue (empty name: for all), the first limit that could not be read or part of its scheduler's
-    order that cannot be honoured. ``methods`` has, by queue,
-    how jobs save that do not say."""
+    order that cannot be honoured. ``methods`` has, by queue, how jobs save that do not say."""
 
     snapshot: Snapshot
     modes: Mapping[str, str]

@@ -1,7 +1,7 @@
 """The time at which a pass stops attempting jobs and carries out what it has decided.
 
-The policy has no clock: the caller of :func:`policy.cycle.engine.decide` may pass a deadline that has one. It is
-checked between jobs, and within searches that can be long. A deadline that never comes changes no plan.
+The policy has no clock: the caller of :func:`policy.cycle.engine.decide` may pass a deadline that has one, which is
+checked between jobs and within searches that can be long.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every run of a replay as a row, enough to check capacity, promises, victims and charges without this program.
 
-Times are seconds on the workload's clock, as in the `submit` of the job's row. A run holds its cores from `start` until
-before `end`. What each column says is in docs/simulate.md.
+A run holds its cores from `start` until before `end`, in seconds on the clock of the `submit` of the job; the columns
+are in docs/simulate.md.
 """
 
 from __future__ import annotations

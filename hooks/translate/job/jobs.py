@@ -219,8 +219,7 @@ def read_manager_priority(texts: Attributes) -> int:
 
 def _read_priorities(texts: Attributes, settings: Settings, order: OrderFacts) -> tuple[int, int]:
     """The job's priority among all users' jobs, which managers set, and among its owner's jobs, which its owner sets.
-    PBS does not record which user has set ``Priority``, so it counts as the owner's; where the site itself says what
-    orders jobs, it counts as that says."""
+    PBS does not record who set ``Priority``: it counts as the owner's, unless the site's own order uses it."""
     of_manager = read_manager_priority(texts)
     priority = read_whole(texts.get("Priority", ""), 0)
     kind = settings.order.user_priority if not order.is_explicit else "none"

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from policy import Job, Ledger, Plan, Queue, Settings, Snapshot, decide
-from policy.explain.explanation_lines_beside_reason import Facts
+from policy.explain.explanation_lines_beside_reason import ExplanationLines
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.limit_attributes import EntityKey, Limits
 from policy.order.site_order_settings import SiteOrder
@@ -28,7 +28,7 @@ class Told:
     settings: Settings
     snapshot: Snapshot
     plan: Plan
-    facts: Facts
+    facts: ExplanationLines
     job: Job
     reason: Reason
 
@@ -174,7 +174,7 @@ def all_told(parts: Parts, ledger: Ledger, settings: Settings) -> Iterator[Told]
     """Each reason that a pass gives, with what it tried."""
     snapshot = parts.snapshot()
     plan = decide(snapshot, ledger, settings)
-    facts = Facts(snapshot.cluster(), plan, settings)
+    facts = ExplanationLines(snapshot.cluster(), plan, settings)
     jobs = {job.id: job for job in parts.jobs}
     for job_id, (left, reason) in plan.reasons().items():
         if job_id in jobs and left == jobs[job_id]:
