@@ -114,7 +114,9 @@ def test_stops_of_requests_that_have_a_local_job_are_shared_out_too(tmp_path: Pa
     centre.cut = {"b", "c"}
     for _ in range(30):
         centre.submit()
-    centre.run_pass()
+    for with_local in (20, 30):
+        centre.run_pass()
+        assert sum(bool(one.fallback) for _, one in centre.where().values()) == with_local
     for number in range(1, 31):
         centre.stop(f"a.{number}")
     centre.run_pass()
