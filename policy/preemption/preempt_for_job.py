@@ -287,9 +287,9 @@ class Preemption:
         directory = self._cluster.capacity.directory
         planned = sum(run.allocation.cores_on(usable, directory) for run in starts)
         numbers: Numbers = (("idle", self._cluster.capacity.idle(usable)),)
-        capped = self._candidates.capped_cores(job, rights, usable)
-        if capped:
-            numbers = (*numbers, ("capped", capped), ("cap", self._settings.cap))
+        capped, cap = self._candidates.capped_cores(job, rights, usable), self._settings.max_preemptions
+        if capped and cap is not None:
+            numbers = (*numbers, ("capped", capped), ("cap", cap))
         if self._classes is None:
             preemptible = planned + self._candidates.most_by_quota(job.user, pool)
             return Reason("no-victims", (("preemptible", preemptible), *numbers))

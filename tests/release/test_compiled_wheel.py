@@ -33,7 +33,7 @@ COUNTS_CALLS = "tests/policy/preemption/test_preemptible_runs_cache.py"
 """Left out: it counts calls by replacing parts of a module, and native modules call each other directly."""
 WORKLOADS = {
     "drawn": ("--generate", "600", "--cluster", "24x4", "--users", "6", "--load", "1.3"),
-    "applications": ("--generate", "240", "--cluster", "24x4", "--applications", "mixed,memory", "--contention"),
+    "applications": ("--generate", "240", "--cluster", "24x4", "--applications", "mixed,memory"),
 }
 RUN_S = 900
 
