@@ -1,8 +1,7 @@
 """Limits users' reservations: at any time a user reserves no more than that user's jobs may use within quota.
 
-A reservation belongs to PBS: its vnodes cannot be taken back, and its jobs are in a queue of their own. So where queues
-have quotas, users reserve within these, and cannot make a reservation of a job in a driven or advised queue. Managers
-and operators are not limited.
+A reservation belongs to PBS: its vnodes cannot be taken back, and its jobs are in a queue of their own. Managers and
+operators are not limited.
 """
 
 from __future__ import annotations
@@ -111,9 +110,12 @@ def _amount(each: Reserved, resource: str, largest: Mapping[str, int], consumabl
         request = parse_request(each.select, each.place, consumables) if each.select else None
     except RequestError:
         return 0
-    amount = (
-        request.amount(resource) if request is not None else parse_resource(resource, each.plain.get(resource, "0"))
-    )
+    if request is None:
+        amount = parse_resource(resource, each.plain.get(resource, "0"))
+        if resource == "ncpus":
+            amount = max(1, amount or 0)
+    else:
+        amount = request.quota_cores if resource == "ncpus" else request.amount(resource)
     if request is not None and request.exclusive:
         return max(amount or 0, _fewest_vnodes(request, largest) * largest.get(resource, 0))
     return amount or 0

@@ -24,6 +24,7 @@ from hooks.translate.closures.reservations import read_reservations
 from hooks.translate.closures.reservations_towards_quotas import find_user_reservations
 from hooks.translate.host_readings_to_vnodes import read_readings
 from hooks.translate.job.jobs import JobContext, read_job, read_run
+from hooks.translate.job.long_selects import LongSelects
 from hooks.translate.job.non_consumable_mismatch_queue_or_server import find_known
 from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume_needs, with_resume_windows
 from hooks.translate.job.running_subjob_own_attributes import Subjobs
@@ -44,8 +45,7 @@ _NO_FILES: SchedFiles = MappingProxyType({})
 class Translation(NamedTuple):
     """The snapshot and what was found on the way. ``modes`` has the managed queues. ``problems`` are sentences.
     ``unread`` has, by queue (empty name: for all), the first limit that could not be read or part of its scheduler's
-    order that cannot be honoured. ``methods`` has, by queue,
-    how jobs save that do not say."""
+    order that cannot be honoured. ``methods`` has, by queue, how jobs save that do not say."""
 
     snapshot: Snapshot
     modes: Mapping[str, str]
@@ -120,6 +120,7 @@ def translate(
     context = JobContext(
         consumables,
         settings,
+        LongSelects(),
         job_wide=_bound(server, queues).union(server.left) - consumables,
         methods=methods,
         known=find_known(server_status, everywhere, files),
@@ -142,7 +143,7 @@ def translate(
         if job is None:
             reported = len(problems)
             job = read_job(job_id, texts, context, report)
-            if is_lasting and len(problems) == reported:
+            if is_lasting and len(problems) == reported and job_id not in context.long_selects.left_out:
                 known.keep(job_id, texts, job)
         if job.subjobs is not None:
             arrays[job_id] = job

@@ -81,14 +81,15 @@ class Request:
     """Chunks in the order of ``select``, the arrangement, the sharing, and the placement sets, if any.
 
     ``owner``: the job's user and group, if some vnode limits how many jobs of one owner run on it; else None.
-    ``totals`` sums the consumables over all chunks; ``cores`` is its ``ncpus``. ``only_cores``: nothing but single
-    cores on any vnodes is asked for, so that counting cores is exact. ``hardest`` is the chunk with the most cores per
-    piece, which shows soonest that a request does not fit.
+    ``totals`` sums the consumables over all chunks; ``cores`` is its ``ncpus``. ``quota_cores`` is what quotas of cores
+    count: the same, with one core for each piece that asks for none. ``only_cores``: nothing but single cores on any
+    vnodes is asked for, so that counting cores is exact. ``hardest`` is the chunk with the most cores per piece, which
+    shows soonest that a request does not fit.
     """
 
     __slots__ = (
-        "_hash", "chunks", "cores", "exclusive", "group", "hardest", "only_cores", "owner", "place", "sharing",
-        "totals",
+        "_hash", "chunks", "cores", "exclusive", "group", "hardest", "only_cores", "owner", "place", "quota_cores",
+        "sharing", "totals",
     )  # fmt: skip
 
     def __init__(
@@ -112,6 +113,7 @@ class Request:
         self.exclusive = sharing in ("excl", "exclhost")
         self.totals: Amounts = tuple(sorted(sums.items()))
         self.cores = sums.get("ncpus", 0)
+        self.quota_cores = self.cores + sum([chunk.pieces for chunk in chunks if not chunk.cores])
         self.hardest = max(chunks, key=_cores_of_piece) if len(chunks) > 1 else chunks[0] if chunks else _NOTHING_ASKED
         self.only_cores = (
             len(chunks) == 1

@@ -222,6 +222,11 @@ class Job(NamedTuple):
         amount = self.request.amount(resource)
         return amount + sum(asked for name, asked in self.job_wide if name == resource) if self.job_wide else amount
 
+    def quota_amount(self, resource: str) -> int:
+        """How much of a resource the job (one subjob of an array) counts with where quotas are for it: as much as it
+        asks for, of cores at least one for each chunk (docs/policies.md, P1, 5)."""
+        return self.request.quota_cores if resource == "ncpus" else self.amount(resource)
+
     def subjob_id(self, index: int) -> str:
         """The id of one subjob: ``12[].server`` and 3 give ``12[3].server``."""
         return self.id.replace("[]", f"[{index}]", 1)

@@ -13,7 +13,7 @@ from policy.model.job_request import Amounts, Chunk, Grouping, Owner, Request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 
 
-class Asked(NamedTuple):
+class RequestWhenPromised(NamedTuple):
     """The queue, walltime, request and job-wide consumables (licences) of a job as its user gave them, before any
     striping."""
 
@@ -23,7 +23,7 @@ class Asked(NamedTuple):
     job_wide: Amounts = ()
 
     @classmethod
-    def of(cls, job: Job) -> Asked:
+    def of(cls, job: Job) -> RequestWhenPromised:
         """What the job asks for now."""
         return cls(job.queue, job.estimate_s, job.request, job.job_wide)
 
@@ -69,7 +69,7 @@ class Asked(NamedTuple):
         }
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Asked:
+    def from_data(cls, data: Mapping[str, Any]) -> RequestWhenPromised:
         """Read back what :meth:`to_data` gave. Raises TypeError, ValueError, KeyError or AttributeError for other
         data."""
         place, sharing, sets = data["place"]

@@ -64,8 +64,9 @@ class Reason(NamedTuple):
         facts["placed"] = job.rank is not None or job.layout is not None
         if "counted" in facts and "need" not in facts:
             facts["need"] = job.request.amount(str(facts["counted"]))
-        for name in _JOBS & facts.keys():
-            facts[name] = ", ".join(map(show_job, str(facts[name]).split(", ")))
+        for name in _JOBS:
+            if name in facts:
+                facts[name] = ", ".join(map(show_job, str(facts[name]).split(", ")))
         for at_s, in_words in _IN_WORDS.items():
             if at_s in facts:
                 facts[in_words] = _when(facts[at_s], now_s, moment)

@@ -18,19 +18,25 @@ class Consumables:
 
     __slots__ = ("_marks", "_thresholds", "free")
 
-    def __init__(self, vnodes: Sequence[Vnode]) -> None:
-        names = {resource: None for vnode in vnodes for resource in vnode.available if resource != "ncpus"}
-        self.free: dict[str, list[int]] = {
-            resource: [vnode.available.get(resource, 0) - vnode.elsewhere.get(resource, 0) for vnode in vnodes]
-            for resource in names
-        }
+    def __init__(self, free: dict[str, list[int]]) -> None:
+        self.free = free
         self._thresholds: dict[tuple[str, int], int] = {}
         self._marks: dict[str, list[int]] = {}
 
+    @classmethod
+    def of(cls, vnodes: Sequence[Vnode]) -> Consumables:
+        """What is free on these vnodes while nothing of the cluster runs there."""
+        names = {resource: None for vnode in vnodes for resource in vnode.available if resource != "ncpus"}
+        return cls(
+            {
+                resource: [vnode.available.get(resource, 0) - vnode.elsewhere.get(resource, 0) for vnode in vnodes]
+                for resource in names
+            }
+        )
+
     def copy(self) -> Consumables:
         """An independent copy."""
-        twin = Consumables.__new__(Consumables)
-        twin.free = {resource: list(free) for resource, free in self.free.items()}
+        twin = Consumables({resource: list(free) for resource, free in self.free.items()})
         twin._thresholds = dict(self._thresholds)
         twin._marks = {resource: list(amounts) for resource, amounts in self._marks.items()}
         return twin

@@ -17,7 +17,7 @@ from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of
 from policy.state.free_amounts_except_cores import Consumables
 from policy.state.free_per_host import HostSums
 from policy.state.place_group_candidates import Groups
-from policy.state.vnode_run_limits import count_runs
+from policy.state.vnode_run_limits import RunCounts, count_runs
 from policy.state.vnode_sharing import Sharing
 from policy.state.vnode_totals_hosts_and_matching import MOST_CORELESS, Inventory, most_on_vnode
 
@@ -36,13 +36,20 @@ class Capacity:
         "others", "run_counts", "sharing", "usable",
     )  # fmt: skip
 
-    def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
-        self.inventory = Inventory(vnodes)
-        self.directory = self.inventory.directory
-        self.groups = Groups(self.inventory)
-        self.sharing = Sharing(vnodes, self.inventory)
-        self.others = Consumables([vnodes[name] for name in self.directory.names])
-        self.run_counts = count_runs(vnodes, self.directory)
+    def __init__(
+        self,
+        inventory: Inventory,
+        groups: Groups,
+        sharing: Sharing,
+        others: Consumables,
+        run_counts: RunCounts | None,
+    ) -> None:
+        self.inventory = inventory
+        self.directory = inventory.directory
+        self.groups = groups
+        self.sharing = sharing
+        self.others = others
+        self.run_counts = run_counts
         self.check_time: Callable[[], None] | None = None
         self.levels: dict[int, int] = {}
         self.usable = 0
@@ -52,23 +59,35 @@ class Capacity:
         self._changed: dict[str, int] = {}
         # The consumables whose sums are shared with a copy; they are copied before they are changed.
         self._shared: frozenset[str] = frozenset()
-        for name, bit in self.directory.bits.items():
+
+    @classmethod
+    def of(cls, vnodes: Mapping[str, Vnode]) -> Capacity:
+        """What is free on these vnodes while nothing of the cluster runs there."""
+        inventory = Inventory(vnodes)
+        directory = inventory.directory
+        others = Consumables.of([vnodes[name] for name in directory.names])
+        run_counts = count_runs(vnodes, directory)
+        capacity = cls(inventory, Groups(inventory), Sharing(vnodes, inventory), others, run_counts)
+        levels = capacity.levels
+        for name, bit in directory.bits.items():
             vnode = vnodes[name]
             level = vnode.available.get("ncpus", 0) - vnode.elsewhere.get("ncpus", 0)
-            self.levels[level] = self.levels.get(level, 0) | bit
-            self.usable |= bit if vnode.usable else 0
+            levels[level] = levels.get(level, 0) | bit
+            capacity.usable |= bit if vnode.usable else 0
+        return capacity
 
     def copy(self) -> Capacity:
         """An independent copy. It is cheap, as sets of vnodes are plain integers."""
         self._shared = frozenset(self._by_host)
-        twin = Capacity.__new__(Capacity)
-        for name in self.__slots__:
-            setattr(twin, name, getattr(self, name))
+        run_counts = None if self.run_counts is None else self.run_counts.copy()
+        twin = Capacity(self.inventory, self.groups, self.sharing, self.others.copy(), run_counts)
+        twin.check_time = self.check_time
         twin.levels = dict(self.levels)
-        twin.others = self.others.copy()
-        twin.run_counts = None if self.run_counts is None else self.run_counts.copy()
+        twin.usable = self.usable
+        twin.exclusive = self.exclusive
         twin._by_host = dict(self._by_host)
         twin._changed = dict(self._changed)
+        twin._shared = self._shared
         return twin
 
     def is_like(self, other: Capacity) -> bool:
@@ -199,7 +218,7 @@ class Capacity:
         if sums is None:
             nothing = (0,) * len(self.directory.names)
             free = self.idle_of_each(-1) if resource == "ncpus" else self.others.free.get(resource, nothing)
-            sums = self._by_host[resource] = HostSums(self.inventory, free)
+            sums = self._by_host[resource] = HostSums.summed(self.inventory, free)
         elif changed:
             if resource in self._shared:
                 sums = self._by_host[resource] = sums.copy()

@@ -1,8 +1,7 @@
-"""The attributes of the simulated server's objects, in PBS's order, and how each is written.
+"""The attributes of the simulated server's objects, and how each is written: order and forms of OpenPBS 23.06.06.
 
-An object's attributes are a mapping from name to text; an attribute of a resource has a name like
-`resources_available.ncpus`. Each text that is set passes `check_value`, and is stored as PBS writes it. Order, kinds
-and canonical forms are those of a running OpenPBS 23.06.06.
+An object's attributes are a mapping from name to text, such as `resources_available.ncpus`; each text that is set
+passes `check_value`, and is stored as PBS writes it.
 """
 
 from __future__ import annotations

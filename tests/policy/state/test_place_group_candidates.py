@@ -39,7 +39,7 @@ TWO = parse_request("2:ncpus=4", "group=rack")
 
 
 def capacity_of(*vnodes: Vnode) -> Capacity:
-    return Capacity({v.name: v for v in vnodes})
+    return Capacity.of({v.name: v for v in vnodes})
 
 
 def able(select: str, place: str, *vnodes: Vnode, on: int = -1) -> list[int]:

@@ -29,7 +29,7 @@ ONE = parse_request("1:ncpus=1")
 
 
 def capacity_of(*limits: RunLimits | None) -> Capacity:
-    return Capacity({f"v{n}": vnode(f"v{n}", 8, run_limits=each) for n, each in enumerate(limits)})
+    return Capacity.of({f"v{n}": vnode(f"v{n}", 8, run_limits=each) for n, each in enumerate(limits)})
 
 
 def start(capacity: Capacity, where: str, owner: Owner, *, back: bool = False) -> None:

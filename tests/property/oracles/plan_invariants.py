@@ -252,12 +252,15 @@ def add_use(
 
 
 def kept(parts: Parts, resident: Resident, counted: str) -> int:
-    """What somebody keeps others from: all of the vnodes that are theirs alone, and what is asked for on others."""
+    """What somebody keeps others from: all of the vnodes that are theirs alone, and what is asked for on others; of
+    cores at least one for each chunk."""
     by_name = {vnode.name: vnode for vnode in parts.vnodes}
     alone = _alone_on(resident, by_name)
     whole = sum(by_name[name].available.get(counted, 0) for name in alone)
     on_these = sum(amount for (name, of), amount in held([resident]).items() if of == counted and name in alone)
-    return resident.job.amount(counted) + max(0, whole - on_these)
+    asked = resident.job.amount(counted)
+    bare = [chunk.pieces for chunk in resident.job.request.chunks if not dict(chunk.amounts).get("ncpus")]
+    return asked + max(whole - on_these, sum(bare) if counted == "ncpus" else 0)
 
 
 def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:

@@ -8,7 +8,7 @@ from policy import Ledger
 from policy.model.allocation import Allocation, Spot, parse_exec_vnode
 from policy.model.job_request import Chunk, Grouping, Request
 from policy.model.ledger_between_passes import Backfilled, Cut, Earmark, History, Moved, Tally
-from policy.model.request_when_promised import Asked
+from policy.model.request_when_promised import RequestWhenPromised
 from tests.property.strategies.cluster_strategies import NOW_S, USERS, Parts
 
 
@@ -113,6 +113,6 @@ def any_ledgers() -> st.SearchStrategy[Ledger]:
         st.dictionaries(ids, cores, max_size=2),
         first_behind=counts,
         tried_in_vain=counts,
-        asked=st.dictionaries(ids, st.builds(Asked, names, ends, requests, amounts), max_size=2),
+        asked=st.dictionaries(ids, st.builds(RequestWhenPromised, names, ends, requests, amounts), max_size=2),
         moved=st.dictionaries(ids, st.builds(Moved, times, counts, ids), max_size=2),
     )

@@ -13,6 +13,7 @@ import click
 from tui.cli.doctor.check_hooks_passes_settings import check_hooks, check_passes, check_settings
 from tui.cli.doctor.check_server_queues_schedulers import (
     check_clocks,
+    check_number_of_jobs,
     check_queues,
     check_schedulers,
     check_server,
@@ -44,6 +45,7 @@ def examine(observed: Observed, proc: Path = _PROC) -> Iterator[Finding]:
         modes = observed.modes()
         last_s = max((float(entry.get("time_s", 0.0)) for entry in observed.passes or ()), default=0.0)
         yield from check_queues(status, modes)
+        yield from check_number_of_jobs(status, modes)
         yield from check_hooks(observed)
         yield from check_passes(observed)
         yield from check_schedulers(status, modes, proc)
@@ -87,8 +89,7 @@ def doctor(*, as_json: bool, bundle: Path | None, policy: Path, pbs_conf: Path) 
 
     One line for each thing: ok, warn, wrong, or unseen with what kept it from being looked at. Run it as root on the
     server's host to see all. Nothing is changed. Ends with 0 if all is ok, with 1 if something is to be looked at or
-    could not be, with 2 if something is wrong or the
-    bundle could not be written.
+    could not be, with 2 if something is wrong or the bundle could not be written.
     """
     observed = observe(pbs_conf, policy, time.time())
     findings = list(examine(observed))
