@@ -1,6 +1,6 @@
 """Runs a program to its end within a time limit: argument list in, output and exit status out.
 
-Output goes through files, not pipes, because daemons keep inherited descriptors and a pipe would never close. A program
+Output goes through files, not pipes, because daemons keep inherited descriptors and a pipe would never close; a program
 that exceeds its time is killed with everything that it started. Both are why this is subprocess and not the sh library.
 """
 
@@ -31,8 +31,8 @@ class Finished:
     def demand_success(self) -> Finished:
         """Return self if the program succeeded, else raise `TestbedError` with the program's own message."""
         if self.status != 0:
-            said = (self.stderr.strip() or self.stdout.strip() or "it said nothing")[-2000:]
-            raise TestbedError(f"{' '.join(self.argv)} ended with status {self.status}: {said}")
+            message = (self.stderr.strip() or self.stdout.strip() or "it said nothing")[-2000:]
+            raise TestbedError(f"{' '.join(self.argv)} ended with status {self.status}: {message}")
         return self
 
 

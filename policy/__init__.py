@@ -1,10 +1,6 @@
 """The scheduling decision: a pure function of a snapshot of the cluster.
 
-:func:`decide` takes a :class:`Snapshot` (the cluster now), a :class:`Ledger` (what is remembered, such as promises) and
-:class:`Settings`. It returns a :class:`Plan`: which jobs start, which runs are preempted, and the reason for each job
-that stays queued. It reads no clock, file, environment or random source, so equal inputs give equal plans.
-
-The names are loaded when they are first used: a program that needs one module of this package loads no engine.
+:func:`decide` takes a :class:`Snapshot`, a :class:`Ledger` and :class:`Settings`, and returns a :class:`Plan`.
 """
 
 from importlib import import_module
@@ -64,6 +60,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
+    # Loaded at the first use: a program that needs one module of this package loads no engine.
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

@@ -1,5 +1,4 @@
-"""The interface of an engine, which makes hosts: a module with these four functions. All else of a testbed is
-independent of the engine.
+"""The interface of an engine, which makes hosts: a module with these four functions.
 
 A new host has no PBS. It must see the testbed's folder by the machine's own path, and have the marks of
 `container.find_and_enter_running_host`.

@@ -1,6 +1,4 @@
-"""The netns engine: hosts made of Linux namespaces. A host is one sleeping process, the first of its own process,
-network, host name, IPC and mount namespaces; everything on the host runs in them, and the kernel ends it with that
-process.
+"""The netns engine: hosts made of Linux namespaces, which the kernel ends with their sleeping first process.
 
 Nothing gets a name on the machine: no link, no bridge, no mount, no file in /etc. The bridge between the hosts is in
 the server's network namespace.

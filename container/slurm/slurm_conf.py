@@ -1,8 +1,7 @@
 """The text of slurm.conf, the same on all hosts of a testbed. Pure: specification in, text out.
 
 Two partitions share the nodes: ``workq`` for the cluster's own jobs, and ``global``, whose jobs are requeued when one
-of ``workq`` needs their cores. There is no accounting database and no control group, so that the machine stays as it
-is.
+of ``workq`` needs their cores.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Carries out a plan within a time budget: victims requeued, jobs started, reasons written into comments.
 
-Only what the permissions allow, queue by queue. Requests are independent: one that the server refuses is recorded, and
-the rest goes on. What does not fit into the budget is left to the next pass, which decides anew.
+Only what the permissions allow, queue by queue. A request that the server refuses is recorded and the rest goes on;
+what does not fit into the budget is left to the next pass, which decides anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Callable, NamedTuple
 
@@ -22,7 +22,7 @@ from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.requests_within_time_budget import Budget, Requests
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.ledger_between_passes import Earmark
-from policy.plan.plan_types import Plan, Preempt
+from policy.plan.plan_types import Plan, Preempt, Start
 from policy.settings.site_settings import Settings
 
 
@@ -45,10 +45,9 @@ class Outcome(NamedTuple):
     """What came of a plan.
 
     ``asked``: victims that were asked to save; ``preempted``: the victims among these and the requeued that no earlier
-    pass had asked; ``withdrawn``: victims whose request was withdrawn, with the reasons;
-    ``released``: victims that are held no longer; ``refused``: jobs that the server did not start; ``failures``:
-    sentences; ``put_off``: the number of requests left to a later pass, mostly for lack of time; ``unstarted``: the
-    starts among these.
+    pass had asked; ``withdrawn``: victims whose request was withdrawn, with the reasons; ``released``: victims that are
+    held no longer; ``refused``: jobs that the server did not start; ``failures``: sentences; ``put_off``: the number of
+    requests left to a later pass, mostly for lack of time; ``unstarted``: the starts among these.
     """
 
     started: Sequence[str] = ()
@@ -85,8 +84,7 @@ def apply_plan(
 
     Where PBS's scheduler starts the jobs, victims are held until their beneficiary runs. In every queue, victims whose
     beneficiary no longer needs them are released. ``methods``: how jobs of a queue save that do not say. ``release`` is
-    called in each child process made here and drops what
-    the child must not keep.
+    called in each child process made here and drops what the child must not keep.
     """
     attempts = Requests()
     failures = attempts.failures
@@ -99,41 +97,13 @@ def apply_plan(
         attempts.run(partial(connection.set_comment, job_id, comment))
     if not permissions.start and not permissions.preempt and not permissions.kept_back:
         return Outcome(failures=tuple(failures), released=tuple(released), withdrawn=withdrawn)
-    put_off = 0
     requests = _ask(connection, plan, server_status, permissions, settings, methods, attempts)
     victim_requests = VictimRequests(pbs_ifl, requests, release) if requests else None
-    started: list[str] = []
-    refused: list[str] = []
-    unstarted: list[str] = []
     starter = Starter(connection, server_status, plan.started.cluster())
-    for start in plan.starts:
-        if start.job.queue not in permissions.start:
-            continue
-        if start.id in permissions.not_again:
-            put_off += 1
-            continue
-        if budget.left_s() <= 0:
-            unstarted.append(start.id)
-            continue
-        try:
-            starter.start(start)
-            started.append(start.id)
-        except IflError as error:
-            refused.append(start.id)
-            failures.append(str(error))
+    starts = _start(starter, plan.starts, permissions, budget, attempts)
     not_started = _find_refused(starter, failures)
-    comments = 0
-    for job_id, comment in find_comments(
-        plan, server_status, permissions.start | permissions.kept_back, settings, permissions.pause
-    ):
-        if budget.left_s() <= 0:
-            put_off += 1
-            break
-        try:
-            connection.set_comment(job_id, comment)
-            comments += 1
-        except IflError as error:
-            failures.append(str(error))
+    waiting = find_comments(plan, server_status, permissions.start | permissions.kept_back, settings, permissions.pause)
+    comments, is_cut_short = _comment(connection, waiting, budget, attempts)
     unasked: set[str] = set()
     if victim_requests is not None:
         victim_requests.wait(budget.left_s())
@@ -141,18 +111,60 @@ def apply_plan(
         failures += victim_requests.failures.values()
     done = [request for request in requests if request.id not in unasked]
     return Outcome(
-        [job_id for job_id in started if job_id not in not_started],
+        [job_id for job_id in starts.started if job_id not in not_started],
         [request.id for request in done if request.how == REQUEUE],
         comments,
         failures,
-        put_off + len(unstarted),
+        starts.not_again + is_cut_short + len(starts.unstarted),
         [request.id for request in done if request.how != REQUEUE],
         released,
-        [*refused, *not_started],
+        [*starts.refused, *not_started],
         withdrawn,
-        unstarted,
+        starts.unstarted,
         [request.id for request in done if request.is_first],
     )
+
+
+class _Starts(NamedTuple):
+    """Ids of starts: sent, refused by the server, and without time left; ``not_again`` counts those put off since an
+    earlier pass had sent them."""
+
+    started: list[str]
+    refused: list[str]
+    unstarted: list[str]
+    not_again: int
+
+
+def _start(
+    starter: Starter, planned: Iterable[Start], permissions: Permissions, budget: Budget, attempts: Requests
+) -> _Starts:
+    """Send the plan's starts in the queues that pbsteer may start in, while there is time."""
+    started: list[str] = []
+    refused: list[str] = []
+    unstarted: list[str] = []
+    not_again = 0
+    for start in planned:
+        if start.job.queue not in permissions.start:
+            continue
+        if start.id in permissions.not_again:
+            not_again += 1
+        elif budget.left_s() <= 0:
+            unstarted.append(start.id)
+        else:
+            (started if attempts.run(partial(starter.start, start)) else refused).append(start.id)
+    return _Starts(started, refused, unstarted, not_again)
+
+
+def _comment(
+    connection: Connection, comments: Iterable[tuple[str, str]], budget: Budget, attempts: Requests
+) -> tuple[int, bool]:
+    """Write the comments while there is time; returns how many were written, and whether some were left out."""
+    written = 0
+    for job_id, comment in comments:
+        if budget.left_s() <= 0:
+            return written, True
+        written += attempts.run(partial(connection.set_comment, job_id, comment))
+    return written, False
 
 
 def _withdraw(

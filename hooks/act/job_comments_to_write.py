@@ -1,9 +1,7 @@
 """The comments of a pass: why each job that it does not start waits, few enough not to delay the server.
 
-A comment begins with the time when it was written, and nothing in it changes with time alone: times are moments, not
-spans from now. Most comments go to the jobs that are next in the order, the rest to the jobs behind them, in rotation
-from pass to pass. A comment that is still true is not written again. Comments in which only counts have changed that
-depend on other jobs (idle cores, jobs ahead) are written last.
+Most comments go to the jobs that are next in the order, the rest to the jobs behind them, in rotation from pass to
+pass. Times in them are moments, not spans from now, so a comment that is still true is not written again.
 """
 
 from __future__ import annotations

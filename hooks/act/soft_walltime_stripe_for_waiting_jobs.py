@@ -1,8 +1,8 @@
 """Advice on jobs that already wait when their queue's mode changes: the same resource lists as at a submission.
 
 In ``advise`` a waiting job gets the shrunk estimate and the striped chunks that queuejob would have given it; in
-``observe`` a striped job gets its own chunks back. (In ``drive`` the start does that.) An estimate stays, since it
-looks the same as one that a manager has set. Values that are there already are not written.
+``observe`` a striped job gets its own chunks back. An estimate stays, since it looks the same as one that a manager has
+set.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Starts the plan's jobs: sets what the resource list must have first, then names the whole ``exec_vnode``.
 
-PBS checks nothing of a start that names its vnodes, and pbs_sched is off. So what pbs_sched does beside placing is done
-here: a shrink-to-fit job gets its walltime, and every vnode of a host that a job gets alone is named.
-
-The server works on one request while the next is on its way, so only one start in so many waits for its reply. That
-bounds how many starts may still be under way when the time is up; the state of the other jobs is read afterwards.
+PBS checks nothing of a start that names its vnodes, so what pbs_sched does beside placing is done here. The server
+works on one request while the next is on its way, so only one start in so many waits for its reply, which bounds how
+many may be under way when the time is up.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Remembers which arrays a runjob event has found unaltered, so that the starts of their other subjobs do not read them
-again: each time PBS makes an object of all attributes, which takes most of the hook's time.
+"""Remembers which arrays a runjob event found unaltered, so that starts of other subjobs do not read them again.
 
 The server's interpreter keeps the modules of hooks from one event to the next, for all hooks alike, so the modifyjob
-hook can drop what is remembered. PBS copies the array's queue, project and requests to each subjob as it starts it, so
-what changes these without that event (``qmove``, ``qorder``, another site's hook) shows in the subjob's own digest.
-Whether the array may be checkpointed does not show there, and is noticed after a second at the latest.
+hook can drop what is remembered. What else changes an array (``qmove``, ``qorder``) shows in the subjob's own digest,
+but for whether it may be checkpointed, which is noticed after a second at the latest.
 """
 
 from __future__ import annotations

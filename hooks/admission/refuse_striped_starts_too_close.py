@@ -1,7 +1,7 @@
-"""Starts stripes on one node apart: records when one last started on each node, and refuses a start too soon after it.
+"""Starts stripes on one node apart: records when one last started there, and refuses a start too soon after it.
 
-The runjob hook sees every start and writes those of stripes into one small file. It is not synced to disk, since
-everything in the server waits: a crash loses a delay, and no pass decides by it. See docs/policies.md, P5.
+The runjob hook writes starts of stripes into one small file, which is not synced to disk since everything in the server
+waits: a crash loses a delay, and no pass decides by it (docs/policies.md, P5).
 """
 
 from __future__ import annotations

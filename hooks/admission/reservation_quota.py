@@ -1,8 +1,7 @@
 """Limits users' reservations: at any time a user reserves no more than that user's jobs may use within quota.
 
-A reservation belongs to PBS: its vnodes cannot be taken back, and its jobs are in a queue of their own. So where queues
-have quotas, users reserve within these, and cannot make a reservation of a job in a driven or advised queue. Managers
-and operators are not limited.
+A reservation belongs to PBS: its vnodes cannot be taken back, and its jobs are in a queue of their own. Managers and
+operators are not limited.
 """
 
 from __future__ import annotations

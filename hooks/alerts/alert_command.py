@@ -1,8 +1,7 @@
-"""The site's program for alerts: checked, run without a shell, and killed after ten seconds. A pass never waits for it.
+"""The site's program for alerts: checked, run without a shell, killed after ten seconds; a pass never waits for it.
 
-It runs as root, so only root may be able to change it: the file and every folder on the way to it, links followed, must
-belong to root and be writable by root alone. It gets the text on its standard input, no descriptor of the server, and
-an environment of its own. A process that may run longer than the pass watches it and records how it ended.
+It runs as root, so the file and every folder on the way to it, links followed, must belong to root and be writable by
+root alone. It gets the text on its standard input, no descriptor of the server, and an environment of its own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Alerts by syslog and by the site's command: passes that fail, passes without time for starts, and queues that are
-handed back to PBS's scheduler.
+"""Alerts by syslog and by the site's command: failing passes, passes without time for starts, queues handed back.
 
 Each kind is an episode, reported when it begins, once an hour while it lasts, and when it is over. Reports are recorded
-on disk, so that passes, each a process of its own, do not repeat each other. Nothing here raises or waits.
+on disk, so that passes, each a process of its own, do not repeat each other.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """One audit for all administrators of a server: who changed what, from where and when, with whatever tool.
 
-The pass copies the requests of managers from the server's log into ``changes.jsonl`` in PBS_HOME/pbsteer, where it also
-records how far it has read; consoles of root on that host add the changes that they send. The file is only appended to,
-one line each, and the group that may read the journal may read it. A full file is renamed, with the date in its name,
-and never deleted.
+The pass copies the requests of managers from the server's log into ``changes.jsonl`` in PBS_HOME/pbsteer; consoles of
+root on that host add the changes that they send. The file is only appended to; a full one is renamed and never deleted.
 """
 
 from __future__ import annotations

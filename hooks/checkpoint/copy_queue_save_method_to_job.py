@@ -6,6 +6,6 @@ from hooks.checkpoint.read_save_method_job_asked_for import SAVING
 
 
 def find_method_to_write(preference: str, of_queue: str, method: str) -> str:
-    """The method to write: the queue's, if that saves
-    and neither the job nor the settings (``method``) ask for saving. Empty if there is nothing to write."""
+    """The method to write: the queue's, if that saves and neither the job nor the settings (``method``) ask for saving.
+    Empty if there is nothing to write."""
     return of_queue if of_queue in SAVING and not preference and method not in SAVING else ""

@@ -1,7 +1,7 @@
 """Plans the requests to victims: save first, with time over several passes, then requeue; or requeue at once.
 
-The method is the job's own, else its queue's, else that of the settings. A victim's mark records what was requested, so
-a pass that lost its files, or follows one that was killed, continues from there. Nothing here blocks.
+A victim's mark records what was requested, so a pass that lost its files, or follows one that was killed, continues
+from there. Nothing here blocks.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
     is_subjob,
     parent_of,
     read_start_s,
+    subjob_id,
     was_deleted,
 )
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
@@ -177,7 +178,7 @@ def _current_marks(job_id: str, server_status: ServerStatus) -> dict[int | None,
     return {
         index: mark
         for index, mark in marks.items()
-        if index is None or is_running(server_status.jobs.get(job_id.replace("[]", f"[{index}]", 1), {}))
+        if index is None or is_running(server_status.jobs.get(subjob_id(job_id, index), {}))
     }
 
 

@@ -1,7 +1,7 @@
 """Notes in a MoM's ``mom_priv`` of tasks that PBS's own checkpoint has saved: one file for each task.
 
-The checkpoint script writes and deletes them. A job that ends while it still has one was never restarted. A job that is
-deleted while held ends without a hook on its host, so its notes are found because no such job exists any more.
+The checkpoint script writes and deletes them, so a job that ends while it still has one was never restarted. A job that
+is deleted while held ends without a hook on its host: its notes are found because no such job exists any more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Jobs still saving. Do not remove the epilogue hook while there are any: it is what requeues them.
 
-They are found by the marks of the running jobs. In ``observe`` no further job is asked, so the longest wait then is
-``checkpoint.grace_s`` plus the time after it in which an end still counts as saved.
+They are found by the marks of the running jobs, and gone ``checkpoint.grace_s``, plus the time in which an end still
+counts as saved, after the last request.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from hooks.checkpoint.decide_requeue_at_job_end import AWAY_S
 from hooks.checkpoint.read_save_method_job_asked_for import SAVING
-from hooks.pbs.job_attributes.job_ids_and_states import is_running, read_start_s
+from hooks.pbs.job_attributes.job_ids_and_states import is_running, read_start_s, subjob_id
 from hooks.pbs.job_attributes.victim_mark import read_marks
 
 
@@ -24,5 +24,5 @@ def find_savers(jobs: Mapping[str, Mapping[str, str]], now_s: float) -> dict[str
             is_asked = is_running(texts) and mark.is_of_run(read_start_s(texts)) if index is None else True
             until_s = mark.until_s + AWAY_S
             if mark.how in SAVING and is_asked and until_s > now_s:
-                found[job_id if index is None else job_id.replace("[]", f"[{index}]", 1)] = until_s
+                found[job_id if index is None else subjob_id(job_id, index)] = until_s
     return found

@@ -1,9 +1,7 @@
 """Sends the victims' requests (signal, checkpoint, requeue) in parallel, from child processes.
 
-The server answers a requeue only when the job has ended: after two seconds normally, after most of a minute if its MoM
-is lost. It answers a signal or a checkpoint when the MoM has answered. The pass cannot block on that, so child
-processes do; a child may still run when the pass has ended. So each victim is read again just before its request, as
-its run may be over by then.
+The server answers a requeue only when the job has ended, so the pass cannot block on it. Each victim is read again just
+before its request, as its run may be over by then.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from hooks.checkpoint.held_victims_to_release import find_waiting, is_gone
 from hooks.checkpoint.read_save_method_job_asked_for import SIGNAL
-from hooks.pbs.job_attributes.job_ids_and_states import is_running, read_start_s
+from hooks.pbs.job_attributes.job_ids_and_states import is_running, read_start_s, subjob_id
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 
@@ -33,7 +33,7 @@ def find_withdrawn(
         marks = read_marks(texts)
         reasons = {}
         for index, mark in list(marks.items()):
-            run = job_id if index is None else job_id.replace("[]", f"[{index}]", 1)
+            run = job_id if index is None else subjob_id(job_id, index)
             why = _why_withdrawn(run, server_status.jobs.get(run, {}), mark, server_status, victims, queues)
             if why:
                 marks[index] = mark._replace(until_s=int(server_status.time_s), why=why)

@@ -1,9 +1,7 @@
 """Circuit breaker: after three passes in a row that crashed or timed out, the queues go back to PBS's own scheduler.
 
 A pass is counted when it begins and taken off when it ends, so that one that raised, was killed or ran into its alarm
-counts alike. Once the breaker opens, passes rest: ten minutes, and twice as long each time the one after a rest fails
-too, up to four hours. Passes that end well drive again after a number of them in a row. That number doubles with each
-setback; setbacks and rests are forgotten after ten times as many good passes without another.
+counts alike. README.md has when passes rest and drive again.
 """
 
 from __future__ import annotations
@@ -37,8 +35,7 @@ class CircuitBreaker(NamedTuple):
     """``unfinished``: passes in a row that have not ended; ``setbacks``: how often three in a row had not; ``good``:
     good passes since the last setback, counted anew after a bad one until pbsteer may drive; ``unanswered``: passes in
     a row that were cut off because the server did not answer; ``rests``: how often passes have rested;
-    ``rest_began_s``: when the
-    last rest began, 0 once a pass has begun after it."""
+    ``rest_began_s``: when the last rest began, 0 once a pass has begun after it."""
 
     unfinished: int = 0
     setbacks: int = 0

@@ -1,8 +1,8 @@
 """The time limit for deciding, by the clock, and the jobs that took most of it.
 
-Reading and deciding together get half of a pass's budget, carrying out the plan the other half. However long reading
-took, deciding and carrying out get a quarter of the budget each: a pass that only reads would start nothing. A user
-whose jobs have taken a quarter of the time to decide comes after all other users.
+Reading and deciding together get half of a pass's budget, carrying out the plan the other half; however long reading
+took, each of deciding and carrying out gets a quarter. A user whose jobs have taken a quarter of the time to decide
+comes after all others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Callable, NamedTuple
 
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.pbs_units import show_count
-from policy.plan.pass_time_limit import Deadline
 
 _PART_FOR_DECIDING = 2
 _LEAST_PART = 4
@@ -32,8 +31,9 @@ class Slow(NamedTuple):
     user: str
 
 
-class ClockDeadline(Deadline):
-    """A deadline with a clock: expires ``seconds`` after it was made. ``clock`` returns seconds."""
+class ClockDeadline:
+    """A :class:`policy.plan.pass_time_limit.Deadline` with a clock: expires ``seconds`` after it was made. ``clock``
+    returns seconds."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -1,10 +1,7 @@
 """Charges fair share usage while pbsteer drives: a scheduler that is switched off has no cycles, and only these charge.
 
-PBS's scheduler adds to an entity's usage what its running jobs have used since the last cycle, by what it remembers of
-that cycle. It still remembers the jobs that ran in its last one before it was switched off, and adds their use when it
-is switched on again. So the file ``usage`` gets only what it will not add by itself: the use of jobs that started
-since, and of remembered jobs once they have ended. What remembered jobs use while they run counts for the order alone.
-The file therefore is right at any moment at which the scheduler may be switched on, whoever does that.
+The file ``usage`` gets only what the scheduler will not add by itself once it is switched on: the use of jobs that
+started since, and of remembered jobs once they have ended (README.md).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any, Callable, NamedTuple
 from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts
 from hooks.control.circuit_breaker import CircuitBreaker, begin_pass, end_silence, forget_pass, forget_unanswered
 from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult, changed_s
-from hooks.control.server_wait_not_counted_as_failure import Watched
+from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
 from hooks.pbs.pbs_ifl_client import ServerAwayError
 from hooks.store.hook_settings import is_removed, read_config
 from hooks.store.state_files import SecondWriterError, State
@@ -22,8 +22,9 @@ from policy.settings.site_settings import Settings
 
 class PassOutcome(NamedTuple):
     """``sentences``: for the server's log; ``passed``: what the next pass has to know of this one; ``may_be_followed``:
-    the next one may be early, as queues are driven or a scheduler is being switched, and the plan has no victims, which
-    have their time until a pass is due; ``unstarted``: the sentence on starts that there was no time for."""
+    the next one may be early, as queues are driven or a scheduler is being switched, and the victims, if there are any,
+    have more time than until a due pass and were not requeued; ``unstarted``: the sentence on starts that there was no
+    time for."""
 
     sentences: list[str]
     passed: PassResult
@@ -36,7 +37,7 @@ RunPass = Callable[[Settings, State, CircuitBreaker, list[str]], PassOutcome]
 
 
 def guard_pass(
-    pbs: Any, pbs_ifl: Watched, early_passes: EarlyPasses, run: RunPass, early: EarlyPass | None = None
+    pbs: Any, pbs_ifl: TimedServerCalls, early_passes: EarlyPasses, run: RunPass, early: EarlyPass | None = None
 ) -> PassOutcome | None:
     """One due pass, or one early pass (``early``); None if it did not finish, or if passes rest.
 

@@ -12,7 +12,7 @@ from typing import Any, Callable
 _CALLS = "pbs_"
 
 
-class Watched:
+class TimedServerCalls:
     """The module ``pbs_ifl`` with its requests timed. ``longest_s``: the duration of the longest request, including one
     under way when it is interrupted; ``longest``: its name."""
 

@@ -28,7 +28,7 @@ _PRINTABLE = "policy.model.printable_text"
 _COMPILED = "hooks.store.compiled_modules"
 _OF_ONE_EVENT = ("periodic",)
 """The hooks with many modules and a process for each event: they load their modules compiled (:data:`_COMPILED`)."""
-VERSION = "0.2.0.dev0"
+VERSION = "0.2.0"
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("policy", "hooks")

@@ -1,8 +1,8 @@
 """Installs the hooks in a server, and removes them without a trace: every qmgr line and every file is known beforehand.
 
 The wanted state is computed from the present one, the settings, and a record of the state before the first apply; the
-steps between are shown or done. If a step fails, the steps back are done. Needs root on the server's host, as PBS
-itself demands for hooks.
+steps between are shown or done, and undone if one fails. Needs root on the server's host, as PBS itself demands for
+hooks.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Deployment:
             found = self.read()
             steps = self._steps_to_apply(found, settings, part)
             self._demand_way(steps, settings)
-            self._carry_out(steps, found, say, may_stay=False)
+            self._do_steps(steps, found, say, may_stay=False)
         return steps
 
     def remove(self, say: Say, *, keep_partition: bool = False) -> Removed:
@@ -147,7 +147,7 @@ class Deployment:
             steps = self._steps_to_remove(found, keep_partition=keep_partition)
             self._demand_way(steps)
             limited = find_limited(found, DeploymentRecord.read(self._folder / RECORD))
-            busy = self._carry_out(steps, found, say, may_stay=True, limited=bool(limited))
+            busy = self._do_steps(steps, found, say, may_stay=True, limited=bool(limited))
         done = [step for step in steps if step.line.split()[2:3] not in [[name] for name in busy]]
         return Removed(done, [*busy, *limited], limited)
 
@@ -298,7 +298,7 @@ class Deployment:
     def _steps(self, now: Installed, then: Installed) -> list[Step]:
         return steps_between(now, then, self._folder / "hooks")
 
-    def _carry_out(
+    def _do_steps(
         self, steps: Sequence[Step], found: Installed, say: Say, *, may_stay: bool, limited: bool = False
     ) -> list[str]:
         """Do the steps; returns the resources that stay because jobs, queues or vnodes have them, if they
@@ -314,7 +314,7 @@ class Deployment:
                     continue
                 try:
                     if files.folder and not removing and step.path == self._folder and step.text is None:
-                        self._hold(held)
+                        self._lock_folder(held)
                     for line in show_steps([step]) if step.why != why else [step.show()]:
                         say(line)
                     why = step.why
@@ -322,7 +322,7 @@ class Deployment:
                     if outcome:
                         say(outcome)
                     if files.folder and step.line == f"delete hook {_PASS}":
-                        self._hold(held)
+                        self._lock_folder(held)
                 except BaseException as error:
                     if may_stay and isinstance(error, ResourceBusyError):
                         left.append(step.line.split()[2])
@@ -336,15 +336,15 @@ class Deployment:
                     raise DeployError(f"{failed}; {now}") from error
         return left
 
-    def _hold(self, held: contextlib.ExitStack) -> None:
+    def _lock_folder(self, held: contextlib.ExitStack) -> None:
         """Lock our folder: wait for a pass that is under way, which its own alarm ends, and let none begin anew."""
         deadline_s = time.monotonic() + _LAST_PASS_S
-        while not self._try_to_hold(held):
+        while not self._try_to_lock(held):
             if time.monotonic() > deadline_s:
                 raise DeployError(f"{self._folder}: a pass still writes there after {_LAST_PASS_S:g} s")
             time.sleep(0.1)
 
-    def _try_to_hold(self, held: contextlib.ExitStack) -> bool:
+    def _try_to_lock(self, held: contextlib.ExitStack) -> bool:
         try:
             held.enter_context(State(self._folder).locked())
             held.enter_context(no_forecast_written(self._folder))

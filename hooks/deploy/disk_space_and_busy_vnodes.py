@@ -56,15 +56,15 @@ _MOST_SHOWN = 5
 def describe_jobs_saving(programs: Programs, pbs_exec: str) -> str:
     """A sentence that names the jobs that still save, and what to do; empty if there are none, or if that cannot be
     known: passes that could not reach the server either have asked no job to save."""
-    savers: dict[str, int] = run_clear_job_marks(programs, pbs_exec, "saving").get("saving", {})
-    if not savers:
+    saving_jobs: dict[str, int] = run_clear_job_marks(programs, pbs_exec, "saving").get("saving", {})
+    if not saving_jobs:
         return ""
-    shown = [f"{job_id} until {_clock(until_s)}" for job_id, until_s in list(savers.items())[:_MOST_SHOWN]]
-    more = f" and {len(savers) - _MOST_SHOWN} more" if len(savers) > _MOST_SHOWN else ""
+    shown = [f"{job_id} until {_clock(until_s)}" for job_id, until_s in list(saving_jobs.items())[:_MOST_SHOWN]]
+    more = f" and {len(saving_jobs) - _MOST_SHOWN} more" if len(saving_jobs) > _MOST_SHOWN else ""
     return (
         f"jobs that were asked to save still may, and without the hooks the end of such a job would be for good:"
         f" {', '.join(shown)}{more}; set the queues to observe, in which no job is asked to save, and come back"
-        f" after {_clock(max(savers.values()))}"
+        f" after {_clock(max(saving_jobs.values()))}"
     )
 
 

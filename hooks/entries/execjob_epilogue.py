@@ -1,10 +1,7 @@
-"""A job has ended on this host: requeue it if it ended because a pass had asked it to save its work, or because it
-could not be restarted from what PBS's own checkpoint saved.
+"""A job has ended on this host: requeue it if a pass had it save its work, or if it could not be restarted.
 
-The hook runs on the first host of each job that ends, in a process of its own. For a job that could not have been asked
-to save, it loads only the modules that find that out. Otherwise it sends the server one request, with a time limit. A
-job that was not asked ends as without pbsteer. Only the end of a job that is to be requeued is delayed until the server
-answers.
+It runs on the first host of each job that ends, in a process of its own; hooks/README.md has what it loads and what it
+delays.
 """
 
 from __future__ import annotations

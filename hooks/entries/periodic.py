@@ -40,7 +40,7 @@ from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
-from hooks.control.server_wait_not_counted_as_failure import Watched
+from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
 from hooks.forecast.forecast_due import is_forecast_due
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
@@ -60,7 +60,7 @@ from hooks.quota_plan.set_due_planned_quotas_on_server import (
 from hooks.record.add_pass_to_day_of_activity import note_activity
 from hooks.record.job_reasons import describe_reasons
 from hooks.record.pass_as_journal_entry import Timing, describe_pass
-from hooks.record.real_and_dry_run_counts import Episodes
+from hooks.record.real_and_dry_run_counts import DryRunCounts
 from hooks.record.runs_gone_since_last_pass import find_finished, learns, note_runs
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
@@ -82,7 +82,7 @@ def handle(pbs: Any) -> str | None:
     """Run the due pass, and if it drives, the early ones after it."""
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
-    watched = Watched(pbs_ifl)
+    watched = TimedServerCalls(pbs_ifl)
     early_passes = EarlyPasses(watched, pbs.hook_config_filename)
     outcome = _handle_pass(pbs, watched, early_passes)
     while outcome is not None and outcome.may_be_followed:
@@ -96,7 +96,7 @@ def handle(pbs: Any) -> str | None:
 
 
 def _handle_pass(
-    pbs: Any, pbs_ifl: Watched, early_passes: EarlyPasses, early: EarlyPass | None = None
+    pbs: Any, pbs_ifl: TimedServerCalls, early_passes: EarlyPasses, early: EarlyPass | None = None
 ) -> PassOutcome | None:
     def run(settings: Settings, state: State, breaker: CircuitBreaker, sentences: list[str]) -> PassOutcome:
         if early is None:
@@ -128,23 +128,34 @@ def run_pass(
             return PassOutcome(warnings, PassResult(read_s + decide_s, cpu_s), may_be_followed=False)
         not_again = early.tried if early is not None else frozenset()
         least_s = time_to_act_s(schedule.budget_s) if early is None else 0.0
-        quotas = set_limits(decision.quota_work, found.raw, state, connection, budget)
-        outcome = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
+        outcome, quotas = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if early is None else []
     notes = [*decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
     has_line = early is None or outcome.did_something
     outcome = outcome._replace(failures=[*quotas.failures, *outcome.failures])
-    _record(decision, outcome, quotas, timing, notes, settings, state, has_line=has_line, early=early is not None)
+    warnings += _record(
+        decision, outcome, quotas, timing, notes, settings, state, has_line=has_line, early=early is not None
+    )
     is_unsettled = bool(decision.assignment.passing)
-    may_be_followed = (is_unsettled or bool(decision.permissions.start)) and not decision.plan.preempts
+    grace_s = settings.checkpoint.grace_s
+    # A requeue takes seconds, and none is requested twice meanwhile; without a grace the next pass would request it.
+    leaves_victims = not decision.plan.preempts or (grace_s > 0 and not outcome.requeued and not outcome.failures)
+    may_be_followed = (is_unsettled or bool(decision.permissions.start)) and leaves_victims
     tried = [*outcome.started, *outcome.refused]
-    passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled)
-    if early is None:
-        warnings += publish_quota_plan(decision.quota_work, state)
+    next_s = _find_next_s(decision.plan, grace_s)
+    passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled, next_s)
     if early is None and is_real_server(pbs_ifl):
         warnings += _forecast(decision, found.raw, settings, state)
     return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
+
+
+def _find_next_s(plan: Plan, grace_s: float) -> float | None:
+    """When time alone makes a pass do something else: the plan's own time (a save before a promised start, a delay that
+    is over), or the end of a victim's time to save. None if there is no such moment."""
+    ends_s = (earmark.since_s + grace_s for earmark in plan.ledger.earmarks.values() if earmark.victims)
+    moments_s = [] if plan.next_s is None else [plan.next_s]
+    return min((at_s for at_s in (*moments_s, *ends_s) if at_s > plan.time_s), default=None)
 
 
 class ServerRead(NamedTuple):
@@ -288,10 +299,11 @@ def _act(
     budget: Budget,
     least_s: float,
     not_again: frozenset[str],
-) -> Outcome:
-    """Switch the schedulers, advise them, and carry the plan out, without the starts of the jobs in ``not_again``.
-    Advising and carrying out get at least ``least_s`` each, whatever is left of the budget."""
+) -> tuple[Outcome, QuotaOutcome]:
+    """Set planned quotas, switch the schedulers, advise them, and carry the plan out, without the starts of the jobs in
+    ``not_again``. Advising and carrying out get at least ``least_s`` each, whatever is left of the budget."""
     plan, server_status = decision.plan, found.server_status
+    quotas = set_limits(decision.quota_work, found.raw, state, connection, budget)
     pending_work = Requests(budget)
     failures = switch(connection, decision.assignment, found.switched, state)
     budget.leave(least_s)
@@ -313,9 +325,10 @@ def _act(
     coming = above & {start.job.id for start in plan.starts}
     unnoticed = [*coming, *filter(is_array, outcome.released)]
     failures += trigger_cycle(connection, server_status, {server_status.jobs[job_id]["queue"] for job_id in unnoticed})
-    return outcome._replace(
+    outcome = outcome._replace(
         failures=[*failures, *pending_work.failures, *outcome.failures], put_off=outcome.put_off + pending_work.put_off
     )
+    return outcome, quotas
 
 
 def _forecast(decision: Decision, raw: ServerStatus, settings: Settings, state: State) -> list[str]:
@@ -347,11 +360,11 @@ def _record(
     *,
     has_line: bool,
     early: bool,
-) -> None:
-    """Write the journal's line if it has one, the same entry for the console, the reasons of waiting jobs, and the last
-    day's activity."""
+) -> list[str]:
+    """Write the journal's line if it has one, the same entry for the console, the reasons of waiting jobs, the last
+    day's activity, and of a due pass the planned quotas. Returns sentences for the server's log."""
     plan, permissions, modes = decision.plan, decision.permissions, decision.translation.modes
-    episodes = Episodes.read(state, plan.time_s).seen(plan, modes, permissions, outcome)
+    episodes = DryRunCounts.read(state, plan.time_s).with_pass(plan, modes, permissions, outcome)
     episodes.write(state)
     assignment = decision.assignment
     about = (notes, assignment.passing, decision.slowest, assignment.paused)
@@ -364,3 +377,4 @@ def _record(
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
     state.publish(LAST_PASS, published, shared=True, sync=False)
     note_activity(state, decision.translation.snapshot, plan, outcome, settings.quota.shown)
+    return [] if early else publish_quota_plan(decision.quota_work, state)

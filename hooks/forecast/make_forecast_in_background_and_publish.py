@@ -1,8 +1,7 @@
 """Publishes the forecast beside the journal, from a process of its own: a pass only starts it, and never waits for it.
 
-At most one is made at a time, and one in each interval of the settings. The process has the lowest priority and a limit
-on its processor time. It replaces whole files, so a kill at any point leaves the forecast before. The next pass reports
-its failure.
+At most one is made at a time, with the lowest priority and a limit on its processor time. It replaces whole files, so a
+kill at any point leaves the forecast before; the next pass reports its failure.
 """
 
 from __future__ import annotations

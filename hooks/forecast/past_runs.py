@@ -1,8 +1,7 @@
 """The runs that forecasts learn from, kept between passes: the last ones of each user, from PBS's accounting log.
 
-The log has every run with its true start and end, also the short ones between two passes and those from before pbsteer
-was installed. Each time only what was written since the last time is read. Kept are at most :data:`RUNS_PER_USER` runs
-of a user and :data:`RUNS` in all, so that neither a long log nor one user with many short jobs makes it large.
+Each time only what was written since the last time is read. Kept are at most :data:`RUNS_PER_USER` runs of a user and
+:data:`RUNS` in all, so that neither a long log nor one user with many short jobs makes it large.
 """
 
 from __future__ import annotations

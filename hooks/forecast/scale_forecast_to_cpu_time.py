@@ -1,9 +1,8 @@
 """Forecasts within so many seconds of processor time, better and better ones, for a cluster of any size.
 
-What a decision costs is measured first, and the forecast gets as many as the time suffices for. Where these are too
-few, it makes fewer draws and looks less far ahead: a draw that is cut off has found the early starts alone. Of very
-many waiting jobs only the first ones in line are run forward, since each decision is about all of them; the others
-start later than these.
+What a decision costs is measured first; where the time suffices for too few, the forecast makes fewer draws and looks
+less far ahead. Of very many waiting jobs only the first ones in line are run forward, and the others start later than
+these.
 """
 
 from __future__ import annotations
@@ -115,8 +114,7 @@ def find_horizon_s(
 
 
 class _Tried(NamedTuple):
-    """The last try: how many decisions it took and what they cost, until which moment it came, and whether that is as
-    far as one looks."""
+    """The last try: its decisions, their cost, the moment it reached, and whether that was the horizon."""
 
     passes: int
     cost_s: float

@@ -1,9 +1,6 @@
 """The custom resources that pbsteer defines in a server: on queues and vnodes, and as preferences of jobs.
 
-Those of queues and vnodes alone are invisible, so that no user requests them. Those that hooks write on a job are
-read-only to users. Preferences of jobs have no flag by which PBS would count them or its scheduler place by them.
-Numbers and sizes that users request are strings here: if any queuejob hook is enabled, PBS silently drops an invalid
-custom number. A resource that the server does not define is simply not set anywhere.
+A resource that the server does not define is simply not set anywhere; README.md has why each has its type and flags.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Whether pbsteer is paused: by ``pbsteer pause``, or by the server's ``scheduling``, which stops PBS's own scheduler.
 
-During a pause no job is started and none preempted, in any mode; passes still plan and record. The server's
-``scheduling`` and that of its default scheduler are one value when set, and pbsteer switches the same value while it
-drives. So pbsteer switches off by *unsetting* the server's: then the scheduler is off and the server shows ``True``.
-``False`` there was set by an administrator.
+During a pause no job is started and none preempted, in any mode; passes still plan and record. README.md has how the
+``False`` of an administrator differs from what pbsteer sets.
 """
 
 from __future__ import annotations

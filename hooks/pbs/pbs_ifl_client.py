@@ -1,7 +1,7 @@
 """The PBS server through pbs_ifl: one connection that reads its status and carries out requests.
 
-The module ``pbs_ifl`` is an argument, since it comes with PBS and a simulated server has its own. Only this module
-walks and builds its linked lists. A refused request raises :class:`IflError` with the server's message.
+The module ``pbs_ifl`` is an argument, since it comes with PBS and a simulated server has its own. A refused request
+raises :class:`IflError` with the server's message.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Callable
 
+from hooks.pbs.attribute_lists_of_pbs_ifl import AttributeChain, clean, texts_of, walk
 from hooks.pbs.custom_resources import SOFT_LIMIT
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, may_have_runs
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE
@@ -18,7 +19,6 @@ from hooks.pbs.server_status_type_and_attributes import (
     DEFAULT_SCHEDULER,
     ENDED_ATTRIBUTES,
     JOB_ATTRIBUTES,
-    LONGEST_TEXT,
     NAME,
     QUEUE_ATTRIBUTES,
     RESERVATION_ATTRIBUTES,
@@ -27,7 +27,6 @@ from hooks.pbs.server_status_type_and_attributes import (
     USED,
     VNODE_ATTRIBUTES,
     ServerStatus,
-    shorten_text,
 )
 from policy.model.printable_text import printable
 
@@ -273,7 +272,7 @@ class Connection:
         return dict(self._walk(what, attributes, ask))
 
     def _walk(self, what: str, attributes: Sequence[str], ask: Any) -> Iterator[tuple[str, Texts]]:
-        chain = _Chain(self._ifl, [(name, None, "") for name in attributes])
+        chain = AttributeChain(self._ifl, [(name, None, "") for name in attributes])
         answer = ask(chain.head)
         if not answer and attributes and self._errno() == _UNKNOWN_ATTRIBUTE:
             answer = ask(None)
@@ -281,8 +280,8 @@ class Connection:
             kind = ServerAwayError if self._errno() == _ENDED else IflError
             raise kind(f"cannot read the {what}: {self._complaint()}", self._errno())
         try:
-            for status in _walk(answer):
-                yield _clean(status.name), _texts_of(status)
+            for status in walk(answer):
+                yield clean(status.name), texts_of(status)
         finally:
             if answer:
                 self._ifl.pbs_statfree(answer)
@@ -385,7 +384,7 @@ class Connection:
         self._alter(job_id, ("Resource_List", "walltime", walltime))
 
     def _alter(self, job_id: str, *attributes: tuple[str, str | None, str]) -> None:
-        chain = _Chain(self._ifl, attributes)
+        chain = AttributeChain(self._ifl, attributes)
         what = f"set the {' and '.join(resource or name for name, resource, _ in attributes)} of {job_id}"
         self._demand(self._ifl.pbs_alterjob(self._handle, job_id, chain.head, None), what)
 
@@ -398,39 +397,4 @@ class Connection:
 
     def _complaint(self) -> str:
         message = self._ifl.pbs_geterrmsg(self._handle)
-        return f"{_clean(message)} ({self._errno()})" if message else f"error {self._errno()}"
-
-
-class _Chain:
-    """A linked list of attributes for the server, kept alive as long as this object is."""
-
-    def __init__(self, pbs_ifl: Any, attributes: Sequence[tuple[str, str | None, str]]) -> None:
-        self.head: Any = None
-        self._links: list[Any] = []
-        for name, resource, value in reversed(attributes):
-            link = pbs_ifl.attrl()
-            link.name, link.resource, link.value, link.next = name, resource, value, self.head
-            self._links.append(link)
-            self.head = link
-
-
-def _walk(link: Any) -> Iterator[Any]:
-    while link:
-        yield link
-        link = link.next
-
-
-def _texts_of(status: Any) -> Texts:
-    """An object's attributes; a value that the server sends in several pieces is joined by commas."""
-    texts: Texts = {}
-    for attribute in _walk(status.attribs):
-        resource, value = attribute.resource, _clean(attribute.value or "")
-        key = f"{attribute.name}.{resource}" if resource else attribute.name
-        whole = f"{texts[key]},{value}" if key in texts else value
-        texts[key] = whole if len(whole) <= LONGEST_TEXT else shorten_text(key, whole)
-    return texts
-
-
-def _clean(text: str) -> str:
-    """The text with bytes that are not UTF-8 replaced, so that it can be written anywhere."""
-    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return f"{clean(message)} ({self._errno()})" if message else f"error {self._errno()}"

@@ -54,8 +54,8 @@ ENDED_ATTRIBUTES: tuple[str, ...] = (
 USED: tuple[str, ...] = tuple(f"resources_used.{name}" for name in ("cput", "walltime", "mem", "gpupercent"))
 """What the console shows of the use of running jobs. PBS counts no GPU time; a site's own hook may set the last one."""
 SCHED_ATTRIBUTES: tuple[str, ...] = (
-    "scheduling", "partition", "sched_priv", "job_sort_formula", "state", "do_not_span_psets", "preempt_queue_prio",
-    "preempt_prio", "sched_log", "log_events", "job_sort_formula_threshold",
+    "scheduling", "partition", "sched_priv", "job_sort_formula", "state", "do_not_span_psets", "only_explicit_psets",
+    "preempt_queue_prio", "preempt_prio", "sched_log", "log_events", "job_sort_formula_threshold",
 )  # fmt: skip
 RESERVATION_ATTRIBUTES: tuple[str, ...] = (
     "queue", "reserve_state", "reserve_substate", "reserve_start", "reserve_end", "resv_nodes", "Resource_List",

@@ -124,9 +124,9 @@ def in_effect(
     no entry is set, but one that is set already holds until its end."""
     any_acts = any(mode != "observe" for mode in modes.values())
 
-    def will_hold(entry: PlannedQuota) -> bool:
+    def will_be_in_force(entry: PlannedQuota) -> bool:
         if entry.limit in before and entry.holds_at(now_s):
             return True
         return modes.get(entry.limit.queue, "observe") != "observe" if entry.limit.queue else any_acts
 
-    return [entry for entry in plan if will_hold(entry)]
+    return [entry for entry in plan if will_be_in_force(entry)]

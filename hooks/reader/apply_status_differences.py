@@ -1,8 +1,7 @@
 """Builds server statuses from the reader's answers: a whole one, then differences.
 
-Unchanged objects are the same objects in each status, so two statuses compare quickly. Texts that many jobs share are
-held once, and so are the attribute names of objects with the same attributes: these are most of the memory of a hundred
-thousand dictionaries. An answer that breaks off or is invalid has no effect, and the next one has to be whole.
+Unchanged objects, and texts that many jobs share, are the same objects in each status: that makes comparison quick and
+saves most of the memory. An answer that breaks off or is invalid has no effect, and the next one has to be whole.
 """
 
 from __future__ import annotations

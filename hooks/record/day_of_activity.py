@@ -1,8 +1,7 @@
 """The last day in slots of ten minutes: cores in use, jobs started, ended and preempted, waits, and failures.
 
-A small ring for the console's charts, with the use of each user by hour: passes keep one beside the journal, and a
-console one of its own. It is replaced whole, has at most a day's slots, and is never read to decide anything. What
-cannot be read of it, or was not kept by an earlier version, is left out.
+A small ring for the console's charts, kept by passes beside the journal and by a console for itself; it is never read
+to decide anything. What cannot be read of it is left out.
 """
 
 from __future__ import annotations

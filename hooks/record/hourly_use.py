@@ -1,7 +1,7 @@
 """What users, groups and projects had in use in each hour of the last day, by queue: the trends beside their quotas.
 
-It is a part of the day's activity (:mod:`hooks.record.day_of_activity`). The number of entities is bounded: of more,
-those are kept that use the most, now or in any hour of the day. What cannot be read of it is left out.
+It is a part of the day's activity (:mod:`hooks.record.day_of_activity`). Of too many entities those are kept that use
+the most, now or in any hour of the day.
 """
 
 from __future__ import annotations

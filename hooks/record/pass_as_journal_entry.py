@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from hooks.act.apply_plan import Outcome, Permissions
 from hooks.control.decision_time_limit import Slow
-from hooks.record.real_and_dry_run_counts import Episodes
+from hooks.record.real_and_dry_run_counts import DryRunCounts
 from hooks.translate.snapshot import Translation
 from policy.explain.longest_backfill_walltime import Longest
 from policy.model.jobs_runs_vnodes_queues import Job
@@ -36,7 +36,7 @@ def describe_pass(
     settings: Settings,
     permissions: Permissions,
     outcome: Outcome,
-    episodes: Episodes,
+    episodes: DryRunCounts,
     timing: Timing,
     notes: Sequence[str],
     passing: Sequence[str] = (),

@@ -13,7 +13,7 @@ from hooks.store.state_files import EPISODES, State
 from policy.plan.plan_types import Plan
 
 
-class Episodes(NamedTuple):
+class DryRunCounts(NamedTuple):
     """The episodes of starts and of preemptions since ``since_s``, the time when any queue's mode last changed.
     ``starting`` and ``preempting``: the jobs of those that were under way in the last pass. ``started`` and
     ``preempted`` count what was done since then."""
@@ -27,9 +27,11 @@ class Episodes(NamedTuple):
     started: int = 0
     preempted: int = 0
 
-    def seen(self, plan: Plan, modes: Mapping[str, str], permissions: Permissions, outcome: Outcome) -> Episodes:
+    def with_pass(
+        self, plan: Plan, modes: Mapping[str, str], permissions: Permissions, outcome: Outcome
+    ) -> DryRunCounts:
         """The counts with one more pass, which acted in the queues of its ``permissions``."""
-        then = self if self.modes == dict(modes) else Episodes(plan.time_s, dict(modes))
+        then = self if self.modes == dict(modes) else DryRunCounts(plan.time_s, dict(modes))
         starting = frozenset(start.id for start in plan.starts if start.job.queue not in permissions.start)
         preempting = frozenset(
             preempt.id for preempt in plan.preempts if preempt.run.job.queue not in permissions.preempt
@@ -57,7 +59,7 @@ class Episodes(NamedTuple):
         state.publish(EPISODES, {**self._asdict(), "modes": dict(self.modes), **jobs}, shared=False, sync=False)
 
     @classmethod
-    def read(cls, state: State, now_s: float) -> Episodes:
+    def read(cls, state: State, now_s: float) -> DryRunCounts:
         """What the last pass wrote; zero from now on if that cannot be read."""
         data = state.read_published(EPISODES)
         try:

@@ -1,9 +1,8 @@
 """Finds runs that have ended between two passes: those that the last pass saw running and the server no longer has.
 
-The predictor and striping learn from them. The server reports no ends, so if the settings learn at all, each pass
-records what runs, and a run that is gone counts as ended now. Not counted are a job that waits
-again, a preempted job (the work of its earlier runs is not known), and all runs after a long pause between two
-passes. CPU time stays unknown. A job that was deleted counts as one that ended.
+The server reports no ends, so each pass records what runs, for the predictor and striping to learn from. Not counted
+are a job that waits again, a preempted job (the work of its earlier runs is not known), and all runs after a long pause
+between two passes.
 """
 
 from __future__ import annotations

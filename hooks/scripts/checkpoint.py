@@ -1,14 +1,7 @@
 """The script behind a MoM's ``checkpoint_abort`` and ``restart`` actions: saves and restarts tasks by signal or CRIU.
 
-``save JOB SID TASK PATH`` signals the task's processes to save and waits for them to end. Exit status 0 tells the MoM
-that the work is saved, any other that they run on. ``restart JOB SID TASK PATH`` starts the same command again as the
-job's user, in the same environment and with the same bounds; the program then finds what it saved. ``dump`` and
-``restore`` have CRIU save the processes as they are and continue from there; the last argument is CRIU's path. The
-processes get their old numbers, since the MoM identifies the task by them.
-
-The script runs as root: it uses what a user's process could have influenced only after dropping root's rights. It needs
-only the standard library. It is installed as one file, made of this one and its imports
-(:mod:`hooks.deploy.install_mom_scripts_run_as_root`).
+``save``, ``restart``, ``dump`` or ``restore``, each with ``JOB SID TASK PATH`` (README.md). It runs as root: it uses
+what a user's process could have influenced only after dropping root's rights.
 """
 
 from __future__ import annotations

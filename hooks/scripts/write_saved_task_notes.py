@@ -1,7 +1,7 @@
 """The notes that the checkpoint script leaves for the hooks in ``mom_priv``: which tasks are saved, which run again.
 
-PBS reports a job that could not be restarted, for whatever reason, as one that ended well. The note, which is deleted
-when the task runs again, shows the epilogue hook that it was not restarted. Without a note nothing is restarted.
+PBS reports a job that could not be restarted as one that ended well. The note, which is deleted when the task runs
+again, shows the epilogue hook that it was not restarted.
 """
 
 from __future__ import annotations

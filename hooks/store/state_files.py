@@ -1,10 +1,7 @@
 """pbsteer's files on disk: one folder in PBS_HOME with the ledgers, the journal, and the published files.
 
-Files are replaced whole (write, sync, rename, sync the folder), so a kill at any point leaves the old or the new one.
-Those that are only shown are not synced: each sync holds up the data store of the server, which is on the same disk.
-The ledger is readable by root only; a group may read the journal and the last pass. Decisions use only the ledger and
-the runs that the last pass saw. An unreadable ledger, or anything in a file's place that is no file, is renamed and not
-used.
+Files are replaced whole, so a kill at any point leaves the old or the new one. Decisions use only the ledger, which
+root alone can read, and the runs that the last pass saw (README.md).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A host's reading as the one line of text that its MoM sends to the server.
 
-``t=1795229283;idle=0.97;mem=52429/64296;net=9800/10000;temp=41/100``: the time (seconds since 1970); the idle fraction
-of its cores' time, from 0 to 1; memory in MiB and network bandwidth in Mbit/s, each what is left of how much; its
-temperature in degrees Celsius and the highest that it tolerates. Parts without a sensor are left out. Any other part is
-ignored: the text is a vnode's attribute, which any manager may set.
+``t=1795229283;idle=0.97;mem=52429/64296;net=9800/10000;temp=41/100``: seconds since 1970; the idle fraction of its
+cores' time; memory in MiB and network bandwidth in Mbit/s, each what is left of how much; its temperature in degrees
+Celsius and the highest that it tolerates. Parts without a sensor are left out, and any other part is ignored.
 """
 
 from __future__ import annotations

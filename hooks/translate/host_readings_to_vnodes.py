@@ -1,8 +1,8 @@
-"""Divides hosts' reported readings among their vnodes.
+"""Divides hosts' reported readings among their vnodes (docs/policies.md, P4); a text that cannot be read gives none.
 
-Units: compute in cores x speed, memory in KiB, network bandwidth in Mbit/s, temperature in degrees Celsius. A vnode
-gets a share of its host's memory and bandwidth in proportion to its cores; the host's idleness and temperature apply to
-each of its vnodes (docs/policies.md, P4). Never raises; a text that cannot be read gives no reading.
+Compute is in cores x speed, memory in KiB, network bandwidth in Mbit/s, temperature in degrees Celsius. A vnode gets a
+share of its host's memory and bandwidth in proportion to its cores; the host's idleness and temperature apply to each
+of its vnodes.
 """
 
 from __future__ import annotations

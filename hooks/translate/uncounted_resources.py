@@ -1,9 +1,8 @@
 """Consumables that are not counted: no vnode has an amount of them, and no scheduler checks them.
 
-Jobs ask for ``vmem`` and the like to bound their processes on clusters where no vnode has any. PBS's scheduler starts
-them, as it checks only what the ``resources`` line of its ``sched_config`` names. For the policy each vnode has an
-unlimited amount of these. If any vnode has an amount of a resource, or a scheduler checks it, a vnode without an amount
-has none.
+Jobs ask for ``vmem`` and the like to bound their processes, and PBS's scheduler, which checks only what the
+``resources`` line of its ``sched_config`` names, starts them. For the policy each vnode has an unlimited amount of
+these.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Keeps the promised start of a head by cutting backfilled runs (docs/policies.md, P3).
 
 A run that was backfilled with a shrunk estimate may be cut at the head's promised time: the run on most nodes first,
-then the one with most cores, then the earlier submitted, and only until the head fits. Exempt time does not protect it.
-A run that was tested with its full estimate is never cut. So the head's shadow time is no later than its promise,
-wherever cuts can keep that.
+then the one with most cores, then the earlier submitted, and only until the head fits. A run that was tested with its
+full estimate is never cut.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Callable, NamedTuple
 
 from policy.backfill.head_reservation import Reservation
-from policy.backfill.release_profile import Future, Pending, future_of, give_back
+from policy.backfill.release_profile import Pending, ReleaseProfile, give_back, release_profile
 from policy.fit.best_fit import fits
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import Backfilled
@@ -69,12 +68,12 @@ def cut_for(
     as gone; a shrunk estimate does not count, as a run that outlasts it could not be asked to save in time. Victims of
     other jobs count as gone, and their beneficiaries keep what they need.
     """
-    future = future_of(cluster, cluster.ends, pending)
-    give_back(future.free, [release for release in future.releases if release.end_s <= at_s])
-    if _fits_open(future.free, head, allowed, closed):
+    profile = release_profile(cluster, cluster.ends, pending)
+    give_back(profile.free, [release for release in profile.releases if release.end_s <= at_s])
+    if _fits_open(profile.free, head, allowed, closed):
         return None
-    offered = [run for run in cuttable if run.end_s > at_s and run.id not in future.gone]
-    return Search(cluster, head, allowed, None, closed, future.free).first_enough(offered)
+    offered = [run for run in cuttable if run.end_s > at_s and run.id not in profile.gone]
+    return Search(cluster, head, allowed, None, closed, profile.free).first_enough(offered)
 
 
 def _fits_open(free: Capacity, head: Job, allowed: int, closed: Closed) -> bool:
@@ -122,7 +121,7 @@ def keep_by_count(
 
 
 def keep_by_fit(
-    future: Future,
+    profile: ReleaseProfile,
     head: Job,
     allowed: int,
     now_s: float,
@@ -131,18 +130,18 @@ def keep_by_fit(
     windows: Windows | None,
 ) -> Reservation | None:
     """As :func:`keep_by_count`, but vnode by vnode. None also if the head fits by the promised time without a cut."""
-    then, ever = future.free.copy(), allowed
+    then, ever = profile.free.copy(), allowed
     if windows is not None:
         closed = windows.closed_to(head, max(now_s, promise.at_s), windows.slack_s)
         then.take_amounts(closed.shares)
         allowed &= ~closed.vnodes
-    ended = [release for release in future.releases if release.end_s <= promise.at_s]
+    ended = [release for release in profile.releases if release.end_s <= promise.at_s]
     give_back(then, ended)
     if fits(then, head.request, allowed, ever):
         return None
     cut: list[Run] = []
     for run in promise.cuttable():
-        if run.id not in future.gone and expected.get(run.id, run.end_s) > promise.at_s:
+        if run.id not in profile.gone and expected.get(run.id, run.end_s) > promise.at_s:
             cut.append(run)
             then.give(run.allocation.shares(then.directory), run.job.request)
             if fits(then, head.request, allowed, ever):

@@ -1,9 +1,8 @@
-"""The head's reservation: its shadow time, what may run beside it, and which runs may be replaced by which job
-(docs/policies.md, "First come, the head, and EASY backfilling").
+"""The head's reservation: its shadow time, what may run beside it, and which runs may be replaced by which job.
 
-A job that ends inside the window is always admitted. A job that outlasts it is admitted if the head still fits beside
-it at the shadow time; for a head that asks for single cores anywhere, counting cores is exact and suffices.
-:mod:`policy.backfill.shadow_time` computes the time.
+A job that ends inside the window is always admitted, one that outlasts it if the head still fits beside it at the
+shadow time (docs/policies.md, "First come, the head, and EASY backfilling"). For a head that asks for single cores
+anywhere, counting cores is exact and suffices.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Reservation:
     """The head of a region, the time it is reserved for, and what is spare beside it at that time.
 
     ``early``: runs taken to be gone by then although their estimates say later. ``until_s``: the end of the window,
-    which is the reserved time, or the promise if that could not be kept.
+    which is the shadow time, or the promise if that could not be kept.
     """
 
     __slots__ = ("_allowed", "_directory", "_early", "_inside", "_then", "at_s", "head", "spare_cores", "until_s")
@@ -98,7 +97,7 @@ class Reservation:
         return True
 
     def guard(self, end_s: float, request: Request) -> HeadGuard:
-        """A guard for a search of runs to end now so that a job runs until ``end_s`` in their place."""
+        """A guard that tells which runs may end now so that a job runs until ``end_s`` in their place."""
         return HeadGuard(self, end_s, request)
 
     def replace(self, allocation: Allocation, end_s: float, request: Request, gone: Sequence[Run]) -> None:
@@ -113,7 +112,7 @@ class Reservation:
             self.spare_cores = max(0, then.idle(self._allowed) - self.head.cores)
 
     def _freed_later(self, gone: Sequence[Run]) -> int:
-        """The cores of those runs that would still have held them at the reserved time."""
+        """The cores of those runs that would still have held them at the shadow time."""
         return sum(self.cores_of(run) for run in gone if self.outlasts(run))
 
     def cores_of(self, run: Run) -> int:
@@ -125,7 +124,7 @@ class Reservation:
         return allocation.cores_on(self._allowed, self._directory) <= self.spare_cores + freed
 
     def copy_of_then(self) -> Capacity | None:
-        """A copy of what is free at the reserved time; None if cores are counted instead."""
+        """A copy of what is free at the shadow time; None if cores are counted instead."""
         return None if self._then is None else self._then.copy()
 
     def fits_head(self, then: Capacity) -> bool:
@@ -133,11 +132,11 @@ class Reservation:
         return fits(then, self.head.request, self._allowed)
 
     def outlasts(self, run: Run) -> bool:
-        """Whether the run is taken to hold its cores still at the reserved time."""
+        """Whether the run is taken to hold its cores still at the shadow time."""
         return run.end_s > self.at_s and run.id not in self._early and run.id not in self._inside
 
     def note_inside(self, run_id: str) -> None:
-        """Note that a run starts in the window by its shrunk estimate: it is taken to be gone by the reserved time."""
+        """Note that a run starts in the window by its shrunk estimate: it is taken to be gone by the shadow time."""
         self._inside |= {run_id}
 
     def _swap(
@@ -156,7 +155,7 @@ class Reservation:
         return allowed == self._allowed or not allowed & ~self._allowed
 
     def head_vnodes(self, then: Capacity | None = None) -> int:
-        """The vnodes the head would take at the reserved time, or of what is free in ``then``; 0 if any will do."""
+        """The vnodes the head would take at the shadow time, or of what is free in ``then``; 0 if any will do."""
         then = then or self._then
         if then is None:
             return 0
@@ -184,7 +183,7 @@ class HeadGuard:
         return HeadGuard(self._reservation, self._end_s, self._request)
 
     def remove(self, run: Run) -> None:
-        """Count the run as gone: what it would still hold at the reserved time comes free."""
+        """Count the run as gone: what it would still hold at the shadow time comes free."""
         if not self._inside_window and self._reservation.outlasts(run):
             self._gone[run.id] = run
             self._freed += self._reservation.cores_of(run)

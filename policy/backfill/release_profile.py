@@ -39,7 +39,7 @@ class Release(NamedTuple):
     request: Request
 
 
-class Future(NamedTuple):
+class ReleaseProfile(NamedTuple):
     """What is ``free`` now (its own copy), the ``releases`` to come, by time, and the ids of runs that count as
     ``gone``."""
 
@@ -67,7 +67,9 @@ def once_victims_end(cluster: ClusterIndex, pending: Sequence[Pending]) -> Capac
     return free
 
 
-def future_of(cluster: ClusterIndex, ends: Sequence[tuple[float, str]], pending: Sequence[Pending]) -> Future:
+def release_profile(
+    cluster: ClusterIndex, ends: Sequence[tuple[float, str]], pending: Sequence[Pending]
+) -> ReleaseProfile:
     """The release profile from these ends of runs and the ends of the beneficiaries."""
     free = once_victims_end(cluster, pending)
     gone = frozenset(victim for earmark in pending for victim in earmark.victims)
@@ -78,7 +80,7 @@ def future_of(cluster: ClusterIndex, ends: Sequence[tuple[float, str]], pending:
             releases.append(Release(end_s, run.allocation, run.job.request))
     if pending:
         releases.sort(key=lambda release: release.end_s)
-    return Future(free, releases, gone)
+    return ReleaseProfile(free, releases, gone)
 
 
 def give_back(capacity: Capacity, releases: Sequence[Release]) -> None:

@@ -1,8 +1,8 @@
-"""Shadow time: the first time at which the head, which does not fit now, will fit.
+"""Shadow time: the first time at which the head, which does not fit now, will fit; until then is the backfill window.
 
-Runs are expected to end by their estimates, backfilled runs by the shrunk estimates that they were tested with. The
-shadow time is no later than the head's promise if cuts can keep that. The time until it is the backfill window. This is
-EASY backfilling (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995), with vnodes instead of a count of processors.
+This is EASY backfilling (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995), with vnodes instead of a count of
+processors. Runs are expected to end by their estimates, backfilled ones by the shrunk estimates that they were tested
+with, and cuts may keep it no later than the promise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from policy.backfill.cut_backfilled_for_promise import NO_PROMISE, Promise, keep_by_count, keep_by_fit
 from policy.backfill.head_reservation import Reservation
-from policy.backfill.release_profile import Future, Pending, Release, expected_ends, future_of, give_back
+from policy.backfill.release_profile import Pending, Release, ReleaseProfile, expected_ends, give_back, release_profile
 from policy.fit.best_fit import fits
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.state.closure_windows import Closed, Windows
@@ -43,14 +43,14 @@ def reserve(
     plain = not (pending or alone or min(capacity.levels, default=0) < 0)
     if plain and head.request.only_cores and windows is None:
         return _reserve_by_count(cluster, head, allowed & capacity.usable, now_s, ends, expected, promise)
-    future = future_of(cluster, ends, pending)
+    profile = release_profile(cluster, ends, pending)
     if promise.at_s != UNLIMITED_S:
-        kept = keep_by_fit(future, head, allowed, now_s, expected, promise, windows)
+        kept = keep_by_fit(profile, head, allowed, now_s, expected, promise, windows)
         if kept is not None:
             return kept
     if windows is not None:
-        return _reserve_between(future, head, allowed, now_s, expected, windows)
-    return _reserve_by_fit(future, head, allowed, now_s, expected)
+        return _reserve_between(profile, head, allowed, now_s, expected, windows)
+    return _reserve_by_fit(profile, head, allowed, now_s, expected)
 
 
 def _reserve_by_count(
@@ -85,10 +85,10 @@ def _reserve_by_count(
 
 
 def _reserve_by_fit(
-    future: Future, head: Job, allowed: int, now_s: float, expected: Mapping[str, float]
+    profile: ReleaseProfile, head: Job, allowed: int, now_s: float, expected: Mapping[str, float]
 ) -> Reservation | None:
     """Apply releases in growing steps until the head fits, then find the first release that was enough."""
-    free, releases = future.free, future.releases
+    free, releases = profile.free, profile.releases
     start = stop = 0
     step = 1
     before, after = free, free.copy()
@@ -117,14 +117,14 @@ def _reserve_by_fit(
 
 
 def _reserve_between(
-    future: Future, head: Job, allowed: int, now_s: float, expected: Mapping[str, float], windows: Windows
+    profile: ReleaseProfile, head: Job, allowed: int, now_s: float, expected: Mapping[str, float], windows: Windows
 ) -> Reservation | None:
     """The first time from which the head fits vnodes that no window closes to it.
 
     Between two changes of the windows in its way, later only means more free. So the last time of such a span decides
     whether the head fits in it at all, and the first time is found by bisection.
     """
-    free, releases = future.free, future.releases
+    free, releases = profile.free, profile.releases
     times = sorted({now_s, *windows.changes_s, *(release.end_s for release in releases if release.end_s > now_s)})
     ends = [release.end_s for release in releases]
     base, given, first = free, 0, 0

@@ -1,10 +1,8 @@
 """The run time that a job is tested with for backfilling (docs/policies.md, P3).
 
 A job that can be cut when the head's time comes is tested with a shrunk estimate: p times what is left of it, or a
-prediction from its user's past runs. Any other job, and one whose remaining estimate is at or below the threshold, is
-tested with all that is left and never cut. Predictors: the mean of the user's last two run times (Tsafrir, Etsion,
-Feitelson, "Backfilling using system-generated predictions", IEEE TPDS 2007), and the user's ratio of run times to
-estimates.
+prediction (Tsafrir, Etsion, Feitelson, "Backfilling using system-generated predictions", IEEE TPDS 2007). Any other job
+is tested with all that is left and never cut.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ NotCut = Literal["grace", "not-rerunable", "exempt", "cap", "repeats"]
 
 
 class Tested(NamedTuple):
-    """``estimate_s``: what the job is tested with; ``cuttable``: whether it may be cut at the reserved time."""
+    """``estimate_s``: what the job is tested with; ``cuttable``: whether it may be cut at the shadow time."""
 
     estimate_s: float
     cuttable: bool
@@ -54,7 +52,7 @@ class Estimates:
     def tested(self, job: Job, reserved_s: float, promised_s: float = 0.0) -> Tested:
         """The estimate for a test against a head reserved for ``reserved_s``, and whether the job may be cut then.
 
-        ``promised_s`` is the last time promised to a head there: a reserved time may move back to it. A job without a
+        ``promised_s`` is the last time promised to a head there: a shadow time may move back to it. A job without a
         walltime has an infinite estimate, and can be cut like others.
         """
         left_s, now_s = job.left_s, self._now_s

@@ -33,15 +33,15 @@ from policy.state.cluster_index import ClusterIndex
 _VNODES = 3
 
 
-class Line(NamedTuple):
+class LabelledLine(NamedTuple):
     """A label and its text."""
 
     label: str
     text: str
 
 
-class Facts:
-    """The facts of one pass from which lines are made."""
+class ExplanationLines:
+    """Makes the lines about the jobs and runs of one pass."""
 
     def __init__(self, cluster: ClusterIndex, plan: Plan, settings: Settings) -> None:
         self._cluster = cluster
@@ -59,7 +59,7 @@ class Facts:
 
     # The job
 
-    def about(self, job: Job) -> list[Line]:
+    def about(self, job: Job) -> list[LabelledLine]:
         """The job's owner, queue and size, and the quotas that count it."""
         quotas = self._quotas
         standing = [
@@ -69,11 +69,11 @@ class Facts:
         ]
         size = f"{show_count(job.cores, 'core')}, {_walltime(job)}"
         return [
-            Line("job", f"{job.user} · {job.queue} · {size}"),
-            Line("quota", "; ".join(standing) or "no quota counts it"),
+            LabelledLine("job", f"{job.user} · {job.queue} · {size}"),
+            LabelledLine("quota", "; ".join(standing) or "no quota counts it"),
         ]
 
-    def class_of(self, job: Job, run_id: str | None = None) -> list[Line]:
+    def class_of(self, job: Job, run_id: str | None = None) -> list[LabelledLine]:
         """The job's class, and what is left of the priority quota; for a run the class it started in (P2)."""
         classes = self._classes
         if classes is None:
@@ -81,13 +81,13 @@ class Facts:
         subject = classes.subject(job)
         if run_id is not None:
             frozen = self._plan.ledger.classes.get(run_id, classes.of_runs.get(run_id, BASE))
-            return [Line("class", f"{_class(frozen)}, since its start")]
+            return [LabelledLine("class", f"{_class(frozen)}, since its start")]
         if subject is None:
-            return [Line("class", f"base: {job.user} has no priority in queue {job.queue}")]
+            return [LabelledLine("class", f"base: {job.user} has no priority in queue {job.queue}")]
         of = classes.remaining(job)
         what = "" if of.resource == "ncpus" else f" {of.resource}"
         left = f"{of.amount}{what} left of the priority quota of {of.limit} after the jobs in line"
-        return [Line("class", f"{_class(classes.of(job))}: {show_entity(subject.entity)} has {left}")]
+        return [LabelledLine("class", f"{_class(classes.of(job))}: {show_entity(subject.entity)} has {left}")]
 
     def more_of(self, job: Job, reason: Reason) -> MoreNumbers:
         """Numbers of the job itself, which a shared reason does not have: its place in line; the longest walltime with
@@ -103,7 +103,7 @@ class Facts:
 
     # A waiting job: its test for backfilling, the rescue
 
-    def tested(self, job: Job, reason: Reason) -> list[Line]:
+    def tested(self, job: Job, reason: Reason) -> list[LabelledLine]:
         """The estimate that a job which outlasts the window was tested with, and why if it was the full one (P3)."""
         at_s, head = float(reason.number("before_s")), show_job(str(reason.number("head")))
         if not self._estimates.shrinks:
@@ -112,8 +112,8 @@ class Facts:
         tested = self._estimates.tested(job, at_s, promised_s)
         if tested.cuttable:
             part = "all" if tested.estimate_s == job.left_s else show_duration(tested.estimate_s)
-            return [Line("tested with", f"{part} of {_left(job)}: it may be cut when {head} is to start")]
-        return [Line("tested with", f"all of {_left(job)}: {self._why_in_full(job, at_s, promised_s)}")]
+            return [LabelledLine("tested with", f"{part} of {_left(job)}: it may be cut when {head} is to start")]
+        return [LabelledLine("tested with", f"all of {_left(job)}: {self._why_in_full(job, at_s, promised_s)}")]
 
     def _why_in_full(self, job: Job, at_s: float, promised_s: float) -> str:
         """The condition of the decision, in words."""
@@ -132,7 +132,7 @@ class Facts:
             return f"it was preempted {_times(settings.quota.max_preemptions or 0)} already, and may not be again"
         return "it cannot save its work, and would have too much to repeat"
 
-    def rescue(self, job: Job) -> list[Line]:
+    def rescue(self, job: Job) -> list[LabelledLine]:
         """Whether the job is short enough for the rescue, and from when on one run may be cut for it (P3)."""
         settings = self._settings.rescue
         short_s = self._estimates.short_s(job)
@@ -141,31 +141,35 @@ class Facts:
         until_s = waits_until_s(job, short_s, settings, self._plan.ledger.cuts)
         short = f"short ({show_duration(short_s)} expected)"
         if until_s > self._now_s:
-            return [Line("rescue", f"{short}: one run may be cut for it in {show_duration(until_s - self._now_s)}")]
-        return [Line("rescue", f"{short} and has waited long enough: one run may be cut for it, if one is there")]
+            return [
+                LabelledLine("rescue", f"{short}: one run may be cut for it in {show_duration(until_s - self._now_s)}")
+            ]
+        return [
+            LabelledLine("rescue", f"{short} and has waited long enough: one run may be cut for it, if one is there")
+        ]
 
     # Earlier preemptions
 
-    def history(self, job: Job) -> list[Line]:
+    def history(self, job: Job) -> list[LabelledLine]:
         """How often it was preempted, which job gets its cores, and what is left of its work."""
         ledger = self._plan.ledger
         count = ledger.preemptions.get(job.id, 0)
         if not count:
             return []
-        lines = [Line("history", f"preempted {_times(count)}")]
+        lines = [LabelledLine("history", f"preempted {_times(count)}")]
         cut = ledger.cuts.get(job.id)
         why = None if cut is None else recall(cut.code, cut.numbers)
         if cut is not None and why is not None:
             ago = show_duration(self._now_s - cut.at_s)
-            lines.append(Line("history", f"{ago} ago {why.sentence(job, self._now_s)}"))
+            lines.append(LabelledLine("history", f"{ago} ago {why.sentence(job, self._now_s)}"))
         most = self._settings.quota.max_preemptions
         if most is not None and count >= most:
-            lines.append(Line("history", f"it will not be again: quota.max_preemptions is {most}"))
+            lines.append(LabelledLine("history", f"it will not be again: quota.max_preemptions is {most}"))
         for beneficiary, earmark in sorted(ledger.earmarks.items()):
             if job.id in earmark.victims:
                 rule = _RULES.get(earmark.rule, earmark.rule)
-                lines.append(Line("history", f"its cores are earmarked for {show_job(beneficiary)}, {rule}"))
-        lines.append(Line("work", self._work(job)))
+                lines.append(LabelledLine("history", f"its cores are earmarked for {show_job(beneficiary)}, {rule}"))
+        lines.append(LabelledLine("work", self._work(job)))
         return lines
 
     def _work(self, job: Job) -> str:
@@ -179,9 +183,9 @@ class Facts:
 
     # A run
 
-    def of_run(self, run: Run) -> list[Line]:
+    def of_run(self, run: Run) -> list[LabelledLine]:
         """Whether the run is backfilled and may be cut, and whether it may be preempted."""
-        lines: list[Line] = []
+        lines: list[LabelledLine] = []
         entry = self._plan.ledger.backfilled.get(run.id)
         if entry is not None:
             if not entry.cuttable:
@@ -190,36 +194,36 @@ class Facts:
                 text = f"expected to end {_in(entry.end_s, self._now_s)}; may be cut at the time promised to a head"
             else:
                 text = "has run longer than the estimate it was tested with; may be cut at the time promised to a head"
-            lines.append(Line("backfilled", text))
+            lines.append(LabelledLine("backfilled", text))
         standing = self._quotas.surplus(run.job, run.allocation) if self._settings.quota.preempt else None
         if standing is not None:
             entity = show_entity(standing.entity)
             quota = show_quota(standing.limit, standing.resource, standing.scope, run.job.queue)
             over = f"{entity} uses {standing.used} of {quota}, and stays at or above it without this run"
-            lines.append(Line("can be preempted", f"{over}: a job within quota may take its cores"))
+            lines.append(LabelledLine("can be preempted", f"{over}: a job within quota may take its cores"))
         counted_now = any(preempt.id == run.id and not preempt.again for preempt in self._plan.preempts)
         count = self._plan.ledger.preemptions.get(run.id, 0) - counted_now
         if count > 0:
-            lines.append(Line("history", f"preempted {_times(count)} before"))
+            lines.append(LabelledLine("history", f"preempted {_times(count)} before"))
         return lines
 
     # The allocation
 
-    def why_starts_there(self, start: Start) -> list[Line]:
+    def why_starts_there(self, start: Start) -> list[LabelledLine]:
         """Why a start goes to these vnodes: the reason of its layout and what was tried before, then as for a run."""
         tried = () if start.why is None else (start.why, *start.why.tried)
-        lines = [Line("placement", reason.sentence(start.job, self._now_s)) for reason in tried]
-        return lines + self._by_rank(start.job, start.allocation) or [Line("placement", _packed(start.job))]
+        lines = [LabelledLine("placement", reason.sentence(start.job, self._now_s)) for reason in tried]
+        return lines + self._by_rank(start.job, start.allocation) or [LabelledLine("placement", _packed(start.job))]
 
-    def why_runs_there(self, run: Run) -> list[Line]:
+    def why_runs_there(self, run: Run) -> list[LabelledLine]:
         """Why a run is where it is: its rank, the stripe it started as, or its place alone (P4, P5)."""
         stripes, vnodes = self._plan.ledger.stripes, run.allocation.vnodes
         lines = self._by_rank(run.job, run.allocation)
         if any(stripes.get(vnode) == run.start_s for vnode in vnodes):
-            lines.append(Line("placement", f"a stripe over {len(vnodes)} vnodes started there with it"))
-        return lines or [Line("placement", _as_asked(run.job))]
+            lines.append(LabelledLine("placement", f"a stripe over {len(vnodes)} vnodes started there with it"))
+        return lines or [LabelledLine("placement", _as_asked(run.job))]
 
-    def _by_rank(self, job: Job, allocation: Allocation) -> list[Line]:
+    def _by_rank(self, job: Job, allocation: Allocation) -> list[LabelledLine]:
         """The first of these vnodes with their positions in the list ranked by the job's preference."""
         ranking = Ranking(self._cluster, self._settings.ranking, self._now_s)
         preference = ranking.preference_of(job)
@@ -227,7 +231,7 @@ class Facts:
             return []
         ranks = _ranks(ranking, preference, allocation, self._cluster.vnodes_of(job.queue), self._cluster)
         return [
-            Line(
+            LabelledLine(
                 "placement",
                 f"{vnode}: {_score(ranking.standing(preference, vnode), preference)}{_rank(ranks.get(vnode))}",
             )

@@ -1,8 +1,7 @@
 """The vnodes of a job in the formats that parallel programs read (docs/policies.md, P4).
 
-The ranked list has the job's vnodes, best first, with sockets and cores if known. A PBS node file, hostfiles for Open
-MPI and MPICH, and OpenMP places are made from it. :func:`lists_of` returns all of them, for starts of a plan and for
-runs.
+A PBS node file, hostfiles for Open MPI and MPICH, and OpenMP places are made from the ranked list of the job's vnodes;
+:func:`lists_of` returns all of them, for starts of a plan and for runs.
 """
 
 from __future__ import annotations

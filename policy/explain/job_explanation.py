@@ -6,14 +6,13 @@ come from :mod:`policy.explain.explanation_lines_beside_reason`.
 
 from __future__ import annotations
 
-import re
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from policy.explain.explanation_lines_beside_reason import Facts, Line
+from policy.explain.explanation_lines_beside_reason import ExplanationLines, LabelledLine
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
-from policy.model.pbs_units import show_duration, show_job
+from policy.model.pbs_units import array_of, show_duration, show_job
 from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import MoreNumbers
@@ -39,6 +38,7 @@ _TRIED = {
     "behind-head": "backfill",
     "too-few-idle": "start now",
     "fragmented": "start now",
+    "vnode-run-limit": "start now",
     "not-good-enough": "start now",
     "staggered": "start now",
     "reserved": "start now",
@@ -55,7 +55,7 @@ class Explanation(NamedTuple):
 
     job_id: str
     state: str
-    lines: tuple[Line, ...]
+    lines: tuple[LabelledLine, ...]
     reason: Reason | None
     job: Job | None
     time_s: float
@@ -78,7 +78,7 @@ def explain(snapshot: Snapshot, plan: Plan, job_id: str, settings: Settings, und
     found = _find(snapshot, job_id)
     if found is None:
         text = "no waiting or running job of that id is known to this pass"
-        return Explanation(job_id, "unknown", (Line("unknown", text),), None, None, snapshot.time_s)
+        return Explanation(job_id, "unknown", (LabelledLine("unknown", text),), None, None, snapshot.time_s)
     if isinstance(found, Run):
         return _of_run(snapshot, plan, found, settings)
     return _of_job(snapshot, plan, found, settings, undone)
@@ -89,7 +89,7 @@ def _find(snapshot: Snapshot, job_id: str) -> Any | None:
     if job_id in cluster.runs or job_id in cluster.jobs:
         return cluster.runs.get(job_id) or cluster.jobs.get(job_id)
     short = job_id.split(".", maxsplit=1)[0]
-    names = (short, re.sub(r"\[[0-9]+\]", "[]", short))
+    names = (short, array_of(short))
     return next(
         (
             table[key]
@@ -104,63 +104,63 @@ def _find(snapshot: Snapshot, job_id: str) -> Any | None:
 
 def _of_job(snapshot: Snapshot, plan: Plan, job: Job, settings: Settings, undone: str) -> Explanation:
     now_s = snapshot.time_s
-    facts = _facts(snapshot, plan, settings)
-    lines = [*facts.about(job), *facts.class_of(job), Line("waited", show_duration(now_s - job.submit_s))]
+    beside = _explanation_lines(snapshot, plan, settings)
+    lines = [*beside.about(job), *beside.class_of(job), LabelledLine("waited", show_duration(now_s - job.submit_s))]
     starts = [start for start in plan.starts if job.id in (start.job.id, start.id)]
     for start in starts[:_STARTS]:
         how = " by backfilling" if start.backfilled else ""
         where = f"on {_vnodes(start.allocation)}{how}"
-        would_start = Line("would start", f"{show_job(start.id)} {where}") if undone else None
-        lines.append(would_start or Line("starts", f"{show_job(start.id)} in this pass {where}"))
-        lines += facts.why_starts_there(start)
+        would_start = LabelledLine("would start", f"{show_job(start.id)} {where}") if undone else None
+        lines.append(would_start or LabelledLine("starts", f"{show_job(start.id)} in this pass {where}"))
+        lines += beside.why_starts_there(start)
     reason = plan.reason_of(job.id)
     if reason is None and undone:
         reason = Reason("left-undone", (("why", undone),))
     if reason is None:
-        return Explanation(job.id, "starting", (*lines, *facts.history(job)), None, job, now_s)
-    more = facts.more_of(job, reason)
-    lines.append(Line("waits for", reason.sentence(job, now_s, more)))
+        return Explanation(job.id, "starting", (*lines, *beside.history(job)), None, job, now_s)
+    more = beside.more_of(job, reason)
+    lines.append(LabelledLine("waits for", reason.sentence(job, now_s, more)))
     for tried in reason.tried:
         if tried.code in _TRIED:
-            lines.append(Line(f"tried {_TRIED[tried.code]}", tried.sentence(job, now_s, more)))
+            lines.append(LabelledLine(f"tried {_TRIED[tried.code]}", tried.sentence(job, now_s, more)))
     if reason.code == "backfill-window":
-        lines += facts.tested(job, reason)
+        lines += beside.tested(job, reason)
     if reason.code == "preempting":
         lines += [
-            Line(
+            LabelledLine(
                 "victim",
                 f"{show_job(preempt.id)} {preempt.run.job.user}: {preempt.reason.sentence(preempt.run.job, now_s)}",
             )
             for preempt in plan.preempts
             if preempt.beneficiary == job.id
         ]
-        return Explanation(job.id, "preempting", (*lines, *facts.history(job)), reason, job, now_s, more)
-    lines += [*facts.rescue(job), *facts.history(job)]
+        return Explanation(job.id, "preempting", (*lines, *beside.history(job)), reason, job, now_s, more)
+    lines += [*beside.rescue(job), *beside.history(job)]
     return Explanation(job.id, "waiting", tuple(lines), reason, job, now_s, more)
 
 
 def _of_run(snapshot: Snapshot, plan: Plan, run: Run, settings: Settings) -> Explanation:
     now_s = snapshot.time_s
-    facts = _facts(snapshot, plan, settings)
+    beside = _explanation_lines(snapshot, plan, settings)
     lines = [
-        *facts.about(run.job),
-        *facts.class_of(run.job, run.id),
-        Line("runs", f"for {show_duration(now_s - run.start_s)} on {_vnodes(run.allocation)}"),
-        *facts.why_runs_there(run),
+        *beside.about(run.job),
+        *beside.class_of(run.job, run.id),
+        LabelledLine("runs", f"for {show_duration(now_s - run.start_s)} on {_vnodes(run.allocation)}"),
+        *beside.why_runs_there(run),
     ]
     if run.end_s != UNLIMITED_S:
-        lines.append(Line("ends", f"in {show_duration(run.end_s - now_s)} at the latest, by its walltime"))
-    lines += facts.of_run(run)
+        lines.append(LabelledLine("ends", f"in {show_duration(run.end_s - now_s)} at the latest, by its walltime"))
+    lines += beside.of_run(run)
     preempt = next((preempt for preempt in plan.preempts if preempt.id == run.id), None)
     if preempt is not None:
         again = ", asked for again: it still runs" if preempt.again else ""
-        lines.append(Line("preempted", preempt.reason.sentence(run.job, now_s) + again))
+        lines.append(LabelledLine("preempted", preempt.reason.sentence(run.job, now_s) + again))
         return Explanation(run.id, "preempted", tuple(lines), preempt.reason, run.job, now_s)
     return Explanation(run.id, "running", tuple(lines), None, run.job, now_s)
 
 
-def _facts(snapshot: Snapshot, plan: Plan, settings: Settings) -> Facts:
-    return Facts(snapshot.cluster(), plan, settings)
+def _explanation_lines(snapshot: Snapshot, plan: Plan, settings: Settings) -> ExplanationLines:
+    return ExplanationLines(snapshot.cluster(), plan, settings)
 
 
 def _vnodes(allocation: Allocation) -> str:

@@ -1,7 +1,7 @@
 """The longest walltime with which a job that outlasts the window would be backfilled, where estimates are shrunk (P3).
 
-Without shrinking that is the window itself. With it, a job that can be cut is tested with less than its walltime, so
-longer walltimes pass. Walltimes up to the threshold are not shrunk, so some may be too long although longer ones pass.
+A job that can be cut is tested with less than its walltime, so walltimes longer than the window pass. Those up to the
+threshold are not shrunk, so some may be too long although longer ones pass.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Chunks that no single vnode holds, over several vnodes of one host.
 
-PBS keeps a chunk on one host, but not on one vnode: where a host has several vnodes (its NUMA domains), each may hold
-any part of each consumable of a chunk, if it matches what the chunk wants (PBS Professional User's Guide, "Chunks"; the
-scheduler's ``eval_placement``). Only ``place=vscatter`` keeps a chunk on one vnode. So the free amounts summed over its
-vnodes give the number of equal pieces that a host holds, however the pieces before were placed.
+PBS keeps a chunk on one host, but not on one vnode, unless it has ``place=vscatter`` (User's Guide, "Chunks"; the
+scheduler's ``eval_placement``). So the free amounts summed over its vnodes give the number of equal pieces that a host
+holds, however the pieces before were placed.
 """
 
 from __future__ import annotations

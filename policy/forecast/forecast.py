@@ -1,8 +1,7 @@
-"""When each waiting job will start: the moment that half, and nine in ten, of some draws stay below, corrected by the
-record.
+"""When each waiting job will start: the moments that half, and nine in ten, of some draws stay below, corrected.
 
 A draw is the cluster run forward with run times taken from those of the past. Another one, in which all jobs run as
-long as they asked for, gives the last moment. See docs/forecast.md.
+long as they asked for, gives the last moment (docs/forecast.md).
 """
 
 from __future__ import annotations
@@ -95,8 +94,8 @@ class Forecast(NamedTuple):
         """What a record keeps of it."""
         for job in self.jobs.values():
             if job.drawn_half_s is not None and job.drawn_nine_tenths_s is not None:
-                said = (None if at_s is None else at_s - self.at_s for at_s in (job.half_s, job.nine_tenths_s))
-                yield Noted(job.id, self.at_s, job.drawn_half_s, job.drawn_nine_tenths_s, *said)
+                corrected = (None if at_s is None else at_s - self.at_s for at_s in (job.half_s, job.nine_tenths_s))
+                yield Noted(job.id, self.at_s, job.drawn_half_s, job.drawn_nine_tenths_s, *corrected)
 
 
 class Forecaster:

@@ -1,13 +1,8 @@
 """A forecast's own record of hits and misses, and the factors by which it corrects the next forecasts.
 
-For each forecast that is noted the wait until the start is held against the wait that the draws had said. The factor of
-a moment (half, or nine of ten) is the ratio of these two that half, or nine tenths, of the noted forecasts stayed
-below. Jobs that still wait count as far as they have waited (Kaplan and Meier, 1958): to leave them out would count
-the short waits alone.
-
-The share that is aimed at moves with each hit and miss of the moments as they were said: a miss raises it, a hit lowers
-it (Gibbs and Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021). So the shares come out
-right in the long run even where the past is not like the future.
+A factor is the ratio of the waits to those drawn that half, or nine tenths, of the noted forecasts stayed below (Kaplan
+and Meier, 1958, for jobs that still wait); the share aimed at moves with each hit and miss (Gibbs and Candès, "Adaptive
+conformal inference under distribution shift", NeurIPS 2021). See docs/forecast.md.
 """
 
 from __future__ import annotations
@@ -48,7 +43,7 @@ class RecordError(ValueError):
 class Noted(NamedTuple):
     """One forecast of one job: when it was made, and the waits that half and nine tenths of the draws stayed below.
 
-    ``said_half_s`` and ``said_nine_tenths_s`` are the waits as they were said, after the correction; None beyond the
+    ``corrected_half_s`` and ``corrected_nine_tenths_s`` are the waits as they were shown; None beyond the
     horizon.
     """
 
@@ -56,8 +51,8 @@ class Noted(NamedTuple):
     at_s: float
     half_s: float
     nine_tenths_s: float
-    said_half_s: float | None = None
-    said_nine_tenths_s: float | None = None
+    corrected_half_s: float | None = None
+    corrected_nine_tenths_s: float | None = None
 
 
 class ForecastRecord:
@@ -106,10 +101,10 @@ class ForecastRecord:
         for noted in self._noted:
             if noted.job == job_id:
                 wait_s = at_s - noted.at_s
-                said = (noted.said_half_s, noted.said_nine_tenths_s)
+                corrected = (noted.corrected_half_s, noted.corrected_nine_tenths_s)
                 half, nine_tenths = (
                     aim if until_s is None else _moved(aim, is_hit=wait_s <= until_s, which=which)
-                    for which, (aim, until_s) in enumerate(zip(self._aims, said))
+                    for which, (aim, until_s) in enumerate(zip(self._aims, corrected))
                 )
                 self._aims = half, nine_tenths
 
@@ -163,9 +158,9 @@ class ForecastRecord:
             raise RecordError("a record of forecasts is an object of version 1")
         record = cls()
         try:
-            for job, at_s, half_s, nine_tenths_s, *said in data["noted"]:
-                said_s = (None if each is None else _seconds(each) for each in said)
-                noted = Noted(str(job), _seconds(at_s), _seconds(half_s), _seconds(nine_tenths_s), *said_s)
+            for job, at_s, half_s, nine_tenths_s, *corrected in data["noted"]:
+                corrected_s = (None if each is None else _seconds(each) for each in corrected)
+                noted = Noted(str(job), _seconds(at_s), _seconds(half_s), _seconds(nine_tenths_s), *corrected_s)
                 record._noted.append(noted)
                 record._last[noted.job] = noted.at_s
             record._started = {str(job): _seconds(at_s) for job, at_s in data["started"].items()}

@@ -1,8 +1,7 @@
-"""What ended runs tell of the run times of others: the share of the asked time that they took.
+"""What ended runs tell of the run times of others: the share of the requested walltime that they took.
 
-A job's run time is drawn from runs that were like it: of the same user and application, with the same asked time and
-cores; of ever more of the user's runs; and of the whole site. The narrower kind counts the more, the more of its runs
-are known. A run time is never above the asked time.
+A job's run time is drawn from runs that were like it, of the same user and application first, then of the user, then of
+the site; the narrower kind counts the more, the more of its runs are known (docs/forecast.md).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ WIDER = 5.0
 the narrower kinds leave, as in a hierarchical Dirichlet process (Teh, Jordan, Beal, Blei, JASA 2006)."""
 
 TIMES = 100
-"""A distribution of run times is told by at most so many of them."""
+"""At most this many quantiles describe a distribution of run times."""
 
 _Kind = tuple[object, ...]
 
@@ -42,7 +41,7 @@ class _Distribution:
         self._above: dict[int, Sequence[float]] = {}
 
     def above(self, value: float) -> Sequence[float]:
-        """The values above this one, told by evenly likely ones; all from zero on where it is 0."""
+        """Equally likely values above ``value``; of all values if it is 0."""
         first = bisect_right(self.values, value) if value > 0 else 0
         if first not in self._above:
             self._above[first] = self._evenly(first)
@@ -64,7 +63,7 @@ class _Distribution:
 class RunTimeHistory:
     """The last runs of each kind. Mutable: runs are added as they end.
 
-    Of runs with an asked time the share of it is kept, of those without one the seconds.
+    Of runs with an requested walltime the share of it is kept, of those without one the seconds.
     """
 
     def __init__(self, finished: Iterable[Finished] = ()) -> None:

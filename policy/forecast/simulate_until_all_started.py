@@ -1,8 +1,7 @@
 """One draw: the cluster run forward event by event, with run times that are given, until all waiting jobs have started.
 
-Each moment at which runs end, jobs arrive or time alone changes the decision is one pass of :func:`decide`. Its starts
-and preemptions are taken as done at once; the scheduler sees the asked times only, never the drawn ones. Ends close
-together are one event: what is drawn for tomorrow is not known to the second.
+Each moment at which runs end, jobs arrive or time alone changes the decision is one pass of :func:`decide`, which sees
+the requested walltimes only. Ends close together are one event: what is drawn for tomorrow is not known to the second.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ class LimitsFrom(NamedTuple):
 class Draw(NamedTuple):
     """The first starts by job. ``until_s``: how far the draw went; ``passes``: how many decisions it took.
 
-    ``complete``: it ended since no job was left to wait for, nothing more would happen, or the horizon was reached; not
-    since the passes allowed were used up. ``preemptions``: how many runs were preempted until then, and
-    ``repeated_core_s`` the core-seconds that they have to run again, saving and restarting included. ``used_core_s``:
-    the core-seconds that runs held from the begin until the horizon.
+    ``complete``: the draw ended by itself (no job left, nothing more to happen, horizon reached), not at the bound of
+    passes. ``preemptions``: how many runs were preempted until then, and ``repeated_core_s`` the core-seconds that they
+    have to run again, saving and restarting included. ``used_core_s``: the core-seconds that runs held from the begin
+    until the horizon.
     """
 
     starts: Mapping[str, DrawnStart]

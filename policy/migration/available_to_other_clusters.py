@@ -1,7 +1,7 @@
 """What is free at a cluster, as it answers when asked: idle cores, less what is set aside or already promised.
 
-There are two sums. ``avail`` is for any job; ``avail_before_head`` adds the cores reserved for the head of the queue,
-for jobs that end before the head needs them. Only idle cores count, never what could be preempted.
+``avail`` is for any job; ``avail_before_head`` adds the cores reserved for the head of the queue, for jobs that end
+before the head needs them. What could be preempted never counts.
 """
 
 from __future__ import annotations

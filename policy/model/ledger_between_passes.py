@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Callable, NamedTuple, TypeVar
 
 from policy.model.allocation import Allocation, Cores, parse_exec_vnode
-from policy.model.request_when_promised import Asked
+from policy.model.request_when_promised import RequestWhenPromised
 
 VERSION = 3
 
@@ -90,7 +90,7 @@ class Moved(NamedTuple):
 class Ledger(NamedTuple):
     """What is remembered, each part by id or name.
 
-    ``promises``: head job to its first reserved time. ``earmarks``: beneficiary to its earmark. ``preemptions``: job to
+    ``promises``: head job to its first shadow time. ``earmarks``: beneficiary to its earmark. ``preemptions``: job to
     how often it was preempted. ``backfilled``: the runs that started by backfilling. ``classes``: run to the class it
     started in (P2). ``history``: user to past runs (P3's predictor). ``learned``: user and application to layout to
     what was measured (P5). ``stripes``: vnode to the last start of a stripe on it (P5). ``seen_s``: until when ended
@@ -115,7 +115,7 @@ class Ledger(NamedTuple):
     cores: Mapping[str, Cores] = _NOTHING
     first_behind: int = 0
     tried_in_vain: int = 0
-    asked: Mapping[str, Asked] = _NOTHING
+    asked: Mapping[str, RequestWhenPromised] = _NOTHING
     moved: Mapping[str, Moved] = _NOTHING
 
     def to_data(self) -> dict[str, Any]:
@@ -188,7 +188,7 @@ class Ledger(NamedTuple):
                 cores=_each(data["cores"], lambda cores: _each(cores, _core_numbers)),
                 first_behind=_count(data.get("first_behind", 0)),
                 tried_in_vain=_count(data.get("tried_in_vain", 0)),
-                asked=_each(data.get("asked", {}), Asked.from_data),
+                asked=_each(data.get("asked", {}), RequestWhenPromised.from_data),
                 # Not in every ledger of this version.
                 moved=_each(data.get("moved", {}), _moved),
             )

@@ -11,6 +11,7 @@ from collections.abc import Collection
 _SIZE = re.compile(r"^([0-9]{1,18})([kmgtp]?)([bw]?)$", re.IGNORECASE)
 _KIB_SHIFT = {"": -10, "k": 0, "m": 10, "g": 20, "t": 30, "p": 40}
 _WORD_BYTES = 8
+_INDEX = re.compile(r"\[[0-9]+\]")
 _MOST_DIGITS = 18
 """Numbers with more digits are refused: arithmetic with them would overflow, or take for ever."""
 
@@ -128,3 +129,8 @@ def show_walltime(seconds: int) -> str:
 def show_job(job_id: str) -> str:
     """A job's id without the server's name."""
     return job_id.partition(".")[0]
+
+
+def array_of(job_id: str) -> str:
+    """The id of the array of a subjob; any other id is returned as it is."""
+    return _INDEX.sub("[]", job_id, count=1)

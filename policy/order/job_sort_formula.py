@@ -1,8 +1,8 @@
 """PBS's ``job_sort_formula`` and ``fairshare_usage_res``: read with Python's parser, computed for many jobs at once.
 
 PBS evaluates them as Python expressions with the names of :mod:`math` (Administrator's Guide, "Using a Formula for
-Computing Job Execution Priority"). Here each node of the expression is computed for all jobs before the next node, so
-that a formula over 100,000 jobs costs a few list operations. Nothing but numbers is ever evaluated.
+Computing Job Execution Priority"). Here each node of the expression is computed for all jobs before the next node, and
+nothing but numbers is ever evaluated.
 """
 
 from __future__ import annotations

@@ -13,10 +13,11 @@ from policy.backfill.release_profile import Pending, once_victims_end
 from policy.model.allocation import NO_CORES, Allocation, Cores
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import PROMISE, Backfilled, Cut, Earmark, Ledger, Moved
+from policy.model.pbs_units import array_of
 from policy.plan.correct_idle_cores_in_reasons import with_idle_left
 from policy.plan.pass_context import Context
 from policy.plan.plan_types import Estimate, MovedPromise, Plan, Preempt, Start, Waits
-from policy.plan.promised_requests_and_promise_moves import array_of, asked_by, moved_so_far
+from policy.plan.promised_requests_and_promise_moves import moved_so_far, requests_when_promised
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, Numbers, ReasonCode
 from policy.state.cluster_index import Op
@@ -199,9 +200,9 @@ class PlanBuilder:
             self._after_victims = (self.moves, once_victims_end(self._cluster, self.pending))
         return self._after_victims[1]
 
-    def victims_under(self, allocation: Allocation, own: Sequence[Run]) -> tuple[str, ...]:
-        """The victims of other beneficiaries that must end as well before a job can run there: none if what is free and
-        what its own victims free hold it."""
+    def victims_under(self, job: Job, allocation: Allocation, own: Sequence[Run]) -> tuple[str, ...]:
+        """The victims of other beneficiaries that must end as well before the job can run there: none if what is free
+        and what its own victims free hold it."""
         capacity = self._capacity
         free = capacity.copy()
         for run in own:
@@ -209,7 +210,10 @@ class PlanBuilder:
         needed = 0
         for share in allocation.shares(free.directory):
             needed |= share.mask
-        if not free.part_within(allocation)[1] and not needed & free.exclusive:
+        full = (
+            0 if free.run_counts is None or job.request.owner is None else free.run_counts.closed_to(job.request.owner)
+        )
+        if not free.part_within(allocation)[1] and not needed & (free.exclusive | full):
             return ()
         runs, known = self._cluster.runs, {run.id for run in own}
         asked = [victim for pending in self.pending for victim in pending.victims if victim in runs]
@@ -299,7 +303,8 @@ class PlanBuilder:
         estimates, promises = self._promises()
         for pending in self.pending:
             self._capacity.take_amounts(pending.inside, -1)
-            self._capacity.reopen(pending.closed)
+            shares = pending.allocation.shares(self._capacity.directory)
+            self._capacity.reopen(pending.closed, shares, pending.job.request)
         started = self._context.snapshot
         if self._undo:
             self._undo.reverse()
@@ -313,7 +318,7 @@ class PlanBuilder:
         return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, self.again, moved)
 
     def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:
-        """The estimates of the heads, and all promises: the first reserved time of each head, which stays."""
+        """The estimates of the heads, and all promises: the first shadow time of each head, which stays."""
         before = self._ledger.promises
         reservations = [
             region.reservation
@@ -379,7 +384,7 @@ class PlanBuilder:
             moved = moved_so_far(ledger, self.moved, jobs)
         placer = context.placer if ledger.stripes else context.used_placer
         stripes = ledger.stripes if placer is None else placer.stripes
-        asked = asked_by(ledger, promises, self.earmarks, jobs)
+        asked = requests_when_promised(ledger, promises, self.earmarks, jobs)
         if (
             promises is ledger.promises
             and preemptions is ledger.preemptions

@@ -4,18 +4,17 @@ promises have moved. Jobs that no longer wait are dropped.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Earmark, Ledger, Moved
-from policy.model.request_when_promised import Asked
+from policy.model.request_when_promised import RequestWhenPromised
 from policy.plan.plan_types import MovedPromise
 
 
-def asked_by(
+def requests_when_promised(
     ledger: Ledger, promises: Mapping[str, float], earmarks: Mapping[str, Earmark], jobs: Mapping[str, Job]
-) -> Mapping[str, Asked]:
+) -> Mapping[str, RequestWhenPromised]:
     """The requests of the jobs with promises or earmarks; for new ones as they are now."""
     before = ledger.asked
     if not earmarks and len(before) == len(promises):
@@ -25,7 +24,7 @@ def asked_by(
         else:
             return before
     asked = {
-        job_id: Asked.of(jobs[job_id])
+        job_id: RequestWhenPromised.of(jobs[job_id])
         if job_id not in before or (job_id in earmarks and job_id not in ledger.earmarks)
         else before[job_id]
         for job_id in (*promises, *earmarks)
@@ -42,11 +41,3 @@ def moved_so_far(ledger: Ledger, now: Mapping[str, MovedPromise], jobs: Mapping[
         before = known.get(head, Moved(move.was_s, 0, ""))
         moved[head] = Moved(before.first_s, before.times + 1, move.beneficiary)
     return moved
-
-
-def array_of(run_id: str) -> str:
-    """The id of the array of a subjob; any other id is returned as it is."""
-    return _INDEX.sub("[]", run_id, count=1)
-
-
-_INDEX = re.compile(r"\[[0-9]+\]")

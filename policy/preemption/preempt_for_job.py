@@ -1,9 +1,7 @@
 """Preemption for a job within quota (rule A) or of a higher class (rule B) (docs/policies.md, P1 and P2).
 
-Rule A offers runs of other users who are over quota and stay at or above it; rule B offers runs of strictly lower
-classes. With both on, either suffices. Starts of the same pass are taken back before any run is preempted. A run in its
-exempt time, one that was preempted too often, or one that may not be rerun is not a victim.
-:mod:`policy.preemption.victim_selection` chooses among the rest.
+Starts of the same pass are taken back before any run is preempted; a run in its exempt time, one that was preempted too
+often, or one that may not be rerun is no victim. :mod:`policy.preemption.victim_selection` chooses among the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from policy.eligibility.soft_quotas import Standing
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.limit_attributes import EntityKey, show_entity
-from policy.preemption.preemptible_runs_cache import OfferCache
+from policy.preemption.preemptible_runs_cache import PreemptibleRunsCache
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
 from policy.preemption.victim_candidates_and_gain_bounds import Basis, Candidates, Pool
@@ -66,9 +64,9 @@ class Preemption:
         self._delayed: dict[object, float] = {}
         # How much of each entry's use the victims hold: with a higher quota these might stay.
         self._going: dict[tuple[str, str, EntityKey], int] = {}
-        self._still = OfferCache(quotas)
+        self._cache = PreemptibleRunsCache(quotas)
         self._selection = VictimSelection(
-            cluster, quotas, classes, self._candidates, self._still, settings.quota.victim_order, self._starts
+            cluster, quotas, classes, self._candidates, self._cache, settings.quota.victim_order, self._starts
         )
         self._in_vain = False
         self._taken = 0
@@ -192,18 +190,18 @@ class Preemption:
             self._failed[shape] = (closed.extent, reason)
         else:
             picked, promised = len(self._candidates.picked), len(self._selection.promised_within)
-            self._still.renew(picked, promised, self._starts.changes)
+            self._cache.renew(picked, promised, self._starts.changes)
             owner = job.user if self._starts.has_of(job.user) else pool.gives_of(job.user)
             alike = (allowed, usable, rights, owner, job.request, closed.key)
             room, blocked_by_head = None, 0
-            if guard is not None or not self._still.has_failed(alike, free):
+            if guard is not None or not self._cache.has_failed(alike, free):
                 search = Search(self._cluster, job, allowed, guard, closed, after_victims)
                 room, blocked_by_head = (
                     self._selection.select(job, rights, search, pool, starts),
                     search.blocked_by_head,
                 )
                 if room is None and guard is None:
-                    self._still.note_failed(alike, free)
+                    self._cache.note_failed(alike, free)
             if room is not None:
                 over = self._exceeds_there(job, rights, room.allocation)
                 if over is None:
@@ -295,7 +293,7 @@ class Preemption:
         if self._classes is None:
             preemptible = planned + self._candidates.most_by_quota(job.user, pool)
             return Reason("no-victims", (("preemptible", preemptible), *numbers))
-        offered = self._candidates.offers(usable, pool).to(job.user, rights)
+        offered = self._candidates.sums(usable, pool).to(job.user, rights)
         if rights.above == BASE:
             return Reason("no-victims", (("preemptible", planned + offered.cores), *numbers))
         if not offered.runs and not starts:

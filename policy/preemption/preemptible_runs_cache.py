@@ -14,9 +14,9 @@ from policy.model.jobs_runs_vnodes_queues import Run
 from policy.state.vnodes_by_idle_cores import Capacity
 
 
-class Line:
+class PreemptibleRuns:
     """The runs offered in sequence, each tested with those before it gone. Each run is tested once, however often the
-    line is walked, as long as nothing else changes."""
+    sequence is read, as long as nothing else changes."""
 
     def __init__(self, ordered: Iterable[Run], is_offered: Callable[[Run], bool], quotas: Quotas) -> None:
         self._coming = iter(ordered)
@@ -46,7 +46,7 @@ class Line:
                 quotas.shift(run.job, 1, run.allocation)
 
 
-class OfferCache:
+class PreemptibleRunsCache:
     """What was found since the use of quotas, the victims and the starts changed last."""
 
     def __init__(self, quotas: Quotas) -> None:
@@ -55,7 +55,7 @@ class OfferCache:
         self._booked: Mapping[object, object] = {}
         self._free: Capacity | None = None
         self._failed: set[object] = set()
-        self.lines: dict[object, Line] = {}
+        self.sequences: dict[object, PreemptibleRuns] = {}
         # By index in its pool, whether each run is offered if no other run is gone.
         self.singles: dict[object, dict[int, bool]] = {}
 
@@ -72,7 +72,7 @@ class OfferCache:
         self._counts = None
         self._free = None
         self._failed.clear()
-        self.lines.clear()
+        self.sequences.clear()
         self.singles.clear()
 
     def has_failed(self, shape: object, free: Capacity) -> bool:

@@ -1,7 +1,7 @@
 """Sums over the runs that rules A and B offer as victims (docs/policies.md, P1 and P2).
 
-Runs of one owner with equal needs and the same class at start are offered together or not at all. So each such group is
-tested once, and again only when the use of an entry that counts it changes. The sums equal those of a test run by run.
+Runs of one owner with equal needs and the same class at start are offered together or not at all, so each such group is
+tested once, and again only when the use of an entry that counts it changes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PreemptionRights(NamedTuple):
         return self.by_quota and (rank <= self.rank or (self.queue is not None and self.queue != queue))
 
 
-class Offered(NamedTuple):
+class PreemptibleAmount(NamedTuple):
     """A number of runs, and the cores that they hold."""
 
     runs: int
@@ -57,7 +57,7 @@ class _Group:
         self.runs = 0
 
 
-class Offers:
+class PreemptibleSums:
     """Sums over runs, each given with the cores it holds. A run counts until :meth:`count_out`."""
 
     def __init__(self, runs: Iterable[tuple[Run, int]], quotas: Quotas, classes: Classes | None) -> None:
@@ -100,7 +100,7 @@ class Offers:
             group.runs -= 1
             self._count(group, 1)
 
-    def to(self, user: str, rights: PreemptionRights) -> Offered:
+    def to(self, user: str, rights: PreemptionRights) -> PreemptibleAmount:
         """What is offered to a job of this user with these rights."""
         self._look_again()
         runs = cores = 0
@@ -110,7 +110,7 @@ class Offers:
             elif rights.may_take(rank, queue):
                 over, own = self._over[queue, rank], self._over_of[user, queue, rank]
                 runs, cores = runs + over[0] - own[0], cores + over[1] - own[1]
-        return Offered(runs, cores)
+        return PreemptibleAmount(runs, cores)
 
     def _look_again(self) -> None:
         """Test again the groups for which the use of an entry has changed."""

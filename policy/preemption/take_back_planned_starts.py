@@ -1,8 +1,7 @@
 """The starts of this pass, which a later job of the pass may take back instead of preempting a run.
 
-Nothing has been started yet, so taking a start back costs no work. What protects a run (its exempt time, the cap,
-``-r n``) does not protect a start. Two kinds of starts stay: that of a beneficiary, whose victims would have lost their
-work for nothing, and those of subjobs.
+Nothing has been started yet, so it costs no work, and what protects a run does not protect a start. Two kinds of starts
+stay: that of a beneficiary, whose victims would have lost their work for nothing, and those of subjobs.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes, indices_of
-from policy.preemption.preemptible_sums_by_owner_and_class import Offers, PreemptionRights
+from policy.preemption.preemptible_sums_by_owner_and_class import PreemptibleSums, PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
 from policy.preemption.victim_search import Size, add_idle, cores_in, countable, size_of
 from policy.settings.site_settings import Settings
@@ -35,7 +35,7 @@ class Pool:
 
     __slots__ = (
         "_most", "_most_of_all", "_of_users", "_owners", "by_class", "counted", "exempt", "in_classes",
-        "offers", "ordered", "owners", "sizes", "spares",
+        "ordered", "owners", "sizes", "spares", "sums",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Pool:
         self.spares: dict[Owner, int] = {}
         self.in_classes: dict[tuple[str, int], int] = {}
         self.exempt: list[Run] = []
-        self.offers: Offers | None = None
+        self.sums: PreemptibleSums | None = None
         # Sums by user, as they are needed for every job that may preempt.
         self._of_users: dict[str, int] = {}
         self._owners: dict[str, list[Owner]] | None = None
@@ -62,8 +62,8 @@ class Pool:
 
     def count_out(self, run: Run, owner: Owner, need: int) -> None:
         """Take the run out of the possible victims; its owner holds ``need`` less."""
-        if self.offers is not None:
-            self.offers.count_out(run)
+        if self.sums is not None:
+            self.sums.count_out(run)
         user = run.job.user
         cores = self.counted.pop(run.id, 0)
         if cores:
@@ -202,20 +202,20 @@ class Candidates:
                 pool.by_class = self._lowest_first(ordered, self._classes)
         return pool
 
-    def offers(self, usable: int, pool: Pool) -> Offers:
+    def sums(self, usable: int, pool: Pool) -> PreemptibleSums:
         """The sums of what the rules offer of the pool of these vnodes."""
-        if pool.offers is None:
-            pool.offers = self._offers(pool.ordered, usable)
-        return pool.offers
+        if pool.sums is None:
+            pool.sums = self._sums(pool.ordered, usable)
+        return pool.sums
 
-    def _offers(self, runs: Sequence[Run], usable: int) -> Offers:
+    def _sums(self, runs: Sequence[Run], usable: int) -> PreemptibleSums:
         directory, there = self._cluster.capacity.directory, self._cluster.runs
         sized = [
             (run, run.allocation.cores_on(usable, directory))
             for run in runs
             if run.id not in self.picked and run.id in there
         ]
-        return Offers(sized, self._quotas, self._classes)
+        return PreemptibleSums(sized, self._quotas, self._classes)
 
     def never_enough_open(
         self, job: Job, rights: PreemptionRights, usable: int, closed: int, starts: Sequence[Run]
@@ -245,10 +245,10 @@ class Candidates:
         capacity: Capacity,
         starts: Sequence[Run],
     ) -> bool:
-        """Whether the job would not fit even without all runs that the rules could offer, and without the ``starts``
-        that could be taken back for it, as far as counting shows."""
+        """Whether the job would still not fit if all offered runs and the ``starts`` were taken away, as far as core
+        counts show."""
         directory = capacity.directory
-        if not capacity.exclusive and not capacity.sharing.has_lone_vnodes:
+        if capacity.is_bound_by_amounts():
             offered = sum(cores for (queue, rank), cores in pool.in_classes.items() if rights.by_class(rank, queue))
             if rights.by_quota:
                 offered += self.most_by_quota(job.user, pool)
@@ -273,7 +273,7 @@ class Candidates:
         return not room
 
     def _most_pieces(self, starts: Sequence[Run], usable: int, cores: int) -> int:
-        """An upper bound on the pieces of ``cores`` cores that these vnodes hold more if the starts are taken back."""
+        """An upper bound on the pieces of ``cores`` cores that taking the starts back adds on these vnodes."""
         pieces = 0
         for run in starts:
             for mask, amounts, chunks, _ in run.allocation.shares(self._cluster.capacity.directory):

@@ -1,8 +1,8 @@
 """Selects the victims of a job among the runs that rules A and B offer (docs/policies.md, P1 and P2).
 
-Starts of this pass come first, as taking one back costs nothing. Then runs of lower classes in P2's order, then runs
-that only rule A offers in the configured order. Each is tested with those before it gone, so that no owner falls below
-quota. :mod:`policy.preemption.victim_search` decides whether they suffice.
+Starts of this pass come first, then runs of lower classes in P2's order, then runs that only rule A offers in the
+configured order, each tested with those before it gone. :mod:`policy.preemption.victim_search` decides whether they
+suffice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.soft_quotas import Quotas, Standing
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job, Run
-from policy.preemption.preemptible_runs_cache import Line, OfferCache
+from policy.preemption.preemptible_runs_cache import PreemptibleRuns, PreemptibleRunsCache
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
 from policy.preemption.victim_candidates_and_gain_bounds import Candidates, Pool
@@ -55,7 +55,7 @@ class VictimSelection:
         quotas: Quotas,
         classes: Classes | None,
         candidates: Candidates,
-        still: OfferCache,
+        cache: PreemptibleRunsCache,
         victim_order: str,
         starts: PlannedStarts,
     ) -> None:
@@ -63,7 +63,7 @@ class VictimSelection:
         self._quotas = quotas
         self._classes = classes
         self._candidates = candidates
-        self._still = still
+        self._cache = cache
         self._victim_order = victim_order
         self.promised_within: set[str] = set()
         self._starts = starts
@@ -92,7 +92,7 @@ class VictimSelection:
         """The victims for the job, and its allocation; None if they are not enough. No run is a victim where it is
         enough to take back ``starts`` of this pass; else starts come before runs."""
         if starts:
-            room = self._walk(search, Line(starts, self._asks(job, rights, search), self._quotas))
+            room = self._walk(search, PreemptibleRuns(starts, self._asks(job, rights, search), self._quotas))
             if room is not None:
                 return room
         if search.fits_but_for_head():
@@ -103,11 +103,11 @@ class VictimSelection:
             only_base = rights._replace(above=BASE, rank=BASE, queue=None)
             for each in (rights,) if self._classes is None else (only_base, rights):
                 room = self._smallest_sufficient(job, each, search, pool)
-                room = room or self._walk(search, self._line(job, each, search, pool, starts))
+                room = room or self._walk(search, self._sequence(job, each, search, pool, starts))
                 if room is not None:
                     return room
             return None
-        room = self._walk(search, self._line(job, rights, search, pool, starts))
+        room = self._walk(search, self._sequence(job, rights, search, pool, starts))
         if room is None and rights.by_quota:
             # The first runs in order may use up their owner's surplus without being enough.
             room = self._smallest_sufficient(job, rights, search, pool)
@@ -130,7 +130,7 @@ class VictimSelection:
     ) -> Slot | None:
         """The runs that have run longest, as many as are enough."""
         oldest = sorted([*pool.ordered, *starts], key=lambda run: (run.start_s, run.id))
-        return self._walk(search, Line(oldest, self._asks(job, rights, search), self._quotas))
+        return self._walk(search, PreemptibleRuns(oldest, self._asks(job, rights, search), self._quotas))
 
     def _least_repeated(
         self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
@@ -139,7 +139,7 @@ class VictimSelection:
         the runs with the least work to repeat are taken: several or, if that repeats less, a single one."""
         unsaved = self._candidates.unsaved
         ordered = sorted(self._in_order(rights, pool), key=unsaved)
-        room = self._walk(search, Line([*starts, *ordered], self._asks(job, rights, search), self._quotas))
+        room = self._walk(search, PreemptibleRuns([*starts, *ordered], self._asks(job, rights, search), self._quotas))
         least = None if room is None else sum(map(unsaved, room.runs))
         for run in ordered[:_SINGLES_FOR_HEAD]:
             if least is None or unsaved(run) >= least:
@@ -157,7 +157,7 @@ class VictimSelection:
         piece = min(chunk.cores for chunk in job.request.chunks)
         is_offered = self._asks(job, rights, search)
         key = (id(pool), rights, pool.gives_of(job.user), search.allowed, search.closed)
-        known = self._still.singles.setdefault(key, {})
+        known = self._cache.singles.setdefault(key, {})
         sizes, ordered, owners, spares = pool.sizes, pool.ordered, pool.owners, pool.spares
         for index in range(bisect_left(sizes, ((search.short,), -1)), len(sizes)):
             (cores, vnodes, most), place = sizes[index]
@@ -175,24 +175,26 @@ class VictimSelection:
                     return room
         return None
 
-    def _line(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]) -> Line:
-        """The line of starts and runs offered to the job."""
+    def _sequence(
+        self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
+    ) -> PreemptibleRuns:
+        """The sequence of starts and runs offered to the job."""
         owner = job.user if starts and self._starts.has_of(job.user) else pool.gives_of(job.user)
         key = (id(pool), rights, owner, search.allowed, search.closed)
-        line = self._still.lines.get(key)
-        if line is None:
+        sequence = self._cache.sequences.get(key)
+        if sequence is None:
             offered = chain(starts, self._in_order(rights, pool))
-            line = Line(offered, self._asks(job, rights, search), self._quotas)
-            self._still.lines[key] = line
-        return line
+            sequence = PreemptibleRuns(offered, self._asks(job, rights, search), self._quotas)
+            self._cache.sequences[key] = sequence
+        return sequence
 
-    def _walk(self, search: Search, line: Line) -> Slot | None:
-        """The first runs of the line that are enough."""
-        runs = line.runs()
+    def _walk(self, search: Search, sequence: PreemptibleRuns) -> Slot | None:
+        """The first runs of the sequence that are enough."""
+        runs = sequence.runs()
         try:
             return search.first_enough(runs)
         except BaseException:
-            self._still.forget()
+            self._cache.forget()
             raise
         finally:
             runs.close()

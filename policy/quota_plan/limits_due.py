@@ -1,8 +1,7 @@
 """What a pass has to set for the limits to be as planned: from the plan, what was set before, and what the server has.
 
 A value that the plan sets is remembered with the one before it, and goes back to that when its span ends. A limit that
-somebody else has changed meanwhile is left as it is: the entry is given up, and nothing is taken back. The record is
-written before anything is set, so a pass that is killed at any point is made good by the next one.
+an administrator has changed meanwhile is left as it is: the entry is given up, and nothing is taken back.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Ranks the vnodes for a job: most left of what it prefers first, among those that meet its requirements.
 
-There is one ranked list for each preference in a pass. A start changes what is left of its vnodes, which move in the
-lists on their next use. A vnode without a usable reading comes last if only the mode needs the reading, and is not used
-if a requirement needs it. One that reports but lacks a sensor is ranked by the other quantities of the mode
-(docs/policies.md, P4).
+There is one ranked list for each preference in a pass; a start changes what is left of its vnodes, which move in the
+lists on their next use. What a vnode without a usable reading or sensor gets is in docs/policies.md, P4.
 """
 
 from __future__ import annotations

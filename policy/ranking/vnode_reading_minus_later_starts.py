@@ -1,8 +1,7 @@
 """Headroom: what is left of each vnode now, from its reading less what has started since (docs/policies.md, P4).
 
-A reading is as of its moment. For each run started at that moment or later is subtracted: of compute its cores' share,
-of memory its request, and of each, and of network, its requirement if that is more. What ended since is not given back,
-so that nothing is counted that may be gone. A vnode without a compute sensor has idle cores x speed.
+Subtracted for each later run: of compute its cores' share, of memory its request, and of each, and of network, its
+requirement if that is more. What ended since is not given back, so that nothing is counted that may be gone.
 """
 
 from __future__ import annotations

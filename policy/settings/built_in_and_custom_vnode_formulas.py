@@ -1,8 +1,8 @@
 """The formulas that rank vnodes, and a site's own in their place (docs/policies.md, P4).
 
-A priority is computed from what is left of a vnode, by one formula for each mode. Compliance is computed from the
-ratios of what is left to what a job requires. A priority must not fall when more is left, nor rise with the
-temperature; a site's own formulas are tested for that when the settings are read.
+A priority is computed from what is left of a vnode, by one formula for each mode; compliance from the ratios of what is
+left to what a job requires. A priority must not fall when more is left, nor rise with the temperature, for which a
+site's own formulas are tested.
 """
 
 from __future__ import annotations

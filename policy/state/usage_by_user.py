@@ -1,12 +1,13 @@
 """What runs use, by user, group and project: the amounts that they requested, and the amounts that they occupy.
 
-PBS's hard limits count requested amounts. Soft quotas count occupied ones: a job that has a vnode alone occupies all of
-it (docs/policies.md, P1). Both are counted on first use and then updated run by run.
+PBS's hard limits count requested amounts, soft quotas occupied ones: a job that has a vnode alone occupies all of it
+(docs/policies.md, P1).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from policy.model.limit_attributes import ALL, EntityKey
 from policy.model.vnode_bitsets import count_vnodes, indices_of
@@ -14,13 +15,37 @@ from policy.model.vnode_bitsets import count_vnodes, indices_of
 if TYPE_CHECKING:
     from policy.model.allocation import Allocation
     from policy.model.job_request import Request
-    from policy.model.jobs_runs_vnodes_queues import Job, Run, Vnode
-    from policy.state.cluster_index import ClusterIndex
+    from policy.model.jobs_runs_vnodes_queues import Job, Queue, Run, Server, Vnode
+    from policy.state.vnodes_by_idle_cores import Capacity
 
 Scope = tuple[str, str]
 """A queue, or "" for the whole cluster; and a resource, or "" for the number of running jobs."""
 
 _Counts = dict[Scope, dict[EntityKey, int]]
+
+
+class CountedCluster(Protocol):
+    """What the counts read of a cluster index, which imports this module."""
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """By id."""
+
+    @property
+    def queues(self) -> Mapping[str, Queue]:
+        """By name."""
+
+    @property
+    def vnodes(self) -> Mapping[str, Vnode]:
+        """By name."""
+
+    @property
+    def server(self) -> Server:
+        """Its limits, and the reservations of users."""
+
+    @property
+    def capacity(self) -> Capacity:
+        """What is free."""
 
 
 class Usage:
@@ -52,7 +77,7 @@ class Usage:
         self.by_limits: dict[object, Any] = {}
         self.changes = 0
 
-    def requested(self, cluster: ClusterIndex, scope: Scope) -> dict[EntityKey, int]:
+    def requested(self, cluster: CountedCluster, scope: Scope) -> dict[EntityKey, int]:
         """What runs requested, by entity, in a scope that a hard limit counts."""
         if self._requested is None:
             self._requested = {}
@@ -60,7 +85,7 @@ class Usage:
                 self._count_requested(cluster, self._requested, run, 1)
         return self._requested.setdefault(scope, {})
 
-    def occupied(self, cluster: ClusterIndex, scope: Scope) -> dict[EntityKey, int]:
+    def occupied(self, cluster: CountedCluster, scope: Scope) -> dict[EntityKey, int]:
         """What runs occupy, by entity; the sum of all is under ``("o", "PBS_ALL")``. Reservations of users are
         included."""
         known = self._occupied.get(scope) if self._occupied is not None else None
@@ -80,7 +105,7 @@ class Usage:
                         _add(self._occupied, scoped, (("u", user), ("g", group), ALL), amount)
         return self._occupied.setdefault(scope, {})
 
-    def count(self, cluster: ClusterIndex, run: Run, sign: int) -> None:
+    def count(self, cluster: CountedCluster, run: Run, sign: int) -> None:
         """A run takes its resources (``sign`` 1) or gives them back (-1)."""
         self.changes += 1
         if self._requested is not None:
@@ -102,7 +127,7 @@ class Usage:
         if self._has_alone or (old and old.sharing) != (new and new.sharing):
             self._occupied = None
 
-    def occupied_amount(self, cluster: ClusterIndex, allocation: Allocation, job: Job, resource: str) -> int:
+    def occupied_amount(self, cluster: CountedCluster, allocation: Allocation, job: Job, resource: str) -> int:
         """What a job in this allocation occupies: what it requested, and the rest of the vnodes that it has alone; of
         cores at least one for each chunk."""
         counted = job.quota_amount(resource)
@@ -128,7 +153,7 @@ class Usage:
         )
         return max(counted, job.amount(resource) + max(0, whole - of_these))
 
-    def keeps_alike(self, cluster: ClusterIndex, vnodes: int, request: Request, resource: str) -> bool:
+    def keeps_alike(self, cluster: CountedCluster, vnodes: int, request: Request, resource: str) -> bool:
         """Whether such a job keeps the same amount of a resource wherever on these vnodes it runs.
 
         It does where it has none of them to itself, or where it has each to itself and each (with its host, where that
@@ -146,7 +171,7 @@ class Usage:
         sums = zip(inventory.host_sums(inventory.everywhere, resource), inventory.hosts())
         return len(amounts) < 2 and len({amount for amount, host in sums if host & vnodes}) < 2
 
-    def _count_requested(self, cluster: ClusterIndex, counts: _Counts, run: Run, sign: int) -> None:
+    def _count_requested(self, cluster: CountedCluster, counts: _Counts, run: Run, sign: int) -> None:
         job = run.job
         scopes = self._requested_scopes.get(job.queue)
         if scopes is None:
@@ -157,7 +182,7 @@ class Usage:
         for scope in scopes:
             _add(counts, scope, _entities(job), sign * (job.amount(scope[1]) if scope[1] else 1))
 
-    def _count_occupied(self, cluster: ClusterIndex, counts: _Counts, run: Run, sign: int) -> None:
+    def _count_occupied(self, cluster: CountedCluster, counts: _Counts, run: Run, sign: int) -> None:
         job = run.job
         scopes = self._occupied_scopes.get(job.queue)
         if scopes is None:

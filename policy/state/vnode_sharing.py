@@ -1,8 +1,7 @@
 """Which vnodes a job has to itself: by its own ``place``, or by the vnode's ``sharing``.
 
-A vnode's ``sharing`` may be a default, which a job's own sharing overrides, or may be forced on every job (PBS
-Professional Administrator's Guide, "Configuring Vnodes": ``default_excl``, ``force_excl``, ...). With the ``exclhost``
-forms the job has the whole host.
+A vnode's ``sharing`` may be a default, which a job's own sharing overrides, or may be forced on every job; with the
+``exclhost`` forms the job has the whole host (Administrator's Guide, "Configuring Vnodes").
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The nodes of the cluster in one pass: which are idle, which are shared by stripes, and where one started just now.
 
-A node is a host; on most clusters that is one vnode. The tables are built when a job of the pass is first striped, in
-one walk over the vnodes, and updated by the starts of the pass. See docs/policies.md, P5.
+A node is a host. The tables are built when a job of the pass is first striped, in one walk over the vnodes, and updated
+by the starts of the pass (docs/policies.md, P5).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Which layout suits an application: compares the medians of its striped and its packed runs (docs/policies.md, P5).
 
-A run counts by its efficiency, CPU time / (cores x wall time), for its user and application. If its CPU time is unknown
-it counts by its speed, among runs of the same size and estimate only. Until enough runs of each layout were seen, the
-two alternate.
+A run counts by its efficiency, CPU time / (cores x wall time), for its user and application; without a known CPU time
+by its speed, among runs of the same size and estimate only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A stripe as chunks for PBS's own scheduler: one chunk for each node, all equal or with one piece more.
 
 Where pbsteer starts a job, it stripes it over particular vnodes (:mod:`policy.plan.job_placer`). PBS's own scheduler
-can only be given the number of chunks, each on another host; the width follows the same rules. See docs/policies.md,
-P5.
+can only be given the number of chunks, each on another host; the width follows the same rules (docs/policies.md, P5).
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def forecast(
     """Hold forecasts of starts against a replay of the workload in TRACE.
 
     At submissions spread over the replay all waiting jobs are forecast from what was known by then. Beside each stand
-    an estimate from asked times, as `qstat -T` gives it, and a bound from the waits of like jobs (QBETS).
+    an estimate from requested walltimes, as `qstat -T` gives it, and a bound from the waits of like jobs (QBETS).
 
     TRACE is in Standard Workload Format, or the accounting log of a PBS server (the folder of the daily files, or some
     of these files); each plain or gzipped. Or --generate draws a workload.

@@ -184,7 +184,7 @@ class Shares:
         for job in self._server.jobs.values():
             self._used[_whose(job)] += _cores(job) * _count_running(job)
 
-    def hold(self, job: SimJob) -> bool:
+    def stays_within(self, job: SimJob) -> bool:
         """Whether the user's use with the job would be that small."""
         queue, user = _whose(job)
         quotas = self._quotas[queue]
@@ -225,7 +225,7 @@ def warm_up(server: SimServer, crowd: Crowd, *, calm: bool = False) -> Day:
         started = 0
         for each in shares:
             each.count()
-            started += sum(scheduler.cycle(each.hold) for scheduler in schedulers)
+            started += sum(scheduler.cycle(each.stays_within) for scheduler in schedulers)
         if not calm:
             for scheduler in schedulers:
                 scheduler.cycle()

@@ -1,1 +1,1 @@
-"""What a comparison of replays shows beyond their means: which jobs are measured, gains with intervals, who loses."""
+"""What a comparison of replays shows beyond means: measured jobs, gains with intervals, costs by user, size and job."""

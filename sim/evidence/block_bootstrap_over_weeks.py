@@ -1,13 +1,7 @@
 """Confidence intervals of gains by block bootstrap: whole weeks of submissions are drawn again, with replacement.
 
-Jobs that wait in one queue fare alike, so that single jobs are no independent observations; a week is long enough to
-hold most of what they share, and the working week with it. Fixed blocks are those of E. Carlstein ("The use of
-subseries values for estimating the variance of a general statistic from a stationary sequence", Annals of Statistics
-14(3), 1986); H. R. Kuensch (same journal, 17(3), 1989) lets them overlap. The percentile interval (B. Efron, R. J.
-Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13) of few blocks is too narrow, as the normal interval of
-few values is beside Student's; it is expanded by that factor and by sqrt(n / (n - 1)), as samples of n blocks vary too
-little (T. C. Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69(4), 2015: the
-expanded percentile interval).
+The expanded percentile interval of T. C. Hesterberg (The American Statistician 69(4), 2015) over the blocks of E.
+Carlstein (Annals of Statistics 14(3), 1986); README.md has why.
 """
 
 from __future__ import annotations

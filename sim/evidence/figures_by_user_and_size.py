@@ -1,4 +1,4 @@
-"""Who gains and who pays: figures of each user, of jobs by their share of the machine, and the jobs that lose most.
+"""Gains and costs by user, by size and by job: users, jobs by their share of the machine, the jobs that lose most.
 
 A mean hides both. Sizes are classes of cores as a share of the machine's, the same on every cluster; users and jobs are
 compared with the first reference one by one.

@@ -1,9 +1,7 @@
 """The jobs whose waits and slowdowns count: those submitted while the cluster was neither filling up nor draining.
 
-A replay begins on an empty cluster and ends without new arrivals. D. Tsafrir, Y. Etsion, D. G. Feitelson ("Backfilling
-using system-generated predictions rather than user runtime estimates", IEEE TPDS 18(6), 2007) leave out the first 1 %
-of the jobs that end, and those that end after the last submission. Which jobs these are depends on the policy; here the
-same share of the submissions is left out at both ends instead, so that every policy is measured on the same jobs.
+The same share of the submissions is left out at both ends, so every policy is measured on the same jobs; README.md has
+the source and the difference from it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sim.figures.svg import Drawing
+from sim.figures.svg import Drawing, draw_all
 from sim.workload.read_toml_file import read_toml
 
 _CONTRACTS = Path(__file__).resolve().parents[2] / "pyproject.toml"
@@ -108,16 +108,7 @@ PICTURES: Mapping[str, Callable[[], Drawing]] = {"code-layers": draw_layers, "co
 
 def main(arguments: Sequence[str]) -> int:
     """Draw into the named folder."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m sim.figures.code_layer_pictures FOLDER\n")
-        return 2
-    folder = Path(arguments[0])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, draw in PICTURES.items():
-        file = folder / f"{name}.svg"
-        file.write_text(draw().show(), encoding="utf-8")
-        sys.stdout.write(f"{file}\n")
-    return 0
+    return draw_all(PICTURES, arguments, "sim.figures.code_layer_pictures")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """Makes the figures of docs/evidence.md from the traces in a folder: `make evidence TRACES=FOLDER`.
 
-Each policy's replay of each whole trace is kept in a file as soon as it is done, and used again until the trace or the
-program changes: a run that was interrupted goes on where it was. The block between two marks of the page is then
-replaced; what the page says around it is not touched. Traces that are not in the folder are named, with the page where
-the reader gets them.
+A replay of a whole trace under a policy is kept in a file and used again until the trace or the program changes, so an
+interrupted run goes on where it was; only the block between two marks of the page is replaced.
 """
 
 from __future__ import annotations

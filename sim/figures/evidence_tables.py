@@ -1,4 +1,4 @@
-"""The tables of docs/evidence.md for one trace: gains with intervals, what they cost, and who pays.
+"""The tables of docs/evidence.md for one trace: gains with intervals, and what they cost users, sizes and jobs.
 
 Everything is computed from the replays as `simulate` and `compare` compute it, over the same measured jobs.
 """

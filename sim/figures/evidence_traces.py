@@ -1,7 +1,7 @@
 """The traces of docs/evidence.md: what they are, where a reader gets them, and how to know that a file is the same.
 
-All but one are recorded, from the Parallel Workloads Archive (D. G. Feitelson, D. Tsafrir, D. Krakov, "Experience with
-using the Parallel Workloads Archive", JPDC 74(10), 2014). None is part of this project.
+All but one are recorded, from the Parallel Workloads Archive (Feitelson, Tsafrir, Krakov, "Experience with using the
+Parallel Workloads Archive", JPDC 74(10), 2014); none is part of this project.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class EvidenceTrace(NamedTuple):
     sha256: str = ""
 
     def problem(self, path: Path) -> str | None:
-        """Why the figures of this file may differ from the published ones; None if they do not, or none are."""
+        """Why the figures may differ from the published ones: another file. None for the same file, or where none are
+        published."""
         if not self.sha256 or sha256_of(path) == self.sha256:
             return None
         return f"{path}: is not the file of the published figures (sha256 {self.sha256}); its figures may differ"

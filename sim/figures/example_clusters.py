@@ -166,7 +166,7 @@ RANKED = {
 report.
 """
 
-RANK_WISH = RankPreference("compute+memory", Requirements(memory_kib=48 * GIB_KIB, temperature=72))
+RANK_PREFERENCE = RankPreference("compute+memory", Requirements(memory_kib=48 * GIB_KIB, temperature=72))
 
 
 def ranked(*waiting: Job) -> Snapshot:
@@ -186,10 +186,12 @@ def ranked(*waiting: Job) -> Snapshot:
     )
 
 
-def ranked_job(number: int, needs: Requirements = RANK_WISH.needs) -> Job:
+def ranked_job(number: int, needs: Requirements = RANK_PREFERENCE.needs) -> Job:
     """A job like job 8, with these requirements for its vnodes."""
     request = parse_request("2:ncpus=12:mem=24gb:mpiprocs=4:ompthreads=3", "scatter")
-    return Job(str(number), "alice", request, QUEUE, 0, HOUR_S, sequence=number, rank=RANK_WISH._replace(needs=needs))
+    return Job(
+        str(number), "alice", request, QUEUE, 0, HOUR_S, sequence=number, rank=RANK_PREFERENCE._replace(needs=needs)
+    )
 
 
 # P5: four idle nodes of 32 cores, and three jobs of 64 ranks.

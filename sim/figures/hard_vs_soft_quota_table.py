@@ -1,8 +1,7 @@
 """Compares hard limits with soft quotas, as in Table 1 of P1's source (docs/policies.md, P1).
 
 Each batch is replayed twice on the same jobs, with the 100 cores of a user as a hard limit and as a soft quota with
-preemption. A preempted job starts again from its beginning. ``python -m sim.figures.hard_vs_soft_quota_table`` prints
-it.
+preemption: ``python -m sim.figures.hard_vs_soft_quota_table``.
 """
 
 from __future__ import annotations

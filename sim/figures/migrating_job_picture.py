@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from policy.migration.job_states_and_transitions import (
     DOWNLOADED,
@@ -22,7 +21,7 @@ from policy.migration.job_states_and_transitions import (
     WAITING,
     next_state,
 )
-from sim.figures.svg import Drawing
+from sim.figures.svg import Drawing, draw_all
 
 NAME = "migrating-job"
 
@@ -173,15 +172,7 @@ def _right(drawing: Drawing, column: int, y: float) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Draw into the named folder."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m sim.figures.migrating_job_picture FOLDER\n")
-        return 2
-    folder = Path(arguments[0])
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{NAME}.svg"
-    file.write_text(draw().show(), encoding="utf-8")
-    sys.stdout.write(f"{file}\n")
-    return 0
+    return draw_all({NAME: draw}, arguments, "sim.figures.migrating_job_picture")
 
 
 if __name__ == "__main__":

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from policy import Ledger, Plan, decide
 from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.site_settings import RankingSettings
 from sim.figures import example_clusters
-from sim.figures.example_clusters import HOUR_S, RANK_WISH, RANKED_AT_S, Example
-from sim.figures.svg import INK, Drawing
+from sim.figures.example_clusters import HOUR_S, RANK_PREFERENCE, RANKED_AT_S, Example
+from sim.figures.svg import INK, Drawing, draw_all
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.replay import replay
 from sim.report.gantt_bar_rows import Bar, bars
@@ -156,7 +155,7 @@ def draw_ranking() -> Drawing:
     for index, (called, then) in enumerate(panels.items()):
         ranked = then.cluster()
         ranking = Ranking(ranked, RankingSettings(), RANKED_AT_S)
-        best = [name for bit in ranking.ordered(RANK_WISH, ranking.compliant(RANK_WISH))
+        best = [name for bit in ranking.ordered(RANK_PREFERENCE, ranking.compliant(RANK_PREFERENCE))
                 for name in ranked.capacity.directory.named(bit)]  # fmt: skip
         top = 176 * index
         drawing.words(_LEFT, top + 22, called, bold=True)
@@ -164,7 +163,7 @@ def draw_ranking() -> Drawing:
         for row, name in enumerate([*best, *rest]):
             y = top + 34 + 27 * row
             drawing.words(_LEFT - 10, y + 15, name, "end", bold=name in best)
-            standing = ranking.standing(RANK_WISH, name)
+            standing = ranking.standing(RANK_PREFERENCE, name)
             if standing.dispatch_score is not None and name in best:
                 length = 180 * standing.dispatch_score
                 drawing.box(_LEFT, y, length, 21, _FILLS[0])
@@ -224,16 +223,7 @@ PICTURES: Mapping[str, Callable[[], Drawing]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Draw into the named folder."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m sim.figures.policy_pictures FOLDER\n")
-        return 2
-    folder = Path(arguments[0])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, draw in PICTURES.items():
-        file = folder / f"{name}.svg"
-        file.write_text(draw().show(), encoding="utf-8")
-        sys.stdout.write(f"{file}\n")
-    return 0
+    return draw_all(PICTURES, arguments, "sim.figures.policy_pictures")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Prints Tables 1 and 2 of the quota paper, in its literal hourly form, on random batches.
 
-Table 1: a user's quota as a hard limit and as a soft one. Table 2: ten clusters by themselves, and with jobs that
-migrate. R is idle cores / all cores, sampled each hour, in per cent. `python -m sim.figures.quota_paper_tables`, or
-`make tables`; with `--events` (`make tables TABLES=--events`) the event-driven form of Table 1 follows.
+Table 1: a user's quota as a hard limit and as a soft one; Table 2: ten clusters by themselves, and with jobs that
+migrate. `make tables`; with `--events` (`make tables TABLES=--events`) the event-driven form of Table 1 follows.
 """
 
 from __future__ import annotations

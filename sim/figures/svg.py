@@ -6,7 +6,10 @@ other file, and its background is white on every page.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from math import hypot
+from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 INK = "#222222"
@@ -65,3 +68,18 @@ class Drawing:
 
 def _show(number: float) -> str:
     return f"{round(number, 1):g}"
+
+
+def draw_all(pictures: Mapping[str, Callable[[], Drawing]], arguments: Sequence[str], module: str) -> int:
+    """Draw the pictures, by the names of their files, into the folder that is the one argument; returns the exit
+    status of the program, which is the ``module``."""
+    if len(arguments) != 1:
+        sys.stderr.write(f"usage: python -m {module} FOLDER\n")
+        return 2
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, draw in pictures.items():
+        file = folder / f"{name}.svg"
+        file.write_text(draw().show(), encoding="utf-8")
+        sys.stdout.write(f"{file}\n")
+    return 0

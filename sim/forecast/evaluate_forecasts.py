@@ -1,7 +1,7 @@
 """Judges forecasts by a replay: at moments spread over it all waiting jobs are forecast, and held against their starts.
 
 Nothing is learned from what comes later: run times, the record and the waits of others are those known at the moment.
-Beside the forecast stand an estimate from asked times and a bound from the waits of like jobs.
+Beside the forecast stand an estimate from requested walltimes and a bound from the waits of like jobs.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _share(hits: Sequence[bool]) -> float | None:
 
 
 def _error(pairs: Sequence[tuple[float, float | None]]) -> float | None:
-    errors = [abs(wait_s - said_s) for wait_s, said_s in pairs if said_s is not None]
+    errors = [abs(wait_s - forecast_s) for wait_s, forecast_s in pairs if forecast_s is not None]
     return median(errors) if errors else None
 
 
@@ -179,13 +179,13 @@ class Judge:
         planned = planned_starts(now_s, self._cores, list(cluster.runs.values()), [entry[5] for entry in cluster.order])
         jobs = dict(cluster.jobs)
         arrivals = UsualArrivals(self._past, self._past[0].submit_s) if self._with_arrivals else None
-        said = forecast(
+        drawn = forecast(
             snapshot, ledger, self._settings, self._history, record=self._record, bounds=self._bounds,
             arrivals=arrivals,
         )  # fmt: skip
-        self._record.note(said.noted())
-        self.partial += not said.is_whole
-        for job_id, each in said.jobs.items():
+        self._record.note(drawn.noted())
+        self.partial += not drawn.is_whole
+        for job_id, each in drawn.jobs.items():
             job = jobs[job_id]
             if job_id not in self._submitted:
                 continue  # It has run before: a preempted job's next start is no start.

@@ -1,7 +1,7 @@
-"""The start times that asked times alone give, as `qstat -T`, `squeue --start` and `showstart` do.
+"""The start times that requested walltimes alone give, as `qstat -T`, `squeue --start` and `showstart` do.
 
-All runs and jobs take their full asked time. In queue order each waiting job gets the earliest place that is free for
-its whole time, and keeps it against those behind it (conservative backfilling, on numbers of cores).
+All runs and jobs take their full requested walltime. In queue order each waiting job gets the earliest place that is
+free for its whole time, and keeps it against those behind it (conservative backfilling, on numbers of cores).
 """
 
 from __future__ import annotations

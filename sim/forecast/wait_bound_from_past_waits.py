@@ -28,7 +28,7 @@ Kind = tuple[int, int]
 
 
 def kind_of(cores: int, asked_s: float) -> Kind:
-    """Like jobs have about the same cores and asked time, to a power of 2 and of 4."""
+    """Like jobs have about the same cores and requested walltime, to a power of 2 and of 4."""
     return int(log(max(1, cores), 2)), -1 if asked_s == UNLIMITED_S else int(log(max(1.0, asked_s), 4))
 
 

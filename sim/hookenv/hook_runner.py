@@ -1,8 +1,7 @@
 """Runs hook files, as they would be imported into PBS, against a simulated server.
 
-In a hook, `import pbs`, `import pbs_ifl` and `import time` give stand-ins for that server: its requests and the time of
-day are simulated. No other code in the process can import the stand-ins, and each server has its own. As in PBS, an
-event starts with fresh globals, and modules that a hook created itself stay loaded for the next event.
+In a hook `import pbs`, `import pbs_ifl` and `import time` give stand-ins for that server, which no other code in the
+process can import. As in PBS, an event starts with fresh globals, and modules that a hook created itself stay loaded.
 """
 
 from __future__ import annotations

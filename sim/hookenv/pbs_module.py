@@ -1,7 +1,7 @@
 """A stand-in for the module `pbs` that hooks import: one event, and the server around it.
 
-Like PBS's own, a module object is made for each event. `accept` and `reject` raise SystemExit; the verdict is in the
-:class:`Event`. A hook's log messages go into the simulated server's log.
+Like PBS's own, a module object is made for each event; `accept` and `reject` raise SystemExit, and the verdict is in
+the :class:`Event`.
 """
 
 from __future__ import annotations

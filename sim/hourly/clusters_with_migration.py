@@ -23,8 +23,7 @@ class Migration:
 
 @dataclass(frozen=True)
 class ClustersOutcome:
-    """``idle`` is R, from 0 to 1; ``moved`` the share of the jobs that
-    started, ``wait_h`` their mean wait."""
+    """``idle`` is R, from 0 to 1; ``moved`` the share of the jobs that started, ``wait_h`` their mean wait."""
 
     idle: float
     moved: float

@@ -54,7 +54,7 @@ class JobLife(Inventory):
         job.allocation, job.exclusive = allocation, job.request(self.consumables).exclusive
         hosts = self._show_hosts(allocation)
         for vnode, amounts, chunks, _ in allocation.spots:
-            self.vnodes[vnode].hold(job.id, amounts, chunks, job.exclusive, now_s)
+            self.vnodes[vnode].assign(job.id, amounts, chunks, job.exclusive, now_s)
         job.set(
             {
                 "job_state": "R", "substate": "42", "stime": now, "mtime": now, "exec_vnode": exec_vnode,

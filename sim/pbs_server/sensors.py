@@ -1,8 +1,7 @@
 """The simulated hosts' readings, which follow from the jobs that they run.
 
-Every host reports once per interval, at its own time, and as real ones do only when the reading has changed or would
-soon be too old. Hosts differ a little, always in the same way: one is hotter, one has a daemon that uses memory. A host
-that is down reports nothing.
+As real hosts do, each that is up reports once per interval, at its own time, and only when the reading has changed or
+would soon be too old. Hosts differ a little, always in the same way.
 """
 
 from __future__ import annotations

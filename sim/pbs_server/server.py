@@ -1,9 +1,7 @@
 """A simulated PBS server: jobs from submission to history, on simulated MoMs, moved by its own clock.
 
 Attributes have PBS's names and formats, refusals PBS's messages. Like PBS, it starts a job on the requested vnodes
-without a check of what is free there: the sender of the request, and the runjob hook, must be right. The job's state
-changes are in `sim.pbs_server.job_lifecycle`, managers' changes in `sim.pbs_server.requests.manager_changes`; hooks are
-called through the given :class:`Hooks`.
+without a check of what is free there: the sender of the request, and the runjob hook, must be right.
 """
 
 from __future__ import annotations
@@ -246,12 +244,6 @@ class SimServer(JobLife):
                     self._lose(job)
 
         self.clock.after(float(self.texts["node_fail_requeue"]), give_up)
-
-    def recover_vnode(self, name: str) -> None:
-        """Let the vnode's MoM answer again."""
-        vnode = self.find_vnode(name)
-        vnode.down_since_s = None
-        vnode.touch(self.clock.now_s)
 
     def refresh_used(self) -> None:
         """Update `resources_used` of each running job from the MoMs."""

@@ -1,9 +1,7 @@
 """Conservative backfilling, a rival for comparison only: no part of pbsteer decides so.
 
-Every job gets a start when it is submitted, the earliest at which it delays no job before it; backfilling is what comes
-of that. When a run ends before its estimate, the waiting jobs are moved forward one by one, in order of submission, and
-none backward (A. W. Mu'alem, D. G. Feitelson, "Utilization, predictability, workloads, and user runtime estimates in
-scheduling the IBM SP2 with backfilling", IEEE TPDS 12(6), 2001). It counts cores: a job may have any that are free.
+Every job gets a start when it is submitted, the earliest at which it delays no job before it (A. W. Mu'alem, D. G.
+Feitelson, IEEE TPDS 12(6), 2001; README.md).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Policies by name or file: settings, and the queue that a replayed workload goes through.
 
 Every name is a set of settings of the one engine, in some cases with another order of the queue; only `conservative` is
-another scheduler. Where a policy needs quotas and no file gives them, a user's quota is
-that user's share of the workload's core-seconds, rounded up (equal shares for a generated workload); as a hard limit it
-is never less than the user's widest job, which would otherwise be left out.
+another scheduler. Where a policy needs quotas and no file gives them, a user's quota is that user's share of the
+workload's core-seconds, rounded up (equal shares for a generated workload); as a hard limit it is never less than the
+user's widest job, which would otherwise be left out.
 """
 
 from __future__ import annotations

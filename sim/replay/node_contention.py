@@ -1,16 +1,7 @@
-"""Jobs that share nodes slow each other down: a model of shared memory bandwidth, and of the price of spreading ranks.
+"""Jobs that share nodes slow each other down: a model of memory bandwidth, and of the price of spreading ranks.
 
-A job's time at full speed has three parts: a share bound by memory bandwidth, a share of communication, and the rest.
-The first stretches with the demand on its node over the node's bandwidth, once that exceeds 1 (the roofline, Williams,
-Waterman, Patterson, CACM 52(4), 2009; convolving an application's demands with a machine's rates: Snavely, Carrington
-et al., "A Framework for Performance Modeling and Prediction", SC 2002). The second grows by its own length with each
-doubling of the nodes, as the steps of tree-shaped collective operations do (Thakur, Rabenseifner, Gropp, IJHPCA 19(1),
-2005). A job runs at the pace of its slowest rank. That colocating unlike jobs on more nodes gains throughput was
-measured by Breslow et al., "The case for colocation of high performance computing workloads", CCPE 28(2), 2016 (12 % to
-26 % on average over all pairs); nothing of this model is fitted to their machine.
-
-The recorded run time of a job is taken as its time when packed on the fewest nodes with no other job on them. Between
-two starts or ends the pace of every job is constant, so its progress is linear and its end is exact.
+A job's memory-bound share stretches with the demand on its node, its share of communication grows with each doubling of
+the nodes, and it runs at the pace of its slowest rank. README.md has the sources.
 """
 
 from __future__ import annotations

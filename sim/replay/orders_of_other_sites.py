@@ -1,8 +1,7 @@
 """The orders that sites run today, for a replay: fair share, a formula, WFP, and Slurm's multifactor priority.
 
-Each is an order of PBS's scheduler as :mod:`policy.order` has it, with EASY backfilling below. A replay has no server
-that counts what users have used, so :class:`SimulatedOrder` charges it: cores x time of a user's runs, every five
-minutes (Slurm's ``PriorityCalcPeriod``). All users have equal shares.
+Each is an order of PBS's scheduler as :mod:`policy.order` has it, with EASY backfilling below; :class:`SimulatedOrder`
+charges what users have used, which no server counts here.
 """
 
 from __future__ import annotations

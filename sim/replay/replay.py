@@ -1,10 +1,7 @@
 """Replays a workload under a policy: events in order of time, and the engine's decision after each moment.
 
 Submissions and ends become changes of the snapshot; :func:`policy.decide` makes a plan, whose starts are executed as
-they are, vnodes included. All events at one moment are one pass. A preempted job waits again with its submit time; one
-that saves continues where it was, with the cost of saving and restarting added, any other starts from its beginning.
-Its cores are free at once. With contention, jobs that share nodes slow each other down: a start or an end moves the
-ends of other jobs.
+they are. README.md has what preemption and contention do.
 """
 
 from __future__ import annotations

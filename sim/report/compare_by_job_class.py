@@ -1,8 +1,7 @@
 """The comparison beyond the figures of one policy: waits and slowdowns by class of job, and cores in use over time.
 
-Jobs are put into four classes by run time and size, since a policy is rarely good for all of them: short or long as in
-S. Srinivasan, R. Kettimuthu, V. Subramani, P. Sadayappan, "Characterization of backfilling strategies for parallel job
-scheduling", ICPP Workshops 2002; wide is the widest quarter of the workload, whatever the size of the machine.
+Jobs are short or long as in S. Srinivasan, R. Kettimuthu, V. Subramani, P. Sadayappan, "Characterization of backfilling
+strategies for parallel job scheduling", ICPP Workshops 2002; wide is the widest quarter of the workload.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sim.replay.job_records import JobRecord, Replay
 from sim.report.compare_by_job_class import ALL, CLASSES, LONG_S, Compared, Spread, first_and_last_s, usage
 from sim.report.gains_sizes_users_and_losers import gains_table, losers_table, sizes_table, users_table
-from sim.report.gantt_bar_rows import telling_jobs
+from sim.report.gantt_bar_rows import jobs_to_draw
 from sim.report.replay_table_json_and_csv import aligned, column_names, figure_rows, head_lines, printable
 from sim.report.time_span_given_or_most_preemptions import DAY_S, Span
 from sim.workload.workload import Cluster, Workload
@@ -205,7 +205,7 @@ def _gantt(replays: Sequence[Replay], names: Sequence[str], span: Span, glyphs: 
     points = width - label
     first_s, _ = first_and_last_s(replays)
     begin, end = _length(span.begin_s - first_s), _length(span.end_s - first_s)
-    numbers = telling_jobs(replays, span, _JOBS_SHOWN)
+    numbers = jobs_to_draw(replays, span, _JOBS_SHOWN)
     if not numbers:
         return [f"jobs from {begin} to {end} after the first submit: none"]
     legend = f"{glyphs.waiting} waits, {glyphs.running} runs, {glyphs.cut} is cut"

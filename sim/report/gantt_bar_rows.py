@@ -48,7 +48,7 @@ def bars(replay: Replay, span: Span) -> list[Bar]:
     return drawn
 
 
-def telling_jobs(replays: Sequence[Replay], span: Span, count: int) -> list[int]:
+def jobs_to_draw(replays: Sequence[Replay], span: Span, count: int) -> list[int]:
     """The numbers of the jobs that show most about the policies, in order of submission.
 
     First those cut in the span, most often cut first; then those in the system during the span whose ends differ most

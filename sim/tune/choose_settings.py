@@ -1,10 +1,7 @@
 """Chooses backfill settings on a site's own history, and judges the choice on weeks that it was not made on.
 
 The choice is rolling: for each judged week, the setting that was best on all measured weeks before it is compared with
-EASY, and with EASY shortest first, on that week alone. The setting that is best on all weeks is recommended only if
-choosing beat both with the whole interval of its gain above zero; else EASY shortest first if that beats EASY so; else
-EASY. What the best of many settings promises is shrunk to what such a choice gains on other weeks
-(:func:`gain_on_weeks_left_out`).
+EASY, and with EASY shortest first, on that week alone (docs/tune.md).
 """
 
 from __future__ import annotations

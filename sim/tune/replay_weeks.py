@@ -1,8 +1,7 @@
 """Replays the weeks of a workload one by one under each setting, in a given number of processes.
 
-A week's replay begins a week earlier on an empty cluster and measures only the jobs submitted in the week itself, so
-these find a realistic load. It ends with the week's last job: later submissions are not part of it, so a choice made on
-earlier weeks knows nothing of a later one. Every replay is a separate task and gives the same figures in any process.
+A week's replay begins a week earlier on an empty cluster, measures only the jobs submitted in the week itself, and ends
+with the week's last job. So a choice made on earlier weeks knows nothing of a later one.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """Generates workloads from the Lublin-Feitelson model: sizes, run times that depend on them, arrivals by time of day.
 
-Source: U. Lublin, D. G. Feitelson, "The workload on parallel supercomputers: modeling the characteristics of rigid
-jobs", J. Parallel and Distributed Computing 63(11), 2003, 1105-1122, with the batch-job constants that the authors'
-reference program gives for 128 processors. Users and estimates, which the model leaves open, are in
-`sim.workload.user_shares_and_estimates`; each user runs one application, of any of the kinds in
-`sim.workload.application_contention_traits`.
-The same arguments give the same workload; another number of users changes only users, estimates and applications.
+Source: U. Lublin, D. G. Feitelson, J. Parallel and Distributed Computing 63(11), 2003, 1105-1122; README.md has which
+constants, and what the model leaves open.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
 """Random batches of jobs, the setting in which soft quotas were first compared with hard limits (docs/policies.md, P1).
 
-3,000 cores, 30 users with 100 cores each. In a batch every job requests a number of cores and of whole hours, both
-uniform between the bounds of its setting, and is submitted at a uniform moment of one week; its estimate is its run
-time. The number of jobs is such that they request on average 90 % of the week's core-hours: a busy machine, where
-limits bind and yet most jobs can end within the week.
-
-Owners are drawn in two ways. `equal`: every user is equally likely, as in the source; limits then bind only where
-chance gives one user more. `uneven`: in each batch every user first draws a weight, uniform from 0 to 1, and owns jobs
-in proportion to it, so that some need more than their share while others leave theirs idle, as recorded users do.
+3,000 cores, 30 users with 100 cores each, and jobs of a week that request on average 90 % of its core-hours; README.md
+has how they are drawn.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
 """Users who wait for results: jobs that come a think time after the earlier jobs of the same user have ended.
 
-In a trace the submit times are what the recorded schedule made of them: a user who saw jobs end soon went on soon. A
-replay with fixed submit times overstates what a better schedule gains, and what a worse one costs. Here a user's jobs
-form sessions and batches. A session ends where the user submits nothing for an hour, however long the jobs run (N.
-Zakay, D. G. Feitelson, "On identifying user session boundaries in parallel workload logs", JSSPP 2012). Within a
-session a batch ends where all of its jobs have ended before the user submits the next one. Each job of the next batch
-comes as long after the last end of that batch as it was recorded (after the same authors, "Preserving user behavior
-characteristics in trace-based simulation of parallel job scheduling", MASCOTS 2014). The first batch of a session comes
-at its recorded time.
+A user's jobs form sessions and batches as N. Zakay and D. G. Feitelson find them in traces (JSSPP 2012, MASCOTS 2014);
+README.md has the rules.
 """
 
 from __future__ import annotations

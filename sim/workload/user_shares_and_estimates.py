@@ -1,11 +1,7 @@
 """The users of a generated workload: how much each submits, and their run time estimates.
 
-Activity is uneven, as in every recorded trace: the k-th busiest user submits in proportion to 1/k (Zipf). Estimates
-follow what D. Tsafrir, Y. Etsion, D. G. Feitelson, "Modeling user runtime estimates", JSSPP 2005, LNCS 3834, found in
-traces: nearly all are one of some twenty round values, each user uses only a few of them, and the longest allowed is
-always popular. How far an estimate exceeds the run time is the simplest model that traces allow: run time / estimate is
-uniform between 0 and 1 (A. W. Mu'alem, D. G. Feitelson, IEEE TPDS 12(6), 2001), before the estimate is rounded up. Jobs
-killed at a too short estimate are not modelled: the run times drawn are those of jobs as they ended.
+Activity is by Zipf; estimates follow D. Tsafrir, Y. Etsion, D. G. Feitelson, "Modeling user runtime estimates", JSSPP
+2005 (README.md).
 """
 
 from __future__ import annotations

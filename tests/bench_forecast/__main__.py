@@ -1,7 +1,7 @@
 """The figures of forecasts: CPU seconds for many waiting jobs, and on traces how well starts are forecast.
 
 ``python -m tests.bench_forecast [FILE[=NODESxCORES] ...]`` prints a line for each size, then for each trace and policy
-the JSON of ``pbsteer forecast --evaluate``, and its error as a part of that of the estimate from asked times.
+the JSON of ``pbsteer forecast --evaluate``, and its error as a part of that of the estimate from requested walltimes.
 """
 
 from __future__ import annotations

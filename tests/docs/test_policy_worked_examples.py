@@ -141,9 +141,9 @@ def test_order_of_ranked_vnodes() -> None:
     index = example_clusters.ranked().cluster()
     ranking = Ranking(index, RankingSettings(), example_clusters.RANKED_AT_S)
     for mode in ("compute+memory", "composite"):
-        wish = RankPreference(mode)
-        names = [index.capacity.directory.named(bit)[0] for bit in ranking.ordered(wish, -1)]
-        scores = [ranking.standing(wish, name).dispatch_score for name in names]
+        preference = RankPreference(mode)
+        names = [index.capacity.directory.named(bit)[0] for bit in ranking.ordered(preference, -1)]
+        scores = [ranking.standing(preference, name).dispatch_score for name in names]
         told = ", ".join(name if score is None else f"{name} {score:g}" for name, score in zip(names, scores))
         assert_printed([f"{mode}: {told}"])
 
@@ -160,7 +160,7 @@ def test_start_of_the_ranked_job_and_who_is_not_started() -> None:
 
 @pytest.mark.parametrize("form", Lists._fields)
 def test_lists_that_programs_read(form: str) -> None:
-    eight = example_clusters.ranked_job(8)._replace(rank=example_clusters.RANK_WISH._replace(detail="core"))
+    eight = example_clusters.ranked_job(8)._replace(rank=example_clusters.RANK_PREFERENCE._replace(detail="core"))
     ledger = Ledger(cores={"7": {"n2": tuple(range(16))}})
     lists = lists_of(decide(example_clusters.ranked(eight), ledger, Settings()), "8")["8"]
     command = f"$ pbsteer explain 8 --list {form.replace('_', '-')}"

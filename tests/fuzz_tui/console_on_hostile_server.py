@@ -17,7 +17,7 @@ from tests.fuzz_tui.hostile_backend import HostileBackend
 from tui.audit.audit_file import Actor
 from tui.screen.app import Console
 from tui.screen.main_screen import MainScreen
-from tui.state.server_poller import News
+from tui.state.server_poller import PollResult
 
 did: dict[str, Counter[str]] = {"actions": Counter(), "views": Counter(), "screens": Counter()}
 
@@ -33,7 +33,7 @@ def main(seed: int, written: Path) -> int:
         do(self, name, argument)
         did["views"][self.view_name] += 1
 
-    def counted_tell(self: MainScreen, news: News) -> None:
+    def counted_tell(self: MainScreen, news: PollResult) -> None:
         tell(self, news)
         fresh = written.with_suffix(".new")
         fresh.write_text(json.dumps({**did, "polls": backend.polls, "changes": backend.changes}))

@@ -10,7 +10,7 @@ from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.soft_quotas import Quotas
 from policy.fit.best_fit import fit, fits
 from policy.model.job_request import Request, parse_request
-from policy.preemption.preemptible_sums_by_owner_and_class import Offered, Offers, PreemptionRights
+from policy.preemption.preemptible_sums_by_owner_and_class import PreemptibleAmount, PreemptibleSums, PreemptionRights
 from policy.state.free_per_host import HostSums
 from policy.state.vnodes_by_idle_cores import Capacity
 from tests.property.strategies.cluster_strategies import (
@@ -82,7 +82,7 @@ def test_sums_of_hosts_are_those_made_anew(parts: Parts, wanted: list[Request], 
 def _assert_as_anew(capacity: Capacity, vnodes: int) -> None:
     for resource in RESOURCES:
         names = capacity.directory.names
-        anew = HostSums(capacity.inventory, [capacity.free_on(1 << n, resource) for n in range(len(names))])
+        anew = HostSums.summed(capacity.inventory, [capacity.free_on(1 << n, resource) for n in range(len(names))])
         kept = capacity.by_host(resource)
         assert kept.each == anew.each
         assert kept.of(vnodes) == anew.of(vnodes)
@@ -100,7 +100,7 @@ def test_offers_in_sum_are_those_run_by_run(parts: Parts, settings: Settings, da
     quotas = Quotas(cluster, settings.quota.counted)
     classes = Classes(cluster, Ledger(), quotas, parts.time_s) if data.draw(st.booleans()) else None
     runs = list(cluster.runs.values())
-    offers = Offers([(run, run.allocation.cores) for run in runs], quotas, classes)
+    sums = PreemptibleSums([(run, run.allocation.cores) for run in runs], quotas, classes)
     ranks = st.sampled_from((BASE, 0, 1, 5)) if classes else st.just(BASE)
     queues = st.sampled_from((None, *(queue.name for queue in parts.queues)))
     rights = st.builds(PreemptionRights, st.booleans(), ranks, ranks, queues)
@@ -109,8 +109,8 @@ def test_offers_in_sum_are_those_run_by_run(parts: Parts, settings: Settings, da
         asked = data.draw(rights)
         user = data.draw(users)
         offered = [run for run in runs if _is_offered(run, user, asked, quotas, classes)]
-        assert offers.to(user, asked) == Offered(len(offered), sum(run.allocation.cores for run in offered))
-        runs = _one_less(runs, offers, quotas, data)
+        assert sums.to(user, asked) == PreemptibleAmount(len(offered), sum(run.allocation.cores for run in offered))
+        runs = _one_less(runs, sums, quotas, data)
 
 
 def _is_offered(run: Run, user: str, rights: PreemptionRights, quotas: Quotas, classes: Classes | None) -> bool:
@@ -123,11 +123,11 @@ def _is_offered(run: Run, user: str, rights: PreemptionRights, quotas: Quotas, c
     return run.job.user != user and quotas.surplus(run.job) is not None
 
 
-def _one_less(runs: list[Run], offers: Offers, quotas: Quotas, data: st.DataObject) -> list[Run]:
+def _one_less(runs: list[Run], sums: PreemptibleSums, quotas: Quotas, data: st.DataObject) -> list[Run]:
     for run in _some(runs, data):
         quotas.shift(run.job, data.draw(st.sampled_from((-1, 1))))
     for run in _some(runs, data):
-        offers.count_out(run)
+        sums.count_out(run)
         quotas.shift(run.job, -1)
         return [each for each in runs if each is not run]
     return runs

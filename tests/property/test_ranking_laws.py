@@ -62,18 +62,18 @@ def needs() -> st.SearchStrategy[Requirements]:
     return st.builds(Requirements, some(MEM_KIB), some(32.0), some(100.0), some(100.0))
 
 
-def wishes() -> st.SearchStrategy[RankPreference]:
+def preferences() -> st.SearchStrategy[RankPreference]:
     return st.builds(RankPreference, st.sampled_from(RANK_MODES), needs())
 
 
 @st.composite
 def runs_on(draw: st.DrawFn, vnodes: tuple[Vnode, ...], number: int) -> Run:
-    wish = draw(st.one_of(st.none(), wishes()))
+    preference = draw(st.one_of(st.none(), preferences()))
     spots = []
     for vnode in draw(st.lists(st.sampled_from(vnodes), min_size=1, max_size=3, unique_by=lambda vnode: vnode.name)):
         amounts = (("mem", draw(st.integers(1, 8)) << 20), ("ncpus", draw(st.integers(1, 4))))
         spots.append(Spot(vnode.name, amounts, 1))
-    job = Job(f"r{number}", "alice", parse_request("1"), "workq", 0, rank=wish)
+    job = Job(f"r{number}", "alice", parse_request("1"), "workq", 0, rank=preference)
     start_s = draw(st.sampled_from((NOW_S, NOW_S - 10, NOW_S - 50, 0)))
     return Run(job.id, job, start_s, Allocation(tuple(spots)), NOW_S + 100)
 
@@ -89,9 +89,9 @@ def clusters(draw: st.DrawFn) -> Ranked:
     return Ranked(vnodes, tuple(reported), runs)
 
 
-def names(ranking: Ranking, wish: RankPreference, cluster: Ranked, vnodes: int = -1) -> list[str]:
+def names(ranking: Ranking, preference: RankPreference, cluster: Ranked, vnodes: int = -1) -> list[str]:
     ordered = sorted(vnode.name for vnode in cluster.vnodes)
-    return [ordered[bit.bit_length() - 1] for bit in ranking.ordered(wish, vnodes)]
+    return [ordered[bit.bit_length() - 1] for bit in ranking.ordered(preference, vnodes)]
 
 
 # The definition, vnode by vnode
@@ -127,24 +127,24 @@ def left_by_definition(cluster: Ranked, name: str) -> dict[str, float | None]:
     return result
 
 
-def requirements(wish: RankPreference) -> dict[str, float]:
-    of = wish.needs
+def requirements(preference: RankPreference) -> dict[str, float]:
+    of = preference.needs
     given_ones = {"compute": of.compute, "memory": of.memory_kib, "network": of.network, "temperature": of.temperature}
     return {quantity: need for quantity, need in given_ones.items() if need is not None}
 
 
-def meets(left: dict[str, float | None], wish: RankPreference) -> bool:
+def meets(left: dict[str, float | None], preference: RankPreference) -> bool:
     """Whether a vnode has all that is required, without any ratio."""
-    for quantity, need in requirements(wish).items():
+    for quantity, need in requirements(preference).items():
         has = left[quantity]
         if has is None or (has > need if quantity == "temperature" else has < need):
             return False
     return True
 
 
-def compliance_by_definition(left: dict[str, float | None], wish: RankPreference) -> float | None:
+def compliance_by_definition(left: dict[str, float | None], preference: RankPreference) -> float | None:
     ratios = []
-    for quantity, need in requirements(wish).items():
+    for quantity, need in requirements(preference).items():
         has = left[quantity]
         if has is None:
             return None
@@ -156,38 +156,38 @@ def compliance_by_definition(left: dict[str, float | None], wish: RankPreference
 # The laws
 
 
-@given(clusters(), wishes())
-def test_compliant_are_those_that_have_all_that_is_required(cluster: Ranked, wish: RankPreference) -> None:
+@given(clusters(), preferences())
+def test_compliant_are_those_that_have_all_that_is_required(cluster: Ranked, preference: RankPreference) -> None:
     ranking = cluster.ranking()
-    expected = [vnode.name for vnode in cluster.vnodes if meets(left_by_definition(cluster, vnode.name), wish)]
-    assert sorted(names(ranking, wish, cluster)) == sorted(expected)
-    assert count_vnodes(ranking.compliant(wish)) == len(expected)
+    expected = [vnode.name for vnode in cluster.vnodes if meets(left_by_definition(cluster, vnode.name), preference)]
+    assert sorted(names(ranking, preference, cluster)) == sorted(expected)
+    assert count_vnodes(ranking.compliant(preference)) == len(expected)
 
 
-@given(clusters(), wishes())
-def test_compliance_is_the_smallest_ratio_of_what_was_given(cluster: Ranked, wish: RankPreference) -> None:
+@given(clusters(), preferences())
+def test_compliance_is_the_smallest_ratio_of_what_was_given(cluster: Ranked, preference: RankPreference) -> None:
     ranking = cluster.ranking()
     for vnode in cluster.vnodes:
-        expected = compliance_by_definition(left_by_definition(cluster, vnode.name), wish)
-        assert ranking.standing(wish, vnode.name).compliance == expected
+        expected = compliance_by_definition(left_by_definition(cluster, vnode.name), preference)
+        assert ranking.standing(preference, vnode.name).compliance == expected
 
 
-@given(clusters(), wishes())
+@given(clusters(), preferences())
 def test_the_order_is_by_priority_times_compliance_then_by_name_and_the_unknown_last(
-    cluster: Ranked, wish: RankPreference
+    cluster: Ranked, preference: RankPreference
 ) -> None:
     ranking = cluster.ranking()
-    scores = {name: ranking.standing(wish, name).dispatch_score for name in names(ranking, wish, cluster)}
+    scores = {name: ranking.standing(preference, name).dispatch_score for name in names(ranking, preference, cluster)}
     for name, score in scores.items():
-        standing = ranking.standing(wish, name)
+        standing = ranking.standing(preference, name)
         assert score is None or score == (standing.score or 0) * (standing.compliance or 0)
     expected = sorted(scores, key=lambda name: (-(-1 if scores[name] is None else scores[name] or 0), name))
-    assert names(ranking, wish, cluster) == expected
+    assert names(ranking, preference, cluster) == expected
 
 
-@given(clusters(), wishes())
+@given(clusters(), preferences())
 def test_a_vnode_is_unknown_exactly_where_its_mode_needs_what_nobody_knows(
-    cluster: Ranked, wish: RankPreference
+    cluster: Ranked, preference: RankPreference
 ) -> None:
     """One that reports is ranked by what it knows of that, if it knows anything."""
     ranking = cluster.ranking()
@@ -197,44 +197,44 @@ def test_a_vnode_is_unknown_exactly_where_its_mode_needs_what_nobody_knows(
         nothing = left["compute"] == 0 and not vnode.available["ncpus"]
         reading = dict(cluster.readings).get(vnode.name)
         nothing = nothing and (reading is None or reading.compute is None)
-        known = [left[q] is not None and not (q == "compute" and nothing) for q in FORMULAS[wish.mode].uses]
+        known = [left[q] is not None and not (q == "compute" and nothing) for q in FORMULAS[preference.mode].uses]
         reports = reading is not None and reading.at_s > STALE_S
         expected = any(known) if reports else all(known)
-        assert (ranking.standing(wish, vnode.name).score is not None) == expected
+        assert (ranking.standing(preference, vnode.name).score is not None) == expected
 
 
-def _not_worse(reading: Reading, better: Reading, wish: RankPreference) -> None:
+def _not_worse(reading: Reading, better: Reading, preference: RankPreference) -> None:
     """With nothing else between them, the better vnode complies if the other one does, and ranks no lower."""
     vnodes = (Vnode("a", {"ncpus": 8}), Vnode("b", {"ncpus": 8}))
     ranking = Ranked(vnodes, (("a", reading), ("b", better)), ()).ranking()
-    worse, other = ranking.standing(wish, "a").dispatch_score, ranking.standing(wish, "b").dispatch_score
+    worse, other = ranking.standing(preference, "a").dispatch_score, ranking.standing(preference, "b").dispatch_score
     if worse is not None:
         assert other is not None
         assert other >= worse
 
 
-@given(readings(whole=True), _COARSE, wishes())
-def test_more_compute_left_never_ranks_lower(reading: Reading, part: float, wish: RankPreference) -> None:
-    _not_worse(reading, reading._replace(compute=max(reading.compute or 0, part * 32)), wish)
+@given(readings(whole=True), _COARSE, preferences())
+def test_more_compute_left_never_ranks_lower(reading: Reading, part: float, preference: RankPreference) -> None:
+    _not_worse(reading, reading._replace(compute=max(reading.compute or 0, part * 32)), preference)
 
 
-@given(readings(whole=True), _COARSE, wishes())
-def test_more_memory_left_never_ranks_lower(reading: Reading, part: float, wish: RankPreference) -> None:
-    _not_worse(reading, reading._replace(memory_kib=max(reading.memory_kib or 0, part * MEM_KIB)), wish)
+@given(readings(whole=True), _COARSE, preferences())
+def test_more_memory_left_never_ranks_lower(reading: Reading, part: float, preference: RankPreference) -> None:
+    _not_worse(reading, reading._replace(memory_kib=max(reading.memory_kib or 0, part * MEM_KIB)), preference)
 
 
-@given(readings(whole=True), _COARSE, wishes())
-def test_more_network_left_never_ranks_lower(reading: Reading, part: float, wish: RankPreference) -> None:
-    _not_worse(reading, reading._replace(network=max(reading.network or 0, part * 100)), wish)
+@given(readings(whole=True), _COARSE, preferences())
+def test_more_network_left_never_ranks_lower(reading: Reading, part: float, preference: RankPreference) -> None:
+    _not_worse(reading, reading._replace(network=max(reading.network or 0, part * 100)), preference)
 
 
-@given(readings(whole=True), _COARSE, wishes())
-def test_a_cooler_vnode_never_ranks_lower(reading: Reading, part: float, wish: RankPreference) -> None:
-    _not_worse(reading, reading._replace(temperature=min(reading.temperature or 0, part * 100)), wish)
+@given(readings(whole=True), _COARSE, preferences())
+def test_a_cooler_vnode_never_ranks_lower(reading: Reading, part: float, preference: RankPreference) -> None:
+    _not_worse(reading, reading._replace(temperature=min(reading.temperature or 0, part * 100)), preference)
 
 
-@given(clusters(), wishes(), st.randoms(use_true_random=False))
-def test_the_order_of_the_input_does_not_matter(cluster: Ranked, wish: RankPreference, random: object) -> None:
+@given(clusters(), preferences(), st.randoms(use_true_random=False))
+def test_the_order_of_the_input_does_not_matter(cluster: Ranked, preference: RankPreference, random: object) -> None:
     shuffled = []
     for part in (cluster.vnodes, cluster.readings, cluster.runs):
         items = list(part)
@@ -242,13 +242,13 @@ def test_the_order_of_the_input_does_not_matter(cluster: Ranked, wish: RankPrefe
         shuffled.append(tuple(items))
     other = Ranked(*shuffled)  # type: ignore[arg-type]
     ours, theirs = cluster.ranking(), other.ranking()
-    assert names(ours, wish, cluster) == names(theirs, wish, cluster)
-    assert [ours.standing(wish, v.name) for v in cluster.vnodes] == [
-        theirs.standing(wish, v.name) for v in cluster.vnodes
+    assert names(ours, preference, cluster) == names(theirs, preference, cluster)
+    assert [ours.standing(preference, v.name) for v in cluster.vnodes] == [
+        theirs.standing(preference, v.name) for v in cluster.vnodes
     ]
 
 
-@given(clusters(), st.lists(wishes(), min_size=1, max_size=3), st.data())
+@given(clusters(), st.lists(preferences(), min_size=1, max_size=3), st.data())
 def test_a_list_repaired_after_starts_is_the_list_built_anew(
     cluster: Ranked, asked: list[RankPreference], data: st.DataObject
 ) -> None:
@@ -256,8 +256,8 @@ def test_a_list_repaired_after_starts_is_the_list_built_anew(
     ranking = Ranking(index, SETTINGS, NOW_S)
     begun: list[Run] = []
     for number in range(data.draw(st.integers(0, 6))):
-        for wish in asked[: data.draw(st.integers(0, len(asked)))]:
-            names(ranking, wish, cluster)
+        for preference in asked[: data.draw(st.integers(0, len(asked)))]:
+            names(ranking, preference, cluster)
         backwards = data.draw(st.booleans())
         if begun and backwards:
             run = begun.pop(data.draw(st.integers(0, len(begun) - 1)))
@@ -269,29 +269,29 @@ def test_a_list_repaired_after_starts_is_the_list_built_anew(
             ranking.started(run.job, run.allocation)
             begun.append(run)
     anew = Ranking(index, SETTINGS, NOW_S)
-    for wish in asked:
-        assert names(ranking, wish, cluster) == names(anew, wish, cluster)
-        assert ranking.missing(wish, -1) == anew.missing(wish, -1)
+    for preference in asked:
+        assert names(ranking, preference, cluster) == names(anew, preference, cluster)
+        assert ranking.missing(preference, -1) == anew.missing(preference, -1)
         for vnode in cluster.vnodes:
-            assert ranking.standing(wish, vnode.name) == anew.standing(wish, vnode.name)
+            assert ranking.standing(preference, vnode.name) == anew.standing(preference, vnode.name)
 
 
-@given(clusters(), wishes(), st.integers(0, 2**12 - 1))
+@given(clusters(), preferences(), st.integers(0, 2**12 - 1))
 def test_the_order_of_some_is_the_order_of_all_without_the_others(
-    cluster: Ranked, wish: RankPreference, some: int
+    cluster: Ranked, preference: RankPreference, some: int
 ) -> None:
     ranking = cluster.ranking()
     ordered = sorted(vnode.name for vnode in cluster.vnodes)
-    among = [name for name in names(ranking, wish, cluster) if some >> ordered.index(name) & 1]
-    assert names(ranking, wish, cluster, some) == among
+    among = [name for name in names(ranking, preference, cluster) if some >> ordered.index(name) & 1]
+    assert names(ranking, preference, cluster, some) == among
 
 
-@given(clusters(), wishes())
-def test_what_is_missing_is_told_of_the_nearest_vnode(cluster: Ranked, wish: RankPreference) -> None:
-    reason = cluster.ranking().missing(wish, -1)
+@given(clusters(), preferences())
+def test_what_is_missing_is_told_of_the_nearest_vnode(cluster: Ranked, preference: RankPreference) -> None:
+    reason = cluster.ranking().missing(preference, -1)
     numbers = dict(reason.numbers)
     left = {vnode.name: left_by_definition(cluster, vnode.name) for vnode in cluster.vnodes}
-    failing = {name: compliance_by_definition(of, wish) for name, of in left.items() if not meets(of, wish)}
+    failing = {name: compliance_by_definition(of, preference) for name, of in left.items() if not meets(of, preference)}
     judged = {name: compliance for name, compliance in failing.items() if compliance is not None}
     if not judged:
         assert "nearest" not in numbers
@@ -300,34 +300,38 @@ def test_what_is_missing_is_told_of_the_nearest_vnode(cluster: Ranked, wish: Ran
     quantity = str(numbers["quantity"])
     assert numbers["nearest"] == nearest
     assert numbers["has"] == left[nearest][quantity]
-    assert numbers["needs"] == requirements(wish)[quantity]
-    missed_alone = RankPreference(wish.mode, Requirements(**{_FIELD[quantity]: requirements(wish)[quantity]}))
+    assert numbers["needs"] == requirements(preference)[quantity]
+    missed_alone = RankPreference(
+        preference.mode, Requirements(**{_FIELD[quantity]: requirements(preference)[quantity]})
+    )
     assert compliance_by_definition(left[nearest], missed_alone) == judged[nearest]
 
 
 _FIELD = {"compute": "compute", "memory": "memory_kib", "network": "network", "temperature": "temperature"}
 
 
-@given(clusters(), wishes())
-def test_everybody_open_is_counted_once_as_good_as_failing_or_as_silent(cluster: Ranked, wish: RankPreference) -> None:
-    numbers = dict(cluster.ranking().missing(wish, -1).numbers)
+@given(clusters(), preferences())
+def test_everybody_open_is_counted_once_as_good_as_failing_or_as_silent(
+    cluster: Ranked, preference: RankPreference
+) -> None:
+    numbers = dict(cluster.ranking().missing(preference, -1).numbers)
     left = [left_by_definition(cluster, vnode.name) for vnode in cluster.vnodes]
     assert numbers["open"] == len(left)
-    assert numbers["meeting"] == sum(meets(of, wish) for of in left)
-    assert numbers.get("silent", 0) == sum(any(of[q] is None for q in requirements(wish)) for of in left)
+    assert numbers["meeting"] == sum(meets(of, preference) for of in left)
+    assert numbers.get("silent", 0) == sum(any(of[q] is None for q in requirements(preference)) for of in left)
 
 
-@given(clusters(), wishes(), selects(), places())
+@given(clusters(), preferences(), selects(), places())
 def test_a_ranked_placement_holds_the_request_within_what_is_free(
-    cluster: Ranked, wish: RankPreference, select: str, place: str
+    cluster: Ranked, preference: RankPreference, select: str, place: str
 ) -> None:
     index = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().cluster()
     ranking, capacity = Ranking(index, SETTINGS, NOW_S), index.capacity
     request = parse_request(select, place)
-    allocation = fit_ranked(capacity, request, ranking.compliant(wish), partial(ranking.ordered, wish))
+    allocation = fit_ranked(capacity, request, ranking.compliant(preference), partial(ranking.ordered, preference))
     if allocation is None:
         return
-    assert set(allocation.vnodes) <= set(names(ranking, wish, cluster))
+    assert set(allocation.vnodes) <= set(names(ranking, preference, cluster))
     for resource, amount in request.totals:
         assert allocation.total(resource) == amount
     capacity.take(allocation.shares(capacity.directory), request)
@@ -336,24 +340,24 @@ def test_a_ranked_placement_holds_the_request_within_what_is_free(
         assert capacity.free_on(bit, "mem") >= 0
 
 
-@given(clusters(), wishes(), selects(), places())
-def test_what_fits_unranked_fits_ranked(cluster: Ranked, wish: RankPreference, select: str, place: str) -> None:
+@given(clusters(), preferences(), selects(), places())
+def test_what_fits_unranked_fits_ranked(cluster: Ranked, preference: RankPreference, select: str, place: str) -> None:
     index = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().cluster()
     ranking, request = Ranking(index, SETTINGS, NOW_S), parse_request(select, place)
-    good = ranking.compliant(wish)
+    good = ranking.compliant(preference)
     if fit(index.capacity, request, good) is not None:
-        assert fit_ranked(index.capacity, request, good, partial(ranking.ordered, wish)) is not None
+        assert fit_ranked(index.capacity, request, good, partial(ranking.ordered, preference)) is not None
 
 
-@given(clusters(), wishes(), st.integers(1, 40))
+@given(clusters(), preferences(), st.integers(1, 40))
 def test_single_cores_fill_the_vnodes_in_the_order_of_their_rank(
-    cluster: Ranked, wish: RankPreference, cores: int
+    cluster: Ranked, preference: RankPreference, cores: int
 ) -> None:
     index = Ranked(cluster.vnodes, cluster.readings, ()).snapshot().cluster()
     ranking = Ranking(index, SETTINGS, NOW_S)
-    order = [name for name in names(ranking, wish, cluster) if index.vnodes[name].available["ncpus"]]
+    order = [name for name in names(ranking, preference, cluster) if index.vnodes[name].available["ncpus"]]
     allocation = fit_ranked(
-        index.capacity, parse_request(str(cores)), ranking.compliant(wish), partial(ranking.ordered, wish)
+        index.capacity, parse_request(str(cores)), ranking.compliant(preference), partial(ranking.ordered, preference)
     )
     sizes = [index.vnodes[name].available["ncpus"] for name in order]
     if allocation is None:

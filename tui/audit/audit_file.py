@@ -2,7 +2,7 @@
 
 Each change leaves two JSON lines, ``sending`` before the command is sent and a final one after the value was read back,
 so that a change cut off in between is visible as unconfirmed. The file is append-only, one write per line, and readable
-by its owner only; a line that was cut off does not spoil the next one. PBS's server log remains the authority.
+by its owner only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The audit as records: one for each change with its outcome, newest first.
 
-The records come from this user's file and, where it is readable, from the file that all administrators share. The two
-lines of a change are joined by its number. A request that passes copied from the server's log is joined to the
-console's record of the same command, if there is one.
+The records come from this user's file and, where it is readable, from the one that all administrators share; lines of
+one change are joined by its number, and a request from the server's log to the console's record of the same command.
 """
 
 from __future__ import annotations

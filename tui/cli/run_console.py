@@ -63,10 +63,12 @@ def run_console(
         if not here:
             end_with_terminal(sys.stdin.fileno())
             shorten_switch_interval()
-        told = _show(backend, simulation, site, interval_s, notice, theme=theme, ascii_only=ascii_only, mouse=mouse)
-        if told is None:
+        next_server = _show(
+            backend, simulation, site, interval_s, notice, theme=theme, ascii_only=ascii_only, mouse=mouse
+        )
+        if next_server is None:
             return
-        here, following, notice = following or backend.name, told, ""
+        here, following, notice = following or backend.name, next_server, ""
 
 
 def _show(

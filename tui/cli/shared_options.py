@@ -43,6 +43,17 @@ def source_options(command: F) -> F:
     return command
 
 
+def seconds_option(what: str) -> Callable[[F], F]:
+    """The option ``--seconds``; ``what`` ends the sentence "The processor time that ..." of its help."""
+    return click.option(
+        "--seconds",
+        type=click.FloatRange(0.1, 3600),
+        default=30.0,
+        show_default=True,
+        help=f"The processor time that {what}.",
+    )
+
+
 def open_backend_by_options(*, demo: bool, server: str, settings_path: Path | None) -> Any:
     """The backend that the options name. Raises :class:`click.ClickException` where there is none."""
     from policy import SettingsError  # noqa: PLC0415 - the engine is loaded on use

@@ -12,6 +12,7 @@ import click
 from policy.explain.hostfiles_for_mpi_and_openmp import Lists
 from policy.model.pbs_units import show_job
 from tui.backends.migration_spool import MigrationSpool
+from tui.backends.pbs.missing_or_disabled_hooks import find_hook_faults
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.pages.cluster.status_command_data_and_text import status_data, status_lines
 from tui.pages.job.collect_job_details import detail_of
@@ -19,7 +20,6 @@ from tui.pages.job.job_explanation import explanation_data, lists_of_job
 from tui.pages.job.job_page import job_lines
 from tui.pages.job.subjob_counts_line import subjobs_data
 from tui.state.cluster_view import ClusterView
-from tui.state.missing_or_disabled_hooks import find_hook_faults
 from tui.text.screen_line import plain
 
 

@@ -14,10 +14,10 @@ from hooks.pbs.custom_resources import PRIORITY
 from migration.config.parse_toml import parse_toml
 from policy import SettingsError
 from tui.backends.commands_interface import ChangeError, Commands
-from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, seconds_option, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import (
-    Supposed,
+    HypotheticalChange,
     look_ahead,
     suppose_reservation,
     suppose_settings,
@@ -33,7 +33,7 @@ from tui.text.screen_line import plain, safe
 from tui.text.times_and_durations import parse_span_s
 
 F = TypeVar("F", bound=Callable[..., Any])
-Suppose = Callable[[ClusterView, Commands], Supposed]
+Suppose = Callable[[ClusterView, Commands], HypotheticalChange]
 
 
 @click.group("whatif")
@@ -49,13 +49,7 @@ def _options(command: F) -> F:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table."),
         click.option("--hours", type=click.FloatRange(0.1, 720), default=24.0, show_default=True, help="The span."),
-        click.option(
-            "--seconds",
-            type=click.FloatRange(0.1, 3600),
-            default=30.0,
-            show_default=True,
-            help="The processor time that it may take; where that is too little, the span is shorter.",
-        ),
+        seconds_option("it may take; where that is too little, the span is shorter"),
     ):
         command = option(command)
     return source_options(command)
@@ -93,10 +87,10 @@ def _run(
         click.echo(safe(plain(line).rstrip()))
 
 
-def _of_operation(cluster: ClusterView, operation: Operation) -> Supposed:
+def _of_operation(cluster: ClusterView, operation: Operation) -> HypotheticalChange:
     status = operation.edit(cluster.server_status)
     notes = (*(f"left out: {why}" for why in operation.left_out), *supposed_mode_notes(cluster, status))
-    return Supposed(operation.title, status, cluster.settings, notes=notes)
+    return HypotheticalChange(operation.title, status, cluster.settings, notes=notes)
 
 
 _NEGATIVE_IS_A_VALUE = {"ignore_unknown_options": True}
@@ -124,7 +118,7 @@ def priority(*, queue: str, user: str, number: str, **options: Any) -> None:
 
 def _limit(
     cluster: ClusterView, commands: Commands, queue: str, user: str, number: str, what: str, resource: str
-) -> Supposed:
+) -> HypotheticalChange:
     operation = set_quota(cluster, commands, queue, parse_entity(commands, user), parse_quota(number, what), resource)
     return _of_operation(cluster, operation)
 
@@ -182,7 +176,7 @@ def _command(verb: Verb) -> click.Command:
     @click.argument("words", nargs=-1, required=True, metavar=verb.usage)
     @_options
     def command(*, words: tuple[str, ...], **options: Any) -> None:
-        def suppose(cluster: ClusterView, commands: Commands) -> Supposed:
+        def suppose(cluster: ClusterView, commands: Commands) -> HypotheticalChange:
             value, typed = verb.read(words)
             if not typed or (verb.value and not value and not verb.optional):
                 raise click.UsageError(f"{verb.name} {verb.usage}: this has only {' '.join(words)!r}")

@@ -21,7 +21,7 @@ from policy.forecast.what_if_waits_before_and_after import Comparison
 from tui.backends.backend_protocol import Backend
 from tui.forecast.compute_in_forked_process import Worker
 from tui.forecast.past_runs_to_forecast_from import Learned, learn
-from tui.forecast.what_if import Supposed, look_ahead
+from tui.forecast.what_if import HypotheticalChange, look_ahead
 from tui.forecast.when_it_starts import OLD_S, planned_limits_of
 from tui.state.cluster_view import ClusterView
 
@@ -72,7 +72,7 @@ class BackgroundForecasts:
         """What it would do over the next day if the server showed ``after``: better and better comparisons, each with
         the number of past runs that it goes by. Ends without more if another comparison begins. Raises OSError."""
         learned, cpu_s = self._learn(), cluster.settings.forecast.cpu_s
-        supposed = Supposed("", after, cluster.settings)
+        supposed = HypotheticalChange("", after, cluster.settings)
 
         def lines() -> Iterator[bytes]:
             for found in look_ahead(cluster, supposed, learned, cpu_s):

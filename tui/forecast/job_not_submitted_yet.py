@@ -161,7 +161,8 @@ def _half_as_many(select: str) -> str | None:
 
 
 def find_refusals(cluster: ClusterView, proposed: ProposedJob) -> list[str]:
-    """Why PBS would not take the job into its queue, as far as can be told; the site's hooks may refuse it too."""
+    """Why PBS would not take the job into its queue, as far as the server status shows; the site's hooks may refuse it
+    too."""
     found = []
     for whose, texts in (
         (f"queue {proposed.queue}", cluster.server_status.queues[proposed.queue]),

@@ -1,7 +1,7 @@
 """What a change would do over the next hours, on what the server shows now: with and without it side by side.
 
 A change is an operation of the console, other settings, or a reservation. Both sides are run forward with the same
-drawn run times, so that what differs comes from the change. Nothing is changed on the server.
+drawn run times, so that what differs comes from the change.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OBSERVED = (
 )
 
 
-class Supposed(NamedTuple):
+class HypotheticalChange(NamedTuple):
     """A change: what the server would show, the settings, and the vnodes as they would be, by name (for what the
     server's attributes do not say). ``title`` is for people, ``notes`` are sentences on how it is understood.
     ``quota_plan`` are the planned quotas, None for those that there are."""
@@ -50,7 +50,7 @@ class Supposed(NamedTuple):
 
 
 def look_ahead(
-    cluster: ClusterView, supposed: Supposed, learned: Learned, cpu_s: float, span_s: float = SPAN_S
+    cluster: ClusterView, supposed: HypotheticalChange, learned: Learned, cpu_s: float, span_s: float = SPAN_S
 ) -> Iterator[Comparison]:
     """Better and better comparisons over the span, within so much processor time: after one pair of draws, two, four
     and so on. Where the time does not suffice for the whole span, the comparison is over a shorter one."""
@@ -118,15 +118,17 @@ def supposed_mode_notes(cluster: ClusterView, status: ServerStatus) -> tuple[str
     return (OBSERVED,) if any("observe" in (before[queue], after.get(queue)) for queue in changed) else ()
 
 
-def suppose_settings(cluster: ClusterView, given: Mapping[str, Mapping[str, object]], title: str) -> Supposed:
+def suppose_settings(cluster: ClusterView, given: Mapping[str, Mapping[str, object]], title: str) -> HypotheticalChange:
     """Other values of some settings, by table and key. Raises :class:`policy.SettingsError`."""
     data = cluster.settings.to_data()
     for table, values in given.items():
         data[table] = {**data.get(table, {}), **values}
-    return Supposed(title, cluster.server_status, Settings.from_data(data, "what if"))
+    return HypotheticalChange(title, cluster.server_status, Settings.from_data(data, "what if"))
 
 
-def suppose_reservation(cluster: ClusterView, names: Sequence[str], begin_s: float, length_s: float) -> Supposed:
+def suppose_reservation(
+    cluster: ClusterView, names: Sequence[str], begin_s: float, length_s: float
+) -> HypotheticalChange:
     """A reservation of whole vnodes. Raises :class:`ChangeError` for a vnode that is none."""
     unknown = [name for name in names if name not in cluster.server_status.vnodes]
     if unknown:
@@ -138,7 +140,7 @@ def suppose_reservation(cluster: ClusterView, names: Sequence[str], begin_s: flo
         return [replace(vnodes[name], closed=(*vnodes[name].closed, window)) for name in names if name in vnodes]
 
     title = f"a reservation of {len(names):,} vnode{'' if len(names) == 1 else 's'}"
-    return Supposed(title, cluster.server_status, cluster.settings, closed)
+    return HypotheticalChange(title, cluster.server_status, cluster.settings, closed)
 
 
 def _with(snapshot: Snapshot, vnodes: Sequence[Vnode], observed: Sequence[str]) -> Snapshot:

@@ -40,7 +40,7 @@ class When(NamedTuple):
     learned_from: str = ""
 
 
-class Imagined(NamedTuple):
+class ProposedJobForecast(NamedTuple):
     """The answer for a job that is not submitted: itself and its alternatives, each with its name and request, and why
     PBS would refuse it as it is."""
 
@@ -78,7 +78,7 @@ def when_known(cluster: ClusterView, job_id: str) -> When | None:
 
 def when_submitted(
     cluster: ClusterView, proposed: ProposedJob, asked: Mapping[str, str], learned: Learned, cpu_s: float
-) -> Imagined:
+) -> ProposedJobForecast:
     """When a job would start that was submitted now, and when its alternatives; each with the same drawn run times."""
     others = alternatives(cluster, proposed, asked)
     part_s = cpu_s / (1 + len(others))
@@ -86,7 +86,7 @@ def when_submitted(
     def made(each: ProposedJob) -> When:
         return _made(with_job(cluster, each), cluster, NEW_JOB, learned, part_s)
 
-    return Imagined(
+    return ProposedJobForecast(
         proposed, made(proposed), [(name, each, made(each)) for name, each in others], find_refusals(cluster, proposed)
     )
 

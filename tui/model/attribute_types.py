@@ -1,8 +1,8 @@
 """Types of PBS's attributes: numbers, points in time and durations in seconds, sizes in KiB, or texts.
 
-PBS shows all attributes as texts. A resource's type comes from PBS's reference guide for built-in resources and from
-the server for others; the type of any other attribute comes from the guide. Without a known type a text stays a text:
-a job's name may be ``12`` and a comment ``02:00:00``.
+A resource's type comes from PBS's reference guide for built-in resources and from the server for others, the type of
+any other attribute from the guide. Without a known type a text stays a text: a job's name may be ``12`` and a comment
+``02:00:00``.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Watched:
+class ServerChanges:
     """Changes since ``since_s``, the newest event last. Immutable: :meth:`compared` returns the next value."""
 
     since_s: float
@@ -53,7 +53,7 @@ class Watched:
         after: ServerStatus,
         preempted_before: Mapping[str, int],
         preempted: Mapping[str, int],
-    ) -> Watched:
+    ) -> ServerChanges:
         """With the changes from ``before`` to ``after``; the other two are the ledger's preemption counts at each."""
         submitted = started = ended = cut = requeued = 0
         old_jobs = before.jobs
@@ -78,7 +78,7 @@ class Watched:
             1 for job_id in old_jobs.keys() - after.jobs.keys() if old_jobs[job_id].get("job_state") in RUNNING_STATES
         )
         events = (*self.events, *_vnodes(before, after), *_queues(before, after), *_server(before, after))
-        return Watched(
+        return ServerChanges(
             self.since_s,
             self.submitted + submitted,
             self.started + started,

@@ -44,11 +44,10 @@ class Use:
 
 @dataclass
 class Vnodes:
-    """Cores and vnodes: ``total`` and ``used`` cores on vnodes that are up, vnodes that are up by whether they are
-    used (``part`` of those that are ``busy`` have idle cores that a job may still get), and the names of the others by
-    state; ``gpus`` and ``memory_kib`` that are assigned there, and all.
-    ``used_not_up``: the cores of jobs that still run on those others, as
-    on a vnode that was taken offline."""
+    """Cores and vnodes: ``total`` and ``used`` cores on vnodes that are up, vnodes that are up by whether they are used
+    (``part`` of those that are ``busy`` have idle cores that a job may still get), and the names of the others by
+    state; ``gpus`` and ``memory_kib`` that are assigned there, and all. ``used_not_up``: the cores of jobs that still
+    run on those others, as on a vnode that was taken offline."""
 
     total: int = 0
     used: int = 0

@@ -1,8 +1,8 @@
 """Alerts for a change whose outcome is unknown: a line in the host's syslog, and the site's alert command.
 
-The process that sent the change runs the command with its user's rights; nothing is passed to root. The command is
-taken from the settings that the hooks published, or from ``/etc/pbsteer/policy.toml`` where this user cannot read
-those, never from a file that a user named. Each of these files and the program must be writable by root only.
+The process that sent the change runs the command with its user's rights, from the settings that the hooks published or
+``/etc/pbsteer/policy.toml``, never from a file that a user named. Each of these files and the program must be writable
+by root only.
 """
 
 from __future__ import annotations

@@ -93,12 +93,12 @@ def _send(backend: Changed, change: Change) -> tuple[bool, str, str, bool]:
     except BackendError as error:
         return False, "unknown", f"sent, but not confirmed: {error}", True
     reached = found != change.before if change.after is None else found == change.after
-    said = reply.text.strip() or "no reason given"
+    message = reply.text.strip() or "no reason given"
     if not reply.ok and change.after is not None and reached:
         # A server that dies while it replies may have made the change all the same.
-        return True, found, f"{change.done}, verified, though {change.doer} said: {said}", False
+        return True, found, f"{change.done}, verified, though {change.doer} said: {message}", False
     if not reply.ok:
-        return False, found, f"{change.doer} refused: {said}", False
+        return False, found, f"{change.doer} refused: {message}", False
     if reached:
         return True, found, f"{change.done}, verified", False
     if change.lasting:

@@ -69,11 +69,11 @@ class Verb:
         """The value, empty if there is none among the words, and the names."""
         if self.text:
             at = next((at for at, word in enumerate(words) if word.startswith(f"{self.text}:")), len(words))
-            said = " ".join(words[at:]).partition(":")[2].strip()
+            text = " ".join(words[at:]).partition(":")[2].strip()
             if self.value == self.text:
-                return said, tuple(words[:at])
+                return text, tuple(words[:at])
             value, names = self._read(words[:at])
-            return f"{value} {said}".strip(), names
+            return f"{value} {text}".strip(), names
         return self._read(words)
 
     def _read(self, words: Sequence[str]) -> tuple[str, tuple[str, ...]]:

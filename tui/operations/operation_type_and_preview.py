@@ -46,7 +46,7 @@ class Operation:
         return tuple(dict.fromkeys(change.target.name for change in self.changes))
 
 
-def foresee(cluster: ClusterView, operation: Operation) -> Preview:
+def preview_operation(cluster: ClusterView, operation: Operation) -> Preview:
     """What the operation does to running and waiting jobs: decides on the server status before and after it, compares.
 
     Raises :class:`ChangeError` for a queue that pbsteer does not serve.
@@ -80,7 +80,7 @@ def changes_to(
     return tuple(changes), tuple(left_out)
 
 
-def told_of(changes: Sequence[Change], kind: str) -> str:
+def name_targets(changes: Sequence[Change], kind: str) -> str:
     """The targets in words: the name of a single one, else ``40 jobs``."""
     targets = list(dict.fromkeys(change.target.name for change in changes))
     if len(targets) > 1:

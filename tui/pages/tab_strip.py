@@ -1,7 +1,7 @@
 """The tab strip: every view with its key and what is in it, on one line above the view.
 
-If the line is too narrow, the other views lose their counts first, then the one that is shown does,
-then the others lose their names, the last ones first.
+If the line is too narrow, the other views lose their counts first, then the one that is shown does, then the others
+lose their names, the last ones first.
 """
 
 from __future__ import annotations

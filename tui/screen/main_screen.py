@@ -43,9 +43,9 @@ from tui.screen.widgets.footer import Footer, ShownMessage
 from tui.screen.widgets.prompt import Prompt, Typing
 from tui.screen.widgets.virtual_table import Table
 from tui.screen.workers.background_lookups import Lookups
-from tui.screen.workers.last_polled_data_and_age import Seen
+from tui.screen.workers.last_polled_data_and_age import LastPolled
 from tui.screen.workers.operation_runner import OperationRunner
-from tui.screen.workers.save_preferences_and_typed_lines import Keeping, KeptFiles
+from tui.screen.workers.save_preferences_and_typed_lines import KeptFiles, UserFiles
 from tui.screen.workers.worker_messages import (
     Counted,
     FromPoller,
@@ -60,7 +60,7 @@ from tui.screen.workers.worker_messages import (
     TrailRead,
 )
 from tui.state.cluster_view import ClusterView
-from tui.state.server_poller import Forecasts, News, Polled, Poller, PollFailed
+from tui.state.server_poller import Forecasts, Polled, Poller, PollFailed, PollResult
 from tui.tables.filter_line import FilterError
 from tui.text.screen_line import safe
 
@@ -81,7 +81,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     MainScreen > ContentSwitcher { height: 1fr; }
     MainScreen.short > .tabs { display: none; }
     MainScreen > .keys.typing { display: none; }
-    MainScreen > .keys.typing.told { display: block; }
+    MainScreen > .keys.typing.message { display: block; }
     """
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -115,8 +115,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.runner = OperationRunner(self, audit, site, clock, forecasts)
         self.lookups = Lookups(self, backend, audit_path)
         self.spool = MigrationSpool(backend, clock)
-        self.keeping = Keeping(files, self._complain)
-        self._seen = Seen(elapsed)
+        self.keeping = UserFiles(files, self._complain)
+        self._seen = LastPolled(elapsed)
         self._unlock = Unlock()
         self._sorting = False
         self._warning = notice
@@ -168,7 +168,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Called from the thread that writes the user's files."""
         self.post_message(NotKept(problem))
 
-    def _tell(self, news: News) -> None:
+    def _tell(self, news: PollResult) -> None:
         """Called from the poller's thread."""
         self.post_message(FromPoller(news))
 
@@ -184,9 +184,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
             for view in self.views.values():
                 if view is not self.view:
                     view.forget_shown()
-            if self._seen.see(news) or is_first:
-                said = self._warning if is_first else "the server answers again"
-                self.say(said, "bad" if said == self._warning and said else "good")
+            if self._seen.take_poll(news) or is_first:
+                sentence = self._warning if is_first else "the server answers again"
+                self.say(sentence, "bad" if sentence == self._warning and sentence else "good")
             self._show()
             self._look_again()
         self.tick()
@@ -332,7 +332,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Show a sentence in place of the keys, until the next action or for some seconds."""
         now_s = self.cluster.now_s if self.cluster is not None and self.simulation is not None else self._clock()
         self.footer.say(ShownMessage(now_s, text, role), self._elapsed())
-        self.footer.set_class(self.footer.has_message, "told")
+        self.footer.set_class(self.footer.has_message, "message")
 
     def _tell_where(self) -> None:
         """Update the tabs and the keys."""
@@ -368,7 +368,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
     def tick(self) -> None:
         """Update the header, and take a message away whose time is over."""
         if self.footer.age(self._elapsed()):
-            self.footer.remove_class("told")
+            self.footer.remove_class("message")
         simulation = ""
         if self.simulation is not None:
             simulation = "paused" if self.simulation.paused else speed_in_words(self.simulation)
@@ -382,6 +382,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self._seen.away,
             simulation,
             production=self.runner.is_production,
+            system=self.backend.system,
         )
         self._header.show([header_line(header, self.size.width)])
 

@@ -1,8 +1,7 @@
 """The cluster view: what the console knows after one poll, with the server status, its counts and the console's plan.
 
 The plan is made here by the same :func:`policy.decide` as in the periodic hook, on the same server status and with the
-ledger that the hook published. So a reason or a reservation shown is what the hook would decide now. A cluster view is
-immutable; each poll makes a new one.
+ledger that the hook published, so a reason or a reservation shown is what the hook would decide now.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from policy.explain.queue_position import InLine
 from policy.reasons.reason_names import MoreNumbers
 from tui.backends.pass_journal import NO_PASSES, Passes
 from tui.model.job_efficiency import Shares, is_overdue, mean_share, shares_of
-from tui.model.server_changes import Watched
+from tui.model.server_changes import ServerChanges
 from tui.model.status_counts import Counts, count, folded, subjobs_of
 from tui.model.typed_attributes import user_of
-from tui.state.ended_jobs import Finished
+from tui.state.ended_jobs import EndedJobs
 from tui.text.name_ranges import natural
 
 LASTS_S = 60.0
@@ -119,9 +118,9 @@ class ClusterView:
     counts: Counts
     modes: Mapping[str, str]
     poll_s: float
-    watched: Watched
+    watched: ServerChanges
     passes: Passes = NO_PASSES
-    finished: Finished | None = None
+    finished: EndedJobs | None = None
     decision: Decision | None = None
     hook_faults: tuple[str, ...] = ()
     forecast: PublishedForecast | None = None
@@ -222,7 +221,7 @@ class ClusterView:
     ) -> ClusterView:
         """This view with a plan: that of the view ``before`` if it still holds, else a new one. ``stopwatch`` returns
         seconds; ``known`` caches jobs translated for earlier views."""
-        if before is not None and before.decision is not None and still_holds(before.decision, before, self):
+        if before is not None and before.decision is not None and is_still_current(before.decision, before, self):
             cluster = replace(self, decision=before.decision)
             cluster.prepare()
             return cluster
@@ -256,12 +255,12 @@ def see(
     poll_s: float,
     *,
     passes: Passes = NO_PASSES,
-    finished: Finished | None = None,
+    finished: EndedJobs | None = None,
     used: Objects | None = None,
     before: ClusterView | None = None,
 ) -> ClusterView:
     """The cluster view of one server status, counted but without a decision. ``before`` is the last poll's view."""
-    watched = Watched(server_status.time_s)
+    watched = ServerChanges(server_status.time_s)
     if (
         before is not None
         and before.server_status.time_s <= server_status.time_s
@@ -313,7 +312,7 @@ def in_plan_order(
     ]
 
 
-def still_holds(decision: Decision, decided_on: ClusterView, cluster: ClusterView) -> bool:
+def is_still_current(decision: Decision, decided_on: ClusterView, cluster: ClusterView) -> bool:
     """Whether a new decision on ``cluster`` would equal the one made on ``decided_on``, so that an idle server needs
     none: only the time differs, and no time has passed that changes the decision, one named by the plan or the
     expected end of a run."""

@@ -20,7 +20,7 @@ MOST = 2000
 _AGAIN_S = 30.0
 
 
-class Finished(NamedTuple):
+class EndedJobs(NamedTuple):
     """Recently ended jobs, newest first, at most :data:`MOST`; ``problem`` says why they are unknown."""
 
     jobs: Objects
@@ -34,10 +34,10 @@ class History:
         self._backend = backend
         self._stopwatch = stopwatch
         self._asked_s: float | None = None
-        self._answer: Finished | None = None
+        self._answer: EndedJobs | None = None
         self.wanted = False
 
-    def now(self) -> Finished | None:
+    def now(self) -> EndedJobs | None:
         """The ended jobs; None if no view wants them."""
         if not self.wanted:
             self._asked_s = self._answer = None
@@ -47,13 +47,13 @@ class History:
             self._asked_s = self._stopwatch()
         return self._answer
 
-    def _ask(self) -> Finished:
+    def _ask(self) -> EndedJobs:
         try:
             found = self._backend.finished(WINDOW_S)
         except BackendError as error:
-            return Finished({}, str(error))
+            return EndedJobs({}, str(error))
         newest = sorted(found, key=lambda job_id: -(ended_at(found[job_id]) or 0.0))[:MOST]
-        return Finished({job_id: found[job_id] for job_id in newest})
+        return EndedJobs({job_id: found[job_id] for job_id in newest})
 
 
 def ended_at(attributes: Attributes) -> float | None:

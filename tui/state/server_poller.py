@@ -1,8 +1,8 @@
 """The poller: the one thread that polls the server, decides and publishes. Polls never overlap.
 
-The wait after a poll is at least the interval, :data:`PATIENCE` times the server's response time, which bounds the
-console's share of the server's load, and :data:`OWN_PATIENCE` times the console's own processing time, which bounds
-that to half of a processor; but never more than two minutes. A failure is published too, and polling continues.
+The wait after a poll is at least the interval, :data:`PATIENCE` times the server's response time, and
+:data:`OWN_PATIENCE` times the console's own processing time, which bounds the load of both; but never more than two
+minutes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PollFailed:
     again_s: float
 
 
-News = Union[Polled, PollFailed]
+PollResult = Union[Polled, PollFailed]
 
 
 class Forecasts(Protocol):
@@ -66,7 +66,7 @@ class Poller(threading.Thread):
     def __init__(
         self,
         backend: Backend,
-        publish: Callable[[News], None],
+        publish: Callable[[PollResult], None],
         interval_s: float,
         stopwatch: Callable[[], float],
         forecasts: Forecasts | None = None,
@@ -147,7 +147,7 @@ class Poller(threading.Thread):
         self._hand_on(Polled(self._cluster))
         return answered_s
 
-    def _hand_on(self, news: News) -> None:
+    def _hand_on(self, news: PollResult) -> None:
         if not self._stopped.is_set():
             self._publish(news)
 

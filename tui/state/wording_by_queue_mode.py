@@ -1,8 +1,7 @@
 """Indicative or conditional: a job "starts" where the plan for its queue is carried out, else it "would start".
 
-``drive`` carries out all of a plan, ``advise`` only its preemptions, ``observe`` nothing. Nothing is carried out
-during a pause, nor in a queue in ``drive`` that the last pass could not drive, as where PBS's scheduler serves its
-partition (docs/hooks.md). Every page, table and preview takes its verb forms from here.
+``drive`` carries out all of a plan, ``advise`` only its preemptions, ``observe`` nothing; nor is anything carried out
+during a pause, or in a queue in ``drive`` that the last pass could not drive (docs/hooks.md).
 """
 
 from __future__ import annotations

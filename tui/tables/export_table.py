@@ -1,8 +1,7 @@
 """Exports a table as CSV or JSON: all of its rows, in the columns and order shown.
 
 Values are those for sorting and filtering: numbers, times and durations in seconds, sizes in KiB. Texts may come from
-users. So CSV quotes each of them, puts an apostrophe before one that a spreadsheet would take for a formula, and has
-no control characters that a terminal would act on. A new file is accessible to its owner only.
+users, so CSV makes formulas of a spreadsheet and control characters of a terminal harmless.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""The filter line, ``user:alice state:Q|H ncpus:>64 !queue:gpu text``: parsed once, applied to each row, completed.
+"""The filter line, ``user:alice state:Q|H ncpus:>64 !queue:gpu text``: parsed, applied to each row, completed.
 
-All terms must match. ``field:text`` searches the text in that field; with ``*``, which stands for any text, the whole
-field must match. ``field:=text`` matches the exact value. ``field:>number`` compares (also ``>=``, ``<``, ``<=``), with
-times such as ``2h`` and sizes such as ``64gb``. ``|`` separates alternatives. A text without a field is searched in all
-fields that are not numbers. ``!`` negates a term. Text in double quotes is taken literally, with ``\\"`` and ``\\\\``
-for a quote and a backslash in it. Case is ignored. A field with several values matches if one of them does.
+Its grammar is in docs/console.md; case is ignored, and a field with several values matches if one of them does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A line of the screen as data: pieces of text, each with its role, measured in terminal cells.
 
-Lines are output through :func:`fit_line` or :func:`plain` only. Both pass each piece through :func:`safe`, which
-removes all that a terminal would act on; code that measures text calls it earlier. Roles (``good``, ``bad``, ``dim``,
-...) become colours on the screen only and add nothing that the words do not say.
+Lines are output through :func:`fit_line` or :func:`plain` only, which remove all that a terminal would act on
+(:func:`safe`). Roles (``good``, ``bad``, ``dim``, ...) add nothing that the words do not say.
 """
 
 from __future__ import annotations

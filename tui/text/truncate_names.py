@@ -1,8 +1,7 @@
 """Truncates names that are too long for their column so that they stay distinct.
 
-Names of one cluster mostly begin alike and differ in a number at the end, but not always (``node7.hpc.example.org``).
-So the length of the end to keep is computed from all names of a column. Among lengths that keep equally many names
-distinct, the one that cuts nearest to the middle is taken.
+Among lengths of the end to keep that leave equally many names of the column distinct, the one that cuts nearest to the
+middle is taken; names of one cluster differ mostly at the end, but not always (``node7.hpc.example.org``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A small JSON file that a user's consoles keep between sessions: preferences, typed lines.
+"""A small JSON file that a user's consoles keep between sessions: preferences, typed lines. Only its owner may read it.
 
-A file that cannot be used is reported, never fatal; the next change renames it instead of overwriting it, and leaves a
-file of a newer version alone. A change is applied to the file's present contents under a lock, and the file is
-replaced as a whole, so that neither two consoles nor a kill can damage it. Only its owner may read it.
+A file that cannot be used is reported, never fatal; the next change renames it, or leaves it alone if a newer version
+wrote it. A change is applied to the present contents under a lock, and the file is replaced as a whole, so that neither
+two consoles nor a kill can damage it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Cleans up what PBS leaves of our hooks in its folder for temporary files, and would delete only after 20 minutes.
 
-qmgr leaves a copy of each text that it imports. The server reads and deletes the output file of a periodic hook's
-process, but forgets that process if the hook is deleted, imported or enabled meanwhile, and the file stays. In
-``drive`` such a process exists most of the time (:mod:`hooks.control.early_pass`), so cleaning waits for it: it sees
-within a second that its hook has gone.
+qmgr leaves a copy of each text that it imports, the server the output file of a periodic hook's process if the hook is
+deleted, imported or enabled meanwhile. Cleaning waits for such a process: it sees within a second that its hook has
+gone.
 """
 
 from __future__ import annotations

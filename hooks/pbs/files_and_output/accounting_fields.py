@@ -1,8 +1,7 @@
 """The fields of an accounting record, typed, or the cause for which the record is left out.
 
-The text of a record is `key=value` pairs separated by spaces. PBS quotes account, project and resource values that
-contain a space, escapes nothing, and writes the job's name unquoted, so a quoted value ends where a quote is followed
-by the next key. A record in which a field then occurs twice is left out (OpenPBS, src/server/accounting.c, acct_job).
+PBS quotes account, project and resource values that contain a space, escapes nothing, and writes the job's name
+unquoted, so a quoted value ends where a quote is followed by the next key (OpenPBS, src/server/accounting.c, acct_job).
 """
 
 from __future__ import annotations

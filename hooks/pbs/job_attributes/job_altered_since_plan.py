@@ -1,8 +1,8 @@
 """A digest of what the start of a job was decided on, so that the runjob hook can detect a change.
 
-A job's owner may alter it until it starts. A pass decides on the chunks and their place, the walltime, the amounts for
-the whole job, queue, project, group, and whether the job can be preempted; PBS checks none of these at a start that
-names its vnodes. The pass leaves a digest of them, and the hook computes the same from the job that starts.
+A job's owner may alter it until it starts, and PBS checks none of that at a start that names its vnodes. The pass
+leaves a digest of chunks and place, walltime, amounts for the whole job, queue, project, group and preemptibility, and
+the hook computes the same from the job that starts.
 """
 
 from __future__ import annotations

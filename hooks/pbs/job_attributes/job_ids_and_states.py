@@ -43,6 +43,11 @@ def parent_of(job_id: str) -> str:
     return _SUBJOB.sub("[]", job_id, count=1)
 
 
+def subjob_id(array_id: str, index: int) -> str:
+    """The id of one subjob of an array: ``12[].server`` and 3 give ``12[3].server``."""
+    return array_id.replace("[]", f"[{index}]", 1)
+
+
 def may_have_runs(job_id: str, state: str) -> bool:
     """Whether subjobs of this array may run. They go on running if the array is held or gets a start time."""
     return "[]" in job_id and state != "Q"

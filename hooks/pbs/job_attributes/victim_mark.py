@@ -1,9 +1,7 @@
 """The mark that a pass writes on a victim: its beneficiary, when it was asked to save, its hold, what it has saved.
 
-The mark is the job's ``estimated.site``. Only managers set that attribute; PBS accepts it for running jobs, keeps it
-over requeues and restarts of the server, and deletes it with the job. So releasing a victim depends on no file of ours.
-The resource is PBS's own, since a server breaks down over a job whose ``estimated`` has a deleted resource. PBS alters
-no subjob, so the marks of subjobs are on their array.
+It is the job's ``estimated.site``, which PBS keeps over requeues and restarts, so releasing a victim depends on no file
+of ours (hooks/pbs/README.md). The marks of subjobs are on their array.
 """
 
 from __future__ import annotations
@@ -89,21 +87,21 @@ def show_marks(marks: Marks) -> str:
 
 
 def _read_mark(words: list[str]) -> Mark | None:
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for word in words:
         name, _, value = word.partition("=")
         if word == "held":
-            said["held"] = True
+            fields["held"] = True
         elif name in _WORDS and value:
-            said[_WORDS[name]] = value
+            fields[_WORDS[name]] = value
         elif name in _TIMES and _WHOLE.fullmatch(value):
-            said[_TIMES[name]] = int(value)
+            fields[_TIMES[name]] = int(value)
         else:
             return None
-    return Mark(**said)
+    return Mark(**fields)
 
 
 def _show_mark(mark: Mark) -> str:
-    said = {**_WORDS, **_TIMES}
-    words = [f"{name}={getattr(mark, field)}" for name, field in said.items() if getattr(mark, field)]
+    fields = {**_WORDS, **_TIMES}
+    words = [f"{name}={getattr(mark, field)}" for name, field in fields.items() if getattr(mark, field)]
     return " ".join([*words, *(["held"] if mark.held else [])])

@@ -1,8 +1,8 @@
 """Reservations: texts as windows on vnodes, or on parts of them (docs/policies.md, "Closures").
 
-A reservation takes the amounts in ``resv_nodes``, or the whole vnode if it has that exclusively. While a reservation
-runs, the server counts all of that as assigned on its vnodes, whether its jobs use it or not. A reservation that cannot
-be read closes its vnodes: an idle vnode costs less than a reservation that does not get its nodes.
+A reservation takes the amounts in ``resv_nodes``, or the whole vnode if it has that exclusively, whether its jobs use
+them or not. One that cannot be read closes its vnodes: an idle vnode costs less than a reservation that does not get
+its nodes.
 """
 
 from __future__ import annotations

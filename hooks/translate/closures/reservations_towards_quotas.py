@@ -1,8 +1,7 @@
 """Counts users' running reservations towards their owners' quotas, like running jobs.
 
-Otherwise a user with a quota of 8 could have 8 cores by a reservation and 8 more by jobs that may not be preempted. The
-amounts count in one queue: of those that share vnodes with the reservation, the one in which the owner's quota on the
-resource is largest. Reservations of managers and operators are the site's and count for no user.
+The amounts count in one queue: of those that share vnodes with the reservation, the one in which the owner's quota on
+the resource is largest. Reservations of managers and operators count for no user.
 """
 
 from __future__ import annotations

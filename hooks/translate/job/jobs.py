@@ -28,6 +28,7 @@ from hooks.pbs.server_status_type_and_attributes import Attributes, read_whole
 from hooks.translate.job.job_preferences import NO_PREFERENCES, Preferences, read_preferences, read_saves
 from hooks.translate.job.long_selects import LEFT_UNREAD, LongSelects
 from hooks.translate.job.non_consumable_mismatch_queue_or_server import OwnerValue, find_unmet
+from hooks.translate.placement_sets import PlacementSets
 from hooks.translate.queues import Report
 from hooks.translate.site_order import OrderFacts
 from policy.eligibility.request_text_limits import find_excess, find_many_dependencies
@@ -69,7 +70,8 @@ class JobContext(NamedTuple):
     are the same for equal servers; the other two change with the jobs: ``licences``: the licence of each job of which
     others are alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run.
     ``orders``: by queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`). ``long_selects`` are
-    those of this server status.
+    those of this server status. ``sets``: by queue, its placement sets (:mod:`~hooks.translate.placement_sets`).
+    ``vnodes_limit_runs``: some vnode limits how many jobs of one owner run on it.
     """
 
     consumables: frozenset[str]
@@ -82,11 +84,16 @@ class JobContext(NamedTuple):
     licences: Mapping[str, str] = _NOTHING
     running: Mapping[str, int] = _NOTHING
     orders: Mapping[str, OrderFacts] = _NOTHING
+    sets: Mapping[str, PlacementSets] = _NOTHING
+    vnodes_limit_runs: bool = False
 
     @property
     def lasting(self) -> object:
         """The part that does not change with the jobs."""
-        return self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured, self.orders
+        return (
+            self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured, self.orders,
+            self.sets, self.vnodes_limit_runs,
+        )  # fmt: skip
 
     def is_lasting(self, job_id: str, texts: Attributes) -> bool:
         """Whether this job depends on nothing but its own attributes and the lasting part."""
@@ -113,6 +120,8 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     pinned = _read_pinned(texts, unread)
     if pinned.spots:
         request = _request_of(pinned, request)
+    elif context.sets and queue in context.sets:
+        request = context.sets[queue].apply(request)
     estimate_s = _read_estimate(texts, unread)
     preferences = _read_preferences(texts, settings.ranking)
     unread += preferences.unread
@@ -124,6 +133,9 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     order = context.orders.get(queue, _NO_ORDER)
     priority, own_priority = _read_priorities(texts, settings, order)
     mark = read_marks(texts).get(None, Mark())
+    user = texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0]
+    if context.vnodes_limit_runs:
+        request = request.of_owner((user, texts.get("egroup", "")))
     number = _SEQUENCE.match(job_id)
     blocked = (
         f"{unread[0]}, which cannot be read"
@@ -207,8 +219,7 @@ def read_manager_priority(texts: Attributes) -> int:
 
 def _read_priorities(texts: Attributes, settings: Settings, order: OrderFacts) -> tuple[int, int]:
     """The job's priority among all users' jobs, which managers set, and among its owner's jobs, which its owner sets.
-    PBS does not record which user has set ``Priority``, so it counts as the owner's; where the site itself says what
-    orders jobs, it counts as that says."""
+    PBS does not record who set ``Priority``: it counts as the owner's, unless the site's own order uses it."""
     of_manager = read_manager_priority(texts)
     priority = read_whole(texts.get("Priority", ""), 0)
     kind = settings.order.user_priority if not order.is_explicit else "none"

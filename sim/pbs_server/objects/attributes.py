@@ -1,8 +1,7 @@
-"""The attributes of the simulated server's objects, in PBS's order, and how each is written.
+"""The attributes of the simulated server's objects, and how each is written: order and forms of OpenPBS 23.06.06.
 
-An object's attributes are a mapping from name to text; an attribute of a resource has a name like
-`resources_available.ncpus`. Each text that is set passes `check_value`, and is stored as PBS writes it. Order, kinds
-and canonical forms are those of a running OpenPBS 23.06.06.
+An object's attributes are a mapping from name to text, such as `resources_available.ncpus`; each text that is set
+passes `check_value`, and is stored as PBS writes it.
 """
 
 from __future__ import annotations
@@ -103,7 +102,8 @@ VNODE: Table = _table(
 SCHEDULER: Table = _table(
     (_TEXT, "sched_host sched_cycle_length"), (_FLAG, "throughput_mode"), (_TEXT, "job_run_wait partition"),
     (_TEXT, "sched_priv sched_log"), (_FLAG, "scheduling"), (_NUMBER, "scheduler_iteration"), (_TEXT, "comment state!"),
-    (_FLAG, "do_not_span_psets"), (_NUMBER, "preempt_queue_prio"), (_TEXT, "preempt_prio preempt_order preempt_sort"),
+    (_FLAG, "do_not_span_psets only_explicit_psets"), (_NUMBER, "preempt_queue_prio"),
+    (_TEXT, "preempt_prio preempt_order preempt_sort"),
     (_NUMBER, "log_events"), (_TEXT, "job_sort_formula job_sort_formula_threshold"), (_NUMBER, "server_dyn_res_alarm"),
 )  # fmt: skip
 

@@ -85,7 +85,7 @@ class SimJob:
 
     def subjob_id(self, index: int) -> str:
         """The id of a subjob of this array."""
-        return self.id.replace("[]", f"[{index}]", 1)
+        return job_ids_and_states.subjob_id(self.id, index)
 
     def waiting_subjob(self, index: int) -> dict[str, str]:
         """The attributes that PBS shows for a subjob that has not started."""
@@ -156,18 +156,18 @@ def consumables_of(resources: Resources) -> frozenset[str]:
 def _complete(chunk: str, defaults: Mapping[str, str]) -> str:
     """A chunk with its count, and with the server's `default_chunk` for each resource that it does not name."""
     count, _, rest = chunk.partition(":") if chunk[:1].isdigit() else ("1", "", chunk)
-    wishes = [count, *filter(None, rest.split(":"))]
-    named = {wish.partition("=")[0] for wish in wishes}
+    parts = [count, *filter(None, rest.split(":"))]
+    named = {part.partition("=")[0] for part in parts}
     for key, text in defaults.items():
         resource = split_key(key)[1]
         if resource not in named:
-            wishes.append(f"{resource}={text}")
-    return ":".join(wishes)
+            parts.append(f"{resource}={text}")
+    return ":".join(parts)
 
 
 def _check_chunk(chunk: str, resources: Resources) -> None:
-    for wish in chunk.split(":")[1:]:
-        resource, equals, text = wish.partition("=")
+    for part in chunk.split(":")[1:]:
+        resource, equals, text = part.partition("=")
         if resource not in resources:
             raise PbsError(UNKNOWN_RESOURCE, text=f"Unknown resource: {resource}")
         if not equals or (resources[resource][0] in ("long", "size") and parse_amount(text) is None):

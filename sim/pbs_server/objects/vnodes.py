@@ -62,7 +62,7 @@ class SimVnode:
             states.append("job-busy")
         return ",".join(states) or "free"
 
-    def hold(self, job_id: str, amounts: Amounts, chunks: int, exclusive: bool, now_s: float) -> None:
+    def assign(self, job_id: str, amounts: Amounts, chunks: int, exclusive: bool, now_s: float) -> None:
         """Assign `chunks` times `amounts` to a job, on top of what it holds here already."""
         for resource, amount in amounts:
             self.assigned[resource] = self.assigned.get(resource, 0) + amount * chunks
@@ -72,7 +72,7 @@ class SimVnode:
         self.touch(now_s)
 
     def release(self, job_id: str, amounts: Amounts, chunks: int, now_s: float) -> None:
-        """Free what :meth:`hold` assigned."""
+        """Free what :meth:`assign` assigned."""
         for resource, amount in amounts:
             self.assigned[resource] -= amount * chunks
         self.jobs.pop(job_id, None)

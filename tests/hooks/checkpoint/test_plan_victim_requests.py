@@ -54,7 +54,7 @@ def victims_of(seen: ServerStatus, settings: Settings, again: bool, beneficiary:
     return [Preempt(run, beneficiary, reason, again) for run in snapshot_of(seen, settings).runs.values()]
 
 
-def let_go(job_id: str, how: str, signal: str = "", *, is_first: bool = True) -> VictimRequest:
+def request_to(job_id: str, how: str, signal: str = "", *, is_first: bool = True) -> VictimRequest:
     """What is asked of a run of `running`."""
     return VictimRequest(job_id, how, signal, START_S, "v1", is_first)
 
@@ -130,15 +130,15 @@ def test_a_job_on_several_hosts_is_signalled_where_it_would_be_checkpointed() ->
     """PBS would restart its tasks one by one, and they would not find each other."""
     narrow, wide = running(), running(exec_vnode="(v1:ncpus=2)+(v2:ncpus=2)")
     assert [ask({"1.s": each}, CHECKPOINT).requests for each in (narrow, wide)] == [
-        (let_go("1.s", "checkpoint"),),
-        (let_go("1.s", "signal", "USR2"),),
+        (request_to("1.s", "checkpoint"),),
+        (request_to("1.s", "signal", "USR2"),),
     ]
     seen = server_status({"1.s": wide, **WAITING})
     one_host = {name: {**texts, "resources_available.host": "h1"} for name, texts in seen.vnodes.items()}
     seen = replace(seen, vnodes=one_host)
     victims = victims_of(seen, CHECKPOINT, again=False, beneficiary="9.s")
     asking = plan_asking(victims, seen, CHECKPOINT, methods_of(seen, CHECKPOINT))
-    assert asking.requests == (let_go("1.s", "checkpoint")._replace(host="h1"),)
+    assert asking.requests == (request_to("1.s", "checkpoint")._replace(host="h1"),)
 
 
 def test_an_array_cannot_be_checkpointed_so_it_does_not_save() -> None:
@@ -167,7 +167,7 @@ def test_a_restarted_job_is_waited_for_until_it_can_be_checkpointed(held: tuple[
 
 def test_first_it_is_marked_and_asked() -> None:
     asking = ask({"1.s": running()})
-    assert asking.requests == (let_go("1.s", "signal", "USR2"),)
+    assert asking.requests == (request_to("1.s", "signal", "USR2"),)
     assert mark_of(asking) == Mark("9.s", "signal", AT_S, AT_S + 60, 0, AT_S - START_S - 20)
 
 
@@ -179,27 +179,27 @@ def test_then_it_has_its_time(ago_s: int) -> None:
 
 def test_then_it_is_requeued() -> None:
     asking = ask({"1.s": running() | asked_mark(60)}, again=True)
-    assert asking == Asking({}, (let_go("1.s", "requeue", is_first=False),))
+    assert asking == Asking({}, (request_to("1.s", "requeue", is_first=False),))
 
 
 def test_one_that_was_asked_in_an_earlier_run_is_asked_again_and_has_more_saved() -> None:
     before = Mark("7.s", "signal", START_S - 100, START_S - 40, saved_s=0, then_s=500)
     asking = ask({"1.s": running() | {MARK_KEY: show_marks({None: before})}}, again=True)
-    assert asking.requests == (let_go("1.s", "signal", "USR2"),)
+    assert asking.requests == (request_to("1.s", "signal", "USR2"),)
     assert mark_of(asking)[4:7] == (500, 500 + AT_S - START_S - 20, False)
 
 
 def test_one_whose_preemption_was_given_up_is_asked_again_and_its_work_counted_once() -> None:
     jobs = {"1.s": running() | asked_mark(150, saved_s=500, then_s=530)}
     asking = ask(jobs, again=False)
-    assert asking.requests == (let_go("1.s", "signal", "USR2"),)
+    assert asking.requests == (request_to("1.s", "signal", "USR2"),)
     assert mark_of(asking)[4:7] == (500, 500 + AT_S - START_S - 20, False)
 
 
 def test_a_mark_of_the_future_is_nobodys() -> None:
     """Where the clock was set back: else the victim would be waited for until that time comes again."""
     asking = ask({"1.s": running() | asked_mark(-5000)}, again=True)
-    assert asking.requests == (let_go("1.s", "signal", "USR2"),)
+    assert asking.requests == (request_to("1.s", "signal", "USR2"),)
 
 
 def test_one_that_another_job_wants_now_keeps_its_time_and_goes_for_that() -> None:
@@ -210,12 +210,12 @@ def test_one_that_another_job_wants_now_keeps_its_time_and_goes_for_that() -> No
 
 def test_a_checkpoint_is_a_hold_so_it_is_noted_as_ours() -> None:
     asking = ask({"1.s": running()}, CHECKPOINT)
-    assert asking.requests == (let_go("1.s", "checkpoint"),)
+    assert asking.requests == (request_to("1.s", "checkpoint"),)
     assert mark_of(asking).held
 
 
 def test_who_saves_nothing_is_requeued_without_a_mark() -> None:
-    assert ask({"1.s": running()}, Settings()) == Asking({}, (let_go("1.s", "requeue"),))
+    assert ask({"1.s": running()}, Settings()) == Asking({}, (request_to("1.s", "requeue"),))
 
 
 @pytest.mark.parametrize(("wish", "site", "how"), [("", "requeue", "requeue"), ("signal", "requeue", "signal")])
@@ -231,14 +231,14 @@ def test_a_run_from_before_its_queue_named_a_method_is_requeued(wish: str, site:
 
 def test_in_a_queue_that_holds_its_victims_they_are_held() -> None:
     asking = ask({"1.s": running() | {"Hold_Types": "u"}}, Settings(), held=("workq",))
-    assert (asking.requests, asking.holds) == ((let_go("1.s", "requeue"),), {"1.s": "su"})
+    assert (asking.requests, asking.holds) == ((request_to("1.s", "requeue"),), {"1.s": "su"})
     assert mark_of(asking) == Mark("9.s", "requeue", AT_S, AT_S, held=True)
 
 
 def test_one_that_was_asked_before_victims_were_held_is_marked_as_held_when_it_goes() -> None:
     asked = running() | asked_mark(60)
     asking = ask({"1.s": asked}, again=True, held=("workq",))
-    assert (asking.requests, asking.holds) == ((let_go("1.s", "requeue", is_first=False),), {"1.s": "s"})
+    assert (asking.requests, asking.holds) == ((request_to("1.s", "requeue", is_first=False),), {"1.s": "s"})
     assert mark_of(asking) == Mark("9.s", "signal", AT_S - 60, AT_S, held=True)
 
 
@@ -295,7 +295,7 @@ def test_subjobs_that_were_asked_have_their_time_each() -> None:
     }
     asking = ask(array(mark=show_marks(known)), again=True)
     assert set(asking.requests) == {
-        let_go("8[2].s", "requeue", is_first=False), let_go("8[3].s", "signal", "USR2"),
+        request_to("8[2].s", "requeue", is_first=False), request_to("8[3].s", "signal", "USR2"),
     }  # fmt: skip
     assert set(read_marks({MARK_KEY: asking.marks["8[].s"]})) == {2, 3}
 

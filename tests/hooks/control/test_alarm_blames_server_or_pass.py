@@ -11,7 +11,7 @@ import pytest
 
 from hooks.alerts.pass_alerts import describe_alerts
 from hooks.control.circuit_breaker import CircuitBreaker
-from hooks.control.server_wait_not_counted_as_failure import Watched
+from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
 from hooks.entries import periodic
 from hooks.store.hook_settings import show_config
 from hooks.store.state_files import State
@@ -81,7 +81,7 @@ def test_a_pass_that_took_the_time_itself_has_failed(state: State, cut: Cut) -> 
 def test_the_longest_request_is_remembered_and_nothing_else_is_in_the_way() -> None:
     ticks = iter([0.0, 2.0, 5.0, 6.0])
     module = SimpleNamespace(pbs_statjob=lambda *given: given, pbs_statque=lambda: None, EQ=3)
-    watched = Watched(module, lambda: next(ticks))
+    watched = TimedServerCalls(module, lambda: next(ticks))
     assert (watched.pbs_statjob(1, 2), watched.pbs_statque(), watched.EQ) == ((1, 2), None, 3)
     assert (watched.longest, watched.longest_s) == ("pbs_statjob", 2.0)
     assert not hasattr(watched, "pbs_asyrunjob_ack")

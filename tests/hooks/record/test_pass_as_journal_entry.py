@@ -8,7 +8,7 @@ from typing import Any
 from hooks.act.apply_plan import Outcome, Permissions
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.record.pass_as_journal_entry import Timing, describe_pass
-from hooks.record.real_and_dry_run_counts import Episodes
+from hooks.record.real_and_dry_run_counts import DryRunCounts
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
@@ -23,7 +23,7 @@ def entry_of(seen: ServerStatus, ledger: Ledger = Ledger()) -> dict[str, Any]:  
     translation = translate(seen, Settings())
     plan = decide(translation.snapshot, ledger, Settings())
     described = describe_pass(
-        plan, translation, Settings(), Permissions(), Outcome(), Episodes(seen.time_s, {}), TIMING, []
+        plan, translation, Settings(), Permissions(), Outcome(), DryRunCounts(seen.time_s, {}), TIMING, []
     )
     line: dict[str, Any] = json.loads(json.dumps(described))
     return line

@@ -103,7 +103,7 @@ def test_only_the_last_forecasts_are_kept() -> None:
 
 def test_a_miss_raises_the_share_aimed_at_and_a_hit_lowers_it() -> None:
     record = ForecastRecord()
-    record.note([noted(1)._replace(said_half_s=50, said_nine_tenths_s=150)])
+    record.note([noted(1)._replace(corrected_half_s=50, corrected_nine_tenths_s=150)])
     record.started("1", 100)
     assert record.aims == pytest.approx((0.5 + RATE * 0.5, 0.9 - RATE * 0.1))
 
@@ -115,7 +115,7 @@ def test_a_moment_that_was_not_said_is_neither_hit_nor_miss() -> None:
 def test_as_many_hits_as_wanted_leave_the_aims_where_they_are() -> None:
     record = ForecastRecord()
     for number in range(10):
-        record.note([noted(number)._replace(said_half_s=4.5, said_nine_tenths_s=8.5)])
+        record.note([noted(number)._replace(corrected_half_s=4.5, corrected_nine_tenths_s=8.5)])
         record.started(str(number), number)
     assert record.aims == pytest.approx((0.5, 0.9))
 

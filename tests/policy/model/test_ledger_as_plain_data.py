@@ -19,7 +19,7 @@ from policy.model.ledger_between_passes import (
     Moved,
     Tally,
 )
-from policy.model.request_when_promised import Asked
+from policy.model.request_when_promised import RequestWhenPromised
 from tests.policy.clusters import place_of
 
 FULL = Ledger(
@@ -37,7 +37,7 @@ FULL = Ledger(
     17,
     3,
     {
-        "3.s": Asked(
+        "3.s": RequestWhenPromised(
             "workq",
             UNLIMITED_S,
             parse_request("2:ncpus=4:mem=5kb:host=v1:mpiprocs=4+1:ncpus=1", "scatter:excl"),

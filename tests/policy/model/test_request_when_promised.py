@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from policy import Changes, Job, Ledger
-from policy.model.job_request import parse_request
+from policy.model.job_request import Grouping, parse_request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
-from policy.model.request_when_promised import Asked
+from policy.model.request_when_promised import RequestWhenPromised
 from tests.policy.clusters import cluster, codes, job, plan_for, run, started, vnode
 
 SELECT = "2:ncpus=4:mem=5gb+1:ncpus=2:host=v1"
@@ -42,12 +43,25 @@ def asking(select: str = SELECT, place: str = "", estimate_s: float = 100, **mor
     ],
 )
 def test_what_a_promise_covers(now: Job, covered: bool) -> None:
-    assert Asked.of(asking()).covers(now) == covered
-    assert Asked.from_data(Asked.of(asking()).to_data()).covers(now) == covered
+    assert RequestWhenPromised.of(asking()).covers(now) == covered
+    assert RequestWhenPromised.from_data(RequestWhenPromised.of(asking()).to_data()).covers(now) == covered
+
+
+def test_placement_sets_and_the_owner_are_read_back() -> None:
+    request = parse_request(SELECT).in_sets(Grouping(("rack", "row"), has_rest=False)).of_owner(("bob", "chem"))
+    asked = RequestWhenPromised.of(asking()._replace(request=request))
+    assert RequestWhenPromised.from_data(json.loads(json.dumps(asked.to_data()))) == asked
+    old = {**RequestWhenPromised.of(asking()).to_data(), "place": ["free", "", "rack"]}
+    assert RequestWhenPromised.from_data(old).request == parse_request(SELECT, "group=rack")
+
+
+def test_limits_that_a_vnode_got_since_take_no_promise_back() -> None:
+    limited = asking()._replace(request=parse_request(SELECT).of_owner(("bob", "chem")))
+    assert RequestWhenPromised.of(asking()).covers(limited)
 
 
 def test_more_licences_are_more() -> None:
-    asked = Asked.of(asking(job_wide=(("licences", 2),)))
+    asked = RequestWhenPromised.of(asking(job_wide=(("licences", 2),)))
     assert asked.covers(asking(job_wide=(("licences", 1),)))
     assert not asked.covers(asking(job_wide=(("licences", 3),)))
 
@@ -62,7 +76,7 @@ def test_a_job_that_asks_for_more_is_first_in_line_no_longer() -> None:
     second = plan_for(first.started.apply(Changes(1000, altered, gone=["1"])), ledger=first.ledger)
     assert (started(second), codes(second)["3"]) == (["4"], "reserved")
     assert second.ledger.promises == {"3": 20_000 + 1000}
-    assert second.ledger.asked == {"3": Asked.of(altered[0])}
+    assert second.ledger.asked == {"3": RequestWhenPromised.of(altered[0])}
 
 
 def test_a_job_that_asks_for_less_keeps_its_promise() -> None:
@@ -76,7 +90,10 @@ def test_a_job_that_asks_for_less_keeps_its_promise() -> None:
 def test_a_promise_of_a_ledger_that_knew_no_requests_is_for_what_is_asked_now() -> None:
     runs = [run("1", "carol", "v1=8", estimate_s=1000)]
     plan = plan_for(cluster([vnode("v1", 8)], [job("3", "bob", "8")], runs), ledger=Ledger({"3": 900.0}))
-    assert (plan.ledger.promises, plan.ledger.asked) == ({"3": 900}, {"3": Asked.of(job("3", "bob", "8"))})
+    assert (plan.ledger.promises, plan.ledger.asked) == (
+        {"3": 900},
+        {"3": RequestWhenPromised.of(job("3", "bob", "8"))},
+    )
 
 
 def test_what_is_forgotten_of_the_job_is_forgotten_of_its_request() -> None:

@@ -31,7 +31,7 @@ def test_json_is_one_object_for_each_policy(tmp_path: Path) -> None:
     first, second = map(json.loads, result.stdout.splitlines())
     assert (first["policy"], second["policy"]) == ("easy", "checkpoint-sjbf")
     assert first["forecasts"] > 0
-    # No run has ended at the last submission, so both go by the asked times.
+    # No run has ended at the last submission, so both go by the requested walltimes.
     assert first["median_abs_error_s"] == first["walltime_median_abs_error_s"]
 
 

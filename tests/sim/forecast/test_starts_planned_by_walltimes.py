@@ -1,4 +1,4 @@
-"""The plan from asked times: in queue order, each job at the earliest place that stays free for its whole time."""
+"""The plan from requested walltimes: in queue order, each job at the earliest place that stays free for all of it."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_a_host_with_a_job_has_less_of_all_and_is_hotter() -> None:
     server = make_server()
     vnode = server.vnodes["n0"]
     idle = read_sensors(vnode, 1.0)
-    vnode.hold("1.s", (("ncpus", 8), ("mem", 8 << 20)), 1, False, 1.0)
+    vnode.assign("1.s", (("ncpus", 8), ("mem", 8 << 20)), 1, False, 1.0)
     busy = read_sensors(vnode, 1.0)
     assert idle.idle == 1.0
     assert busy.idle is not None
@@ -48,7 +48,7 @@ def test_every_host_reports_within_an_interval_and_only_what_has_changed() -> No
     assert [name for name, text in first.items() if text] == ["n0", "n1", "n2"]
     server.clock.run_until(1020.0)
     assert {name: vnode.texts.get(TEXT) for name, vnode in server.vnodes.items()} == first
-    server.vnodes["n1"].hold("1.s", (("ncpus", 8),), 1, False, 1020.0)
+    server.vnodes["n1"].assign("1.s", (("ncpus", 8),), 1, False, 1020.0)
     server.clock.run_until(1031.0)
     changed = {name for name, vnode in server.vnodes.items() if vnode.texts.get(TEXT) != first[name]}
     assert "n1" in changed

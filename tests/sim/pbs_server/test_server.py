@@ -37,6 +37,13 @@ def texts(server: SimServer, job_id: str) -> dict[str, str]:
     return dict(stat_jobs(server, job_id, "x")[0][1])
 
 
+def recover_vnode(server: SimServer, name: str) -> None:
+    """Let the vnode's MoM answer again."""
+    vnode = server.find_vnode(name)
+    vnode.down_since_s = None
+    vnode.touch(server.clock.now_s)
+
+
 def wait(server: SimServer, seconds: float) -> None:
     server.clock.run_until(server.clock.now_s + seconds)
 
@@ -220,7 +227,7 @@ def test_the_jobs_of_a_vnode_that_comes_back_run_on(server: SimServer) -> None:
     server.run_job(job, "(v2:ncpus=1)")
     server.fail_vnode("v2")
     wait(server, 100)
-    server.recover_vnode("v2")
+    recover_vnode(server, "v2")
     wait(server, 300)
     assert texts(server, job)["job_state"] == "R"
 
@@ -230,7 +237,7 @@ def test_a_vnode_that_failed_again_gets_its_whole_time_again(server: SimServer) 
     server.run_job(job, "(v2:ncpus=1)")
     server.fail_vnode("v2")
     wait(server, 200)
-    server.recover_vnode("v2")
+    recover_vnode(server, "v2")
     server.fail_vnode("v2")
     wait(server, 200)
     assert texts(server, job)["job_state"] == "R"
@@ -401,4 +408,4 @@ def apply(server: SimServer, operation: str, number: int, place: str) -> None:
     elif operation == "fail":
         server.fail_vnode("v2")
     else:
-        server.recover_vnode("v2")
+        recover_vnode(server, "v2")

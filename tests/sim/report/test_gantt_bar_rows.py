@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sim.replay.job_records import Replay
 from sim.replay.named_policies import resolve
 from sim.replay.replay import replay
-from sim.report.gantt_bar_rows import Bar, bars, telling_jobs
+from sim.report.gantt_bar_rows import Bar, bars, jobs_to_draw
 from sim.report.time_span_given_or_most_preemptions import Span
 from sim.workload.lublin_feitelson import generate
 from sim.workload.workload import Cluster
@@ -76,7 +76,7 @@ def test_jobs_that_were_cut_tell_most_then_those_that_ended_at_other_times() -> 
     moved, cut = a_job(20, 20), a_job(30, 30)
     easy = a_replay(*same, ran(moved, (20, 120)), ran(cut, (30, 130)))
     quota = a_replay(*same, ran(moved, (200, 300)), ran(cut, (30, 50), (60, 160)))
-    assert telling_jobs([easy, quota], WHOLE, 1) == [30]
-    assert telling_jobs([easy, quota], WHOLE, 2) == [20, 30]
-    assert telling_jobs([easy, quota], WHOLE, 3) == [1, 20, 30]
-    assert telling_jobs([easy, quota], Span(1000, 2000), 3) == []
+    assert jobs_to_draw([easy, quota], WHOLE, 1) == [30]
+    assert jobs_to_draw([easy, quota], WHOLE, 2) == [20, 30]
+    assert jobs_to_draw([easy, quota], WHOLE, 3) == [1, 20, 30]
+    assert jobs_to_draw([easy, quota], Span(1000, 2000), 3) == []

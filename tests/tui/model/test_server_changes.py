@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from tests.tui.scripted_server import NOON_S, a_job, a_server_status, a_vnode, changed, running, with_job
-from tui.model.server_changes import Watched
+from tui.model.server_changes import ServerChanges
 
 
-def seen(before: object, after: object, cut: dict[str, int] | None = None) -> Watched:
-    return Watched(NOON_S).compared(before, after, {}, cut or {})  # type: ignore[arg-type]
+def seen(before: object, after: object, cut: dict[str, int] | None = None) -> ServerChanges:
+    return ServerChanges(NOON_S).compared(before, after, {}, cut or {})  # type: ignore[arg-type]
 
 
-def texts(watched: Watched) -> list[str]:
+def texts(watched: ServerChanges) -> list[str]:
     return [event.text for event in watched.events]
 
 
@@ -75,4 +75,4 @@ def test_switches_modes_and_schedulers_are_told() -> None:
 
 
 def test_the_same_picture_again_changes_nothing() -> None:
-    assert seen(a_server_status(), a_server_status()) == Watched(NOON_S)
+    assert seen(a_server_status(), a_server_status()) == ServerChanges(NOON_S)

@@ -14,7 +14,7 @@ from tui.backends.commands_interface import ChangeError, Commands
 from tui.operations.by_target import job_ops, queue_ops, vnode_ops
 from tui.operations.compare_and_set import make
 from tui.operations.confirmation.confirmation_lines import operation_lines
-from tui.operations.operation_type_and_preview import Operation, foresee
+from tui.operations.operation_type_and_preview import Operation, preview_operation
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
 
@@ -114,7 +114,9 @@ def test_what_makes_no_sense_is_refused_with_the_reason(build: Callable[[Cluster
 
 
 def test_it_is_foreseen_who_starts_on_the_cores_of_a_deleted_run() -> None:
-    sentences = [effect.sentence for effect in foresee(cluster(), job_ops.delete(cluster(), PBS, ["11.hpc1"])).effects]
+    sentences = [
+        effect.sentence for effect in preview_operation(cluster(), job_ops.delete(cluster(), PBS, ["11.hpc1"])).effects
+    ]
     assert any("13 bob 8c" in sentence for sentence in sentences), sentences
 
 
@@ -140,7 +142,7 @@ def test_it_is_foreseen_who_no_longer_starts_on_a_vnode_that_goes_offline() -> N
     backend = ScriptedBackend()
     backend.set_vnode("v3", state="free")
     now = cluster(backend)
-    sentences = [effect.sentence for effect in foresee(now, vnode_ops.offline(now, PBS, ["v3"])).effects]
+    sentences = [effect.sentence for effect in preview_operation(now, vnode_ops.offline(now, PBS, ["v3"])).effects]
     assert sentences, "v3 is the only one with idle cores for bob's job"
 
 

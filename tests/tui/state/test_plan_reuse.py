@@ -11,7 +11,7 @@ import pytest
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, a_job, a_server_status, changed, many_jobs, running, with_job
-from tui.state.cluster_view import LASTS_S, ClusterView, in_plan_order, see, still_holds
+from tui.state.cluster_view import LASTS_S, ClusterView, in_plan_order, is_still_current, see
 
 
 def seconds_of_work() -> float:
@@ -69,17 +69,17 @@ def test_other_settings_and_another_ledger_are_decided_on() -> None:
     settings = Settings.from_data({"quota": {"exempt_s": 1}}, "here")
     ledger = Ledger(preemptions={"11.hpc1": 1})
     assert first.decision is not None
-    assert still_holds(first.decision, first, a_cluster(PICTURE))
-    assert not still_holds(first.decision, first, a_cluster(PICTURE, settings))
-    assert not still_holds(first.decision, first, a_cluster(PICTURE, ledger=ledger))
+    assert is_still_current(first.decision, first, a_cluster(PICTURE))
+    assert not is_still_current(first.decision, first, a_cluster(PICTURE, settings))
+    assert not is_still_current(first.decision, first, a_cluster(PICTURE, ledger=ledger))
 
 
 def test_the_end_of_a_run_is_decided_on() -> None:
     server_status = with_job(PICTURE, "98.hpc1", {**running("dave", 1, "v1"), "stime": str(int(NOON_S - 7200 + 20))})
     first = a_cluster(server_status).decided(seconds_of_work)
     assert first.decision is not None
-    assert still_holds(first.decision, first, a_cluster(later(server_status, 19)))
-    assert not still_holds(first.decision, first, a_cluster(later(server_status, 20)))
+    assert is_still_current(first.decision, first, a_cluster(later(server_status, 19)))
+    assert not is_still_current(first.decision, first, a_cluster(later(server_status, 20)))
 
 
 @pytest.mark.parametrize("server_status", [PICTURE, many_jobs(300)])

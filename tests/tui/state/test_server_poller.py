@@ -8,20 +8,20 @@ import time
 
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from tests.tui.scripted_server import ScriptedBackend, changed
-from tui.state.server_poller import PATIENCE, News, Polled, Poller, PollFailed
+from tui.state.server_poller import PATIENCE, Polled, Poller, PollFailed, PollResult
 
 LONGEST_S = 60.0
 
 
-class Watched:
+class PolledServer:
     """A poller whose news can be waited for."""
 
     def __init__(self, backend: ScriptedBackend, interval_s: float) -> None:
-        self.news: queue.Queue[News] = queue.Queue()
+        self.news: queue.Queue[PollResult] = queue.Queue()
         self.poller = Poller(backend, self.news.put, interval_s, time.perf_counter)
         self.poller.start()
 
-    def next(self) -> News:
+    def next(self) -> PollResult:
         return self.news.get(timeout=LONGEST_S)
 
     def stop(self) -> None:
@@ -30,7 +30,7 @@ class Watched:
 
 
 def test_the_first_picture_comes_at_once_and_then_with_its_plan() -> None:
-    watched = Watched(ScriptedBackend(), 60)
+    watched = PolledServer(ScriptedBackend(), 60)
     first, second = watched.next(), watched.next()
     watched.stop()
     assert isinstance(first, Polled)
@@ -40,7 +40,7 @@ def test_the_first_picture_comes_at_once_and_then_with_its_plan() -> None:
 
 def test_asking_polls_now() -> None:
     backend = ScriptedBackend()
-    watched = Watched(backend, 60)
+    watched = PolledServer(backend, 60)
     watched.next(), watched.next()
     watched.poller.ask()
     watched.next()
@@ -50,7 +50,7 @@ def test_asking_polls_now() -> None:
 
 def test_a_failure_is_news_and_polling_goes_on() -> None:
     backend = ScriptedBackend(failure="Connection refused")
-    watched = Watched(backend, 0.01)
+    watched = PolledServer(backend, 0.01)
     failed = watched.next()
     assert isinstance(failed, PollFailed)
     assert failed.text == "Connection refused"
@@ -63,7 +63,7 @@ def test_a_failure_is_news_and_polling_goes_on() -> None:
 def test_half_an_answer_is_news_too() -> None:
     backend = ScriptedBackend()
     backend.server_status = changed(backend.server_status, jobs={"1.s": None})
-    watched = Watched(backend, 60)
+    watched = PolledServer(backend, 60)
     failed = watched.next()
     watched.stop()
     assert isinstance(failed, PollFailed)
@@ -86,7 +86,7 @@ class Slow(ScriptedBackend):
 
 
 def test_polls_are_never_stacked_however_often_one_asks() -> None:
-    watched = Watched(Slow(), 60)
+    watched = PolledServer(Slow(), 60)
     for _ in range(20):
         watched.poller.ask()
         time.sleep(0.005)
@@ -96,7 +96,7 @@ def test_polls_are_never_stacked_however_often_one_asks() -> None:
 
 def test_a_slow_server_is_left_in_peace_for_longer() -> None:
     backend = Slow()
-    watched = Watched(backend, 0.0)
+    watched = PolledServer(backend, 0.0)
     watched.next(), watched.next()
     began_s = time.monotonic()
     watched.next()

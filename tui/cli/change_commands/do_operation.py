@@ -32,7 +32,7 @@ def do() -> None:
 def _command(verb: Verb) -> click.Command:
     @click.command(
         verb.name,
-        help=f"{verb.help[0].upper()}{verb.help[1:]}.\n\n{_told_of(verb)}",
+        help=f"{verb.help[0].upper()}{verb.help[1:]}.\n\n{_second_paragraph(verb)}",
         # A negative number is a value, not an option.
         context_settings={"ignore_unknown_options": verb.value == "N"},
     )
@@ -52,7 +52,7 @@ def _command(verb: Verb) -> click.Command:
     return made
 
 
-def _told_of(verb: Verb) -> str:
+def _second_paragraph(verb: Verb) -> str:
     """The second paragraph of a command's help."""
     if verb.kind == "job":
         return "A JOB is an id, with or without the server's name; an array is 12[], one of its subjobs 12[3]."

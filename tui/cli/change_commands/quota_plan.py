@@ -19,12 +19,12 @@ from tui.audit.audit_file import Actor
 from tui.backends.commands_interface import ChangeError, demand_supported
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
 from tui.cli.change_commands.run_operation import open_audit
-from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
+from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, seconds_option, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
-from tui.forecast.what_if import Supposed, look_ahead
+from tui.forecast.what_if import HypotheticalChange, look_ahead
+from tui.operations.by_target.quota_plan_ops import PlanFolder, entry_line, plan_quotas, withdraw_quotas
 from tui.operations.compare_and_set import make_all
 from tui.operations.operation_type_and_preview import Operation
-from tui.operations.quota_plan_ops import PlanFolder, entry_line, plan_quotas, withdraw_quotas
 from tui.pages.plan.what_if_page import what_if_data, what_if_lines
 from tui.quota_files.check_quota_rows_against_server import read_plan_table
 from tui.quota_files.iso_times_in_quota_tables import zone_of
@@ -40,13 +40,7 @@ Prepare = Callable[[ClusterView, Any, Plan], tuple[Operation, Plan]]
 def _options(command: Any) -> Any:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines; asks nothing."),
-        click.option(
-            "--seconds",
-            type=click.FloatRange(0.1, 3600),
-            default=30.0,
-            show_default=True,
-            help="The processor time that the preview may take; where that is too little, its span is shorter.",
-        ),
+        seconds_option("the preview may take; where that is too little, its span is shorter"),
     ):
         command = option(command)
     return source_options(confirm_options(command))
@@ -210,7 +204,7 @@ def _show(
     settled = {each.entry for each in cluster.passes.quota_plan.quotas if not each.is_live}
     live = [entry for entry in after if entry.until_s > cluster.now_s and entry not in settled]
     span_s = min(_LONGEST_S, max([_LEAST_S, *(entry.until_s - cluster.now_s for entry in live)]))
-    supposed = Supposed(operation.title, cluster.server_status, cluster.settings, quota_plan=live)
+    supposed = HypotheticalChange(operation.title, cluster.server_status, cluster.settings, quota_plan=live)
     *_, found = look_ahead(cluster, supposed, learned, seconds, span_s)
     if not as_json:
         for line in what_if_lines(found, learned.runs):

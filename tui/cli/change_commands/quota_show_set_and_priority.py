@@ -19,9 +19,9 @@ from tui.cli.change_commands.quota_export_and_import import export_quotas, impor
 from tui.cli.change_commands.quota_plan import plan, planned, withdraw
 from tui.cli.change_commands.run_operation import operation_options, run_operation
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
+from tui.operations.by_target.quota_plan_ops import entry_line
 from tui.operations.by_target.soft_quota_priority_and_import_ops import check_scope, set_quota
 from tui.operations.operation_type_and_preview import Operation
-from tui.operations.quota_plan_ops import entry_line
 from tui.pages.cluster.status_command_data_and_text import quota_data
 from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
 from tui.state.cluster_view import ClusterView

@@ -23,7 +23,7 @@ from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.compare_and_set import Outcome, make_all
 from tui.operations.confirmation.confirmation_lines import further_lines, operation_lines
 from tui.operations.confirmation.effect_preview_lines import effect_lines
-from tui.operations.operation_type_and_preview import Operation, foresee
+from tui.operations.operation_type_and_preview import Operation, preview_operation
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import plain, safe
 
@@ -100,7 +100,7 @@ def _show(cluster: ClusterView, operation: Operation, *, as_json: bool) -> dict[
         "preview": None,
     }
     try:
-        foreseen = foresee(cluster, operation)
+        foreseen = preview_operation(cluster, operation)
         shown["preview"] = foreseen.as_json()
         effects = effect_lines(foreseen, cluster, operation.unaffected)
     except ChangeError as error:

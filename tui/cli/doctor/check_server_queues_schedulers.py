@@ -19,6 +19,7 @@ from policy.settings.site_settings import MODES
 from tui.backends.pbs.open_hook_deployment import qmgr_command
 from tui.cli.doctor.finding import Finding, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_host_and_server import Observed
+from tui.cli.version_and_compiled_policy import is_policy_compiled
 
 TESTED_VERSIONS = ("23.06",)
 """The versions of PBS that the project's tests have run on."""
@@ -37,6 +38,7 @@ _DOWN_STATES = ("down", "unresolvable", "state-unknown")
 def check_versions(observed: Observed) -> Iterator[Finding]:
     """The versions of pbsteer, of the Python that runs it, and of PBS."""
     text = f"pbsteer {VERSION} {source_digest()}, Python {platform.python_version()}"
+    text += ", policy compiled" if is_policy_compiled() else ""
     status = observed.server_status
     if status is None:
         yield ok("versions", text)

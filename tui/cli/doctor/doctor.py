@@ -89,8 +89,7 @@ def doctor(*, as_json: bool, bundle: Path | None, policy: Path, pbs_conf: Path) 
 
     One line for each thing: ok, warn, wrong, or unseen with what kept it from being looked at. Run it as root on the
     server's host to see all. Nothing is changed. Ends with 0 if all is ok, with 1 if something is to be looked at or
-    could not be, with 2 if something is wrong or the
-    bundle could not be written.
+    could not be, with 2 if something is wrong or the bundle could not be written.
     """
     observed = observe(pbs_conf, policy, time.time())
     findings = list(examine(observed))

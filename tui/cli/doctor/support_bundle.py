@@ -1,7 +1,7 @@
 """The archive for support: the findings, settings, hooks, queues and passes, without secrets and without users' names.
 
-Users, groups and projects have pseudonyms, the same ones throughout a bundle. Jobs, their names, paths and variables
-are not in it: only how many there are. Nor are ``alerts.command``, reasons of a pause, and texts of errors.
+Users, groups and projects have pseudonyms, the same ones throughout a bundle; jobs, their names, paths and variables,
+``alerts.command``, reasons of a pause, and texts of errors are not in it.
 """
 
 from __future__ import annotations

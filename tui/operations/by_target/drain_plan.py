@@ -1,7 +1,7 @@
 """The plan of a drain: the jobs that run on the vnodes, when they end, and what requeueing them would cost.
 
 A job's end follows from its own estimate. The work at stake is all that it ran since its start, an upper bound: PBS
-does not know what a job has saved. Reservations on one of the vnodes are listed, since PBS keeps them.
+does not know what a job has saved.
 """
 
 from __future__ import annotations

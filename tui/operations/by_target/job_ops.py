@@ -14,7 +14,7 @@ from policy.model.pbs_units import show_job
 from tui.backends.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import is_array
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
-from tui.operations.operation_type_and_preview import Operation, changes_to, told_of
+from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_jobs, requeued, without_jobs
 from tui.state.cluster_view import ClusterView
 
@@ -34,7 +34,7 @@ def hold(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operat
 
     changes, left_out = changes_to("hold", "job", ids, change)
     edit = partial(edit_jobs, ids=_names(changes), texts={"job_state": "H", "Hold_Types": "o"})
-    return Operation(f"hold {told_of(changes, 'job')}", changes, edit, left_out=left_out)
+    return Operation(f"hold {name_targets(changes, 'job')}", changes, edit, left_out=left_out)
 
 
 def release(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:
@@ -48,7 +48,7 @@ def release(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Ope
 
     changes, left_out = changes_to("release", "job", ids, change)
     edit = partial(edit_jobs, ids=_names(changes), texts={"job_state": "Q", "Hold_Types": "n"})
-    return Operation(f"release {told_of(changes, 'job')}", changes, edit, left_out=left_out)
+    return Operation(f"release {name_targets(changes, 'job')}", changes, edit, left_out=left_out)
 
 
 def delete(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:
@@ -59,14 +59,14 @@ def delete(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Oper
 
     changes, left_out = changes_to("delete", "job", ids, change)
     edit = partial(without_jobs, ids=_names(changes))
-    return Operation(f"delete {told_of(changes, 'job')}", changes, edit, ends_work=True, left_out=left_out)
+    return Operation(f"delete {name_targets(changes, 'job')}", changes, edit, ends_work=True, left_out=left_out)
 
 
 def requeue(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:
     """Requeue running jobs; work that they have not saved is run again. An array stands for its running subjobs."""
     changes, left_out = changes_to("requeue", "job", _runs_of(cluster, ids), partial(requeue_change, cluster, commands))
     edit = partial(requeued, ids=_names(changes))
-    return Operation(f"requeue {told_of(changes, 'job')}", changes, edit, ends_work=True, left_out=left_out)
+    return Operation(f"requeue {name_targets(changes, 'job')}", changes, edit, ends_work=True, left_out=left_out)
 
 
 def requeue_change(cluster: ClusterView, commands: Commands, job: str) -> Change:
@@ -95,7 +95,7 @@ def move(cluster: ClusterView, commands: Commands, ids: Sequence[str], queue: st
     changes, left_out = changes_to("move", "job", ids, change)
     texts = {"queue": queue, "qtime": str(int(cluster.now_s))}
     edit = partial(edit_jobs, ids=_names(changes), texts=texts)
-    return Operation(f"move {told_of(changes, 'job')} to {queue}", changes, edit, left_out=left_out)
+    return Operation(f"move {name_targets(changes, 'job')} to {queue}", changes, edit, left_out=left_out)
 
 
 def set_job_priority(cluster: ClusterView, commands: Commands, ids: Sequence[str], text: str) -> Operation:
@@ -112,7 +112,7 @@ def set_job_priority(cluster: ClusterView, commands: Commands, ids: Sequence[str
 
     changes, left_out = changes_to("priority", "job", ids, change)
     edit = partial(edit_jobs, ids=_names(changes), texts={"Priority": str(number)})
-    return Operation(f"priority {number} for {told_of(changes, 'job')}", changes, edit, left_out=left_out)
+    return Operation(f"priority {number} for {name_targets(changes, 'job')}", changes, edit, left_out=left_out)
 
 
 def _runs_of(cluster: ClusterView, ids: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from policy.settings.site_settings import MODES
 from tui.backends.commands_interface import Change, ChangeError, Commands, Target
 from tui.operations.by_target.mode_change_notes import find_unmet, mode_lines
 from tui.operations.by_target.stopped_queue_notes import stopped_lines
-from tui.operations.operation_type_and_preview import SAME_PLAN, Operation, changes_to, told_of
+from tui.operations.operation_type_and_preview import SAME_PLAN, Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_queue
 from tui.state.cluster_view import ClusterView
 
@@ -27,7 +27,7 @@ def switch_queues(cluster: ClusterView, commands: Commands, queues: Sequence[str
     """Start or stop queues (whether their jobs start), enable or disable them (whether they accept new jobs)."""
     attribute, value = SWITCHES[verb]
     changes, left_out = _set(cluster, commands, queues, verb, attribute, value, "False")
-    title = f"{verb} {'queue ' if len(changes) == 1 else ''}{told_of(changes, 'queue')}"
+    title = f"{verb} {'queue ' if len(changes) == 1 else ''}{name_targets(changes, 'queue')}"
     edit = _edit(changes, attribute, value)
     notes = tuple(stopped_lines(cluster, edit(cluster.server_status)))
     return Operation(title, changes, edit, left_out=left_out, notes=notes)
@@ -42,7 +42,7 @@ def set_mode(cluster: ClusterView, commands: Commands, queues: Sequence[str], mo
     names = [change.target.name for change in changes]
     after = edit(cluster.server_status)
     notes, unmet = mode_lines(cluster, after, names, mode), find_unmet(cluster, after, names, mode)
-    title = changes[0].title if len(changes) == 1 else f"mode {mode} for {told_of(changes, 'queue')}"
+    title = changes[0].title if len(changes) == 1 else f"mode {mode} for {name_targets(changes, 'queue')}"
     return Operation(
         title, changes, edit, left_out=left_out, notes=tuple(notes), unmet=tuple(unmet), unaffected=SAME_PLAN
     )

@@ -21,7 +21,7 @@ from tui.operations.by_target.drain_plan import (
     stay_lines,
 )
 from tui.operations.by_target.job_ops import requeue_change
-from tui.operations.operation_type_and_preview import Operation, changes_to, told_of
+from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import requeued
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line
@@ -78,7 +78,7 @@ def _set_state(
 
     changes, left_out = changes_to(verb, "vnode", names, change)
     edit = partial(_with_state, names=[change.target.name for change in changes], wanted=wanted)
-    return Operation(f"{verb} {told_of(changes, 'vnode')}", changes, edit, left_out=left_out)
+    return Operation(f"{verb} {name_targets(changes, 'vnode')}", changes, edit, left_out=left_out)
 
 
 def drain(cluster: ClusterView, commands: Commands, names: Sequence[str], way: str, user: str) -> Operation:
@@ -107,7 +107,7 @@ def drain(cluster: ClusterView, commands: Commands, names: Sequence[str], way: s
     jobs = [stay.job for stay in plan.stays if stay.rerunable] if way == "requeue" else []
     changes += [requeue_change(cluster, commands, job) for job in jobs]
     if not changes:
-        raise ChangeError(f"drain: {told_names(chosen)} is offline already, and there is nothing to requeue")
+        raise ChangeError(f"drain: {name_vnodes(chosen)} is offline already, and there is nothing to requeue")
     edit = partial(_drained, names=chosen, jobs=jobs)
     title = f"drain {chosen[0] if len(chosen) == 1 else f'{len(chosen):,} vnodes'}"
     title += f", requeue {show_count(len(jobs), 'job')}" if jobs else ""
@@ -115,7 +115,7 @@ def drain(cluster: ClusterView, commands: Commands, names: Sequence[str], way: s
     return Operation(title, tuple(changes), edit, ends_work=bool(jobs), notes=notes)
 
 
-def told_names(names: Sequence[str]) -> str:
+def name_vnodes(names: Sequence[str]) -> str:
     """The name of a single vnode, or the number of vnodes."""
     return names[0] if len(names) == 1 else f"each of {len(names):,} vnodes"
 

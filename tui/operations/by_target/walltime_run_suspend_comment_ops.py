@@ -17,7 +17,7 @@ from policy.model.pbs_units import show_job
 from tui.backends.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import RUNNING_STATES, SUSPENDED_STATES, is_array, seconds
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
-from tui.operations.operation_type_and_preview import Operation, changes_to, told_of
+from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_jobs, suspended
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe
@@ -47,7 +47,7 @@ def set_walltime(cluster: ClusterView, commands: Commands, ids: Sequence[str], t
         return found.titled(f"walltime of {show_job(job)} {found.before} → {found.after}")
 
     changes, left_out = changes_to("walltime", "job", ids, change)
-    title = changes[0].title if len(changes) == 1 else f"walltime {text} for {told_of(changes, 'job')}"
+    title = changes[0].title if len(changes) == 1 else f"walltime {text} for {name_targets(changes, 'job')}"
     return Operation(title, changes, partial(_with_walltimes, changes=changes), left_out=left_out)
 
 
@@ -129,7 +129,7 @@ def suspend(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Ope
 
     changes, left_out = changes_to("suspend", "job", ids, change)
     edit = partial(suspended, ids=[change.target.name for change in changes])
-    return Operation(f"suspend {told_of(changes, 'job')}", changes, edit, left_out=left_out)
+    return Operation(f"suspend {name_targets(changes, 'job')}", changes, edit, left_out=left_out)
 
 
 def resume_jobs(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:
@@ -144,7 +144,7 @@ def resume_jobs(cluster: ClusterView, commands: Commands, ids: Sequence[str]) ->
     changes, left_out = changes_to("resume", "job", ids, change)
     edit = partial(edit_jobs, ids=[change.target.name for change in changes], texts={"job_state": "R"})
     notes: tuple[Line, ...] = ((("they go on as soon as there is room for them again", ""),),)
-    return Operation(f"resume {told_of(changes, 'job')}", changes, edit, left_out=left_out, notes=notes)
+    return Operation(f"resume {name_targets(changes, 'job')}", changes, edit, left_out=left_out, notes=notes)
 
 
 def set_comment(cluster: ClusterView, commands: Commands, ids: Sequence[str], text: str) -> Operation:
@@ -160,7 +160,7 @@ def set_comment(cluster: ClusterView, commands: Commands, ids: Sequence[str], te
 
     changes, left_out = changes_to("comment", "job", ids, change)
     edit = partial(edit_jobs, ids=[change.target.name for change in changes], texts={"comment": text})
-    title = f"comment on {told_of(changes, 'job')}"
+    title = f"comment on {name_targets(changes, 'job')}"
     return Operation(title, changes, edit, left_out=left_out, changes_decisions=False)
 
 

@@ -67,9 +67,9 @@ def migration_line(migration: Migration) -> Line:
 
 def _in_short(migration: Migration, name: str) -> str:
     known = migration.known_of(name)
-    said = [word for word, holds in (("not reached", known.failures), ("paused", name in migration.pauses)) if holds]
-    if said:
-        return f"{name} {' and '.join(said)}"
+    states = [word for word, holds in (("not reached", known.failures), ("paused", name in migration.pauses)) if holds]
+    if states:
+        return f"{name} {' and '.join(states)}"
     return f"{name} {known.answer.get('avail', 0):,} free" if known.answer else f"{name} not asked yet"
 
 

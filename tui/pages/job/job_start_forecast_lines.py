@@ -10,7 +10,7 @@ from typing import Any
 from policy.model.pbs_units import show_count, show_job
 from policy.model.printable_text import printable
 from tui.forecast.job_not_submitted_yet import ProposedJob
-from tui.forecast.when_it_starts import HIDDEN, Imagined, When
+from tui.forecast.when_it_starts import HIDDEN, ProposedJobForecast, When
 from tui.model.typed_attributes import RUNNING_STATES, moment, user_of
 from tui.pages.job.job_explanation import labelled
 from tui.state.cluster_view import QUARTER_S, ClusterView
@@ -55,7 +55,7 @@ def is_running(cluster: ClusterView, job_id: str) -> bool:
     return (cluster.job(job_id) or {}).get("job_state", "") in RUNNING_STATES
 
 
-def imagined_lines(cluster: ClusterView, imagined: Imagined, cells: int) -> list[Line]:
+def imagined_lines(cluster: ClusterView, imagined: ProposedJobForecast, cells: int) -> list[Line]:
     """The answer for a job that is not submitted, and for its alternatives, the soonest first."""
     proposed = imagined.proposed
     lines: list[Line] = [
@@ -197,7 +197,7 @@ def running_data(cluster: ClusterView, job_id: str) -> dict[str, Any]:
     return {"job": job_id, "running": True, "started_s": moment(attributes, "stime"), "ends_by_s": ends_s}
 
 
-def imagined_data(cluster: ClusterView, imagined: Imagined) -> dict[str, Any]:
+def imagined_data(cluster: ClusterView, imagined: ProposedJobForecast) -> dict[str, Any]:
     """The answer for a job that is not submitted, as plain data."""
 
     def data(proposed: ProposedJob, when: When) -> dict[str, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tui.screen.widgets.prompt import Typing
     from tui.screen.workers.background_lookups import Lookups
     from tui.screen.workers.operation_runner import OperationRunner
-    from tui.screen.workers.save_preferences_and_typed_lines import Keeping
+    from tui.screen.workers.save_preferences_and_typed_lines import UserFiles
 
 
 class ScreenApi(Protocol):
@@ -37,7 +37,7 @@ class ScreenApi(Protocol):
     poller: Poller
     runner: OperationRunner
     lookups: Lookups
-    keeping: Keeping
+    keeping: UserFiles
     look: Look
     views: Mapping[str, View]
     places: Places

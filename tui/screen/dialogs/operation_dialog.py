@@ -20,7 +20,7 @@ from tui.operations.confirmation.typed_confirmation import is_confirmed
 from tui.operations.operation_type_and_preview import Operation
 from tui.screen.widgets.base_line_view import Paper
 from tui.screen.workers.operation_runner import Make, OperationRunner
-from tui.screen.workers.worker_messages import Foreseen
+from tui.screen.workers.worker_messages import PreviewLines
 from tui.text.screen_line import Line, plain, safe, width, wrap
 
 _WIDEST, _NARROWEST = 100, 8
@@ -141,9 +141,9 @@ class OperationDialog(ModalScreen[None]):
         self._be_ready()
         self._show_head()
         self._say([*self._runner.lines(self.operation), (("working out what it would do", "dim"),)])
-        self._runner.foresee(self.operation, self)
+        self._runner.preview(self.operation, self)
 
-    def on_foreseen(self, message: Foreseen) -> None:
+    def on_preview_lines(self, message: PreviewLines) -> None:
         """Show the effects of an operation; ignored if another value was typed since."""
         message.stop()
         if message.operation is self.operation:

@@ -1,7 +1,6 @@
 """The menu of operations for the marked rows or the row under the cursor; choosing one opens its dialog.
 
-Each has a letter beside it, which opens it at once. The menu itself changes nothing. An operation that is not possible
-now shows the reason.
+Each has a letter beside it, which opens it at once; one that is not possible now shows the reason.
 """
 
 from __future__ import annotations

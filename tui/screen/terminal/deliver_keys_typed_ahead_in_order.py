@@ -1,9 +1,6 @@
 """Handles keys that were typed ahead one after another, so that each acts on what the previous one opened or focused.
 
-Over a slow line many keys arrive at once. Textual sends each to the widget focused at that moment, while the dialog
-opened by an earlier key is still being built, or the one it closed is still there; such keys are lost or do something
-else. Here a key waits until everything started by the previous key is done. A key that moved no focus and was forwarded
-to no widget does not delay the next one, so holding a key down costs nothing.
+A key waits until everything started by the previous key is done; tui/screen/README.md has what is lost otherwise.
 """
 
 from __future__ import annotations

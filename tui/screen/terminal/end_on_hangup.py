@@ -1,7 +1,6 @@
 """Ends the console when its terminal is gone, whatever it was started by.
 
-A vanished terminal sends SIGHUP, which a process started under ``nohup`` or by some shells ignores. Such a console
-would never end, and might run as root on the server's host. So the console watches its terminal itself.
+SIGHUP alone does not suffice: a process started under ``nohup`` or by some shells ignores it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Lines that repaint only where they changed: the base of every widget of a view.
 
-A subclass gives the number of lines and each line when it is painted. The painted lines are remembered, and
-:meth:`LineView.update` repaints only the visible ones that differ now. There is no markup: a line is text with roles,
-and a role becomes a style through `tui.screen.widgets.text_roles`.
+A subclass gives the number of lines, and each line when it is painted; :meth:`LineView.update` repaints only the
+visible ones that differ from what was painted. There is no markup: a line is text with roles.
 """
 
 from __future__ import annotations

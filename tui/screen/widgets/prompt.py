@@ -1,8 +1,4 @@
-"""The line for typing: ``:`` commands with completion, ``/`` filters. Escape leaves it, enter submits.
-
-Possible continuations are shown behind the cursor and beside the field. The part that cannot be parsed is marked, and
-enter does not accept such a line.
-"""
+"""The line for typing: ``:`` commands with completion, ``/`` filters. Escape leaves it, enter submits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The roles that text has in the console (``dim``, ``bad``, ``heat3``, ...), and each role's style as a rule of CSS.
 
-The application alone has the roles as its component classes, and each widget asks it for a role's style. As component
-classes of every widget, they would be matched again for each widget that is mounted, which took most of a start.
+The application alone has them as its component classes, since those of each widget would be matched again whenever one
+is mounted.
 """
 
 from __future__ import annotations

@@ -95,10 +95,10 @@ class Lookups:
 
         def write() -> None:
             try:
-                said = TakenOut(work(), ok=True)
+                outcome = TakenOut(work(), ok=True)
             except ExportError as error:
-                said = TakenOut(str(error), ok=False)
-            self._screen.post_message(said)
+                outcome = TakenOut(str(error), ok=False)
+            self._screen.post_message(outcome)
 
         self._screen.run_worker(write, thread=True, name="take out")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.model.migrating_jobs import Migration
 
 
-class Seen:
+class LastPolled:
     """``cluster`` is None before the first successful poll; ``away`` says why the last poll failed, empty where it
     succeeded. ``elapsed`` is a monotonic clock.
     """
@@ -58,7 +58,7 @@ class Seen:
         """A poll has failed."""
         self.away = news.text
 
-    def see(self, news: Polled) -> bool:
+    def take_poll(self, news: Polled) -> bool:
         """Take a new cluster view; returns whether the server had been away before."""
         was_away, self.away = bool(self.away), ""
         self._seen_s = self._elapsed()

@@ -1,7 +1,7 @@
-"""Runs the screen's operations: makes them ready, previews, confirms and does them, and undoes the last ones.
+"""Runs the screen's operations, one at a time: makes them ready, previews, confirms, does and undoes them.
 
-It is the only partner of the dialog (:mod:`tui.screen.dialogs.operation_dialog`). What is slow runs in worker threads,
-which report by messages. Only one operation runs at a time.
+It is the only partner of the dialog (:mod:`tui.screen.dialogs.operation_dialog`); what is slow runs in worker threads,
+which report by messages.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tui.operations.compare_and_set import make_all
 from tui.operations.confirmation.confirmation_lines import further_lines, operation_lines
 from tui.operations.confirmation.effect_preview_lines import effect_lines
 from tui.operations.confirmation.typed_confirmation import asked_for
-from tui.operations.operation_type_and_preview import Operation, foresee
+from tui.operations.operation_type_and_preview import Operation, preview_operation
 from tui.operations.undo import Kept, keep_before, undo_of
 from tui.pages.plan.what_if_page import what_if_lines
-from tui.screen.workers.worker_messages import Foreseen, OperationEnded, OperationProgress
+from tui.screen.workers.worker_messages import OperationEnded, OperationProgress, PreviewLines
 from tui.state.cluster_view import ClusterView
 from tui.state.server_poller import Forecasts
 from tui.text.screen_line import Line
@@ -130,22 +130,22 @@ class OperationRunner:
         """What is lost, the targets, the commands and the notes."""
         return operation_lines(operation, self._host.known_cluster())
 
-    def foresee(self, operation: Operation, dialog: MessagePump) -> None:
-        """Compute the effects of the operation; the dialog gets :class:`Foreseen`, again and again as what comes of it
-        over the next day becomes known."""
+    def preview(self, operation: Operation, dialog: MessagePump) -> None:
+        """Compute the effects of the operation; the dialog gets :class:`PreviewLines`, again and again as what
+        comes of it over the next day becomes known."""
         cluster = self._host.known_cluster()
 
         def work() -> None:
             lines: list[Line]
             try:
-                lines = effect_lines(foresee(cluster, operation), cluster, operation.unaffected)
+                lines = effect_lines(preview_operation(cluster, operation), cluster, operation.unaffected)
             except ChangeError as error:
                 lines = [((f"no preview: {error}", "warn"),)]
             except Exception as error:  # noqa: BLE001 - a preview that fails is a line on the screen, not the console's end
                 lines = [((f"no preview: {type(error).__name__}: {error}", "bad"),)]
             further = further_lines(operation, cluster)
             for ahead in self._look_ahead(cluster, operation):
-                dialog.post_message(Foreseen(operation, [*lines, *ahead, *further]))
+                dialog.post_message(PreviewLines(operation, [*lines, *ahead, *further]))
 
         self._host.run_worker(work, thread=True, name="preview")
 
@@ -244,12 +244,12 @@ class OperationRunner:
         self.busy = operation
         self._before = keep_before(operation, self._host.known_cluster().server_status)
         self._halted.clear()
-        told_s = time.monotonic()
+        reported_s = time.monotonic()
 
         def go_on(made: int) -> bool:
-            nonlocal told_s
-            if made and time.monotonic() - told_s > _OFTEN_S:
-                told_s = time.monotonic()
+            nonlocal reported_s
+            if made and time.monotonic() - reported_s > _OFTEN_S:
+                reported_s = time.monotonic()
                 self._host.post_message(OperationProgress(operation, made))
             return not self._halted.is_set()
 

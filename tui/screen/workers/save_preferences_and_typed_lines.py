@@ -35,7 +35,7 @@ def kept_files(environment: Mapping[str, str]) -> KeptFiles:
     )
 
 
-class Keeping:
+class UserFiles:
     """The preferences and typed lines of one console. ``problem`` says why a file could not be used, empty where both
     could; ``complain`` is called from a thread with the reason why something could not be written.
     """

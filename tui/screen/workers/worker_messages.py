@@ -12,7 +12,7 @@ from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.operations.compare_and_set import Outcome
 from tui.operations.operation_type_and_preview import Operation
 from tui.pages.job.job_page import JobDetail, JobFiles
-from tui.state.server_poller import News
+from tui.state.server_poller import PollResult
 from tui.text.screen_line import Line
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class FromPoller(Message):
     """A poll succeeded or failed."""
 
-    def __init__(self, news: News) -> None:
+    def __init__(self, news: PollResult) -> None:
         super().__init__()
         self.news = news
 
@@ -91,7 +91,7 @@ class NotKept(Message):
         self.problem = problem
 
 
-class Foreseen(Message):
+class PreviewLines(Message):
     """The effects of an operation, as lines."""
 
     def __init__(self, operation: Operation, lines: list[Line]) -> None:

@@ -1,9 +1,7 @@
 """When a job starts, is expected to end, and ended: seconds since 1970, None if unknown.
 
-The likely start is the forecast's. The expected start is that of the console's plan, else PBS's estimate
-(``estimated.start_time``, which PBS's scheduler writes if configured to). The expected end is the start plus the
-estimate that the policy uses: ``soft_walltime``, else ``walltime``, which PBS may have shrunk within the limits set by
-the job.
+The expected start is that of the console's plan, else PBS's estimate (``estimated.start_time``); the expected end is
+the start plus the estimate that the policy uses, ``soft_walltime``, else ``walltime``.
 """
 
 from __future__ import annotations

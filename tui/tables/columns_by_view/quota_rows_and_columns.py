@@ -1,8 +1,7 @@
 """The rows and columns of the quotas view: the use of each user, group and project beside their quota in one scope.
 
 There is a row for each user with a job in the queue, for each group and project if a generic entry applies to them, and
-for each entity with its own entry. The generic entry has a row too, since it can be changed. The quota shown is the one
-that applies: the own entry, else the generic one.
+for each entry. The quota shown is the one that applies: the own entry, else the generic one.
 """
 
 from __future__ import annotations
@@ -206,15 +205,123 @@ def quota_columns(
     taken = _OTHER_CELLS + names + _MORE_CELLS * (has_gpus + has_figures)
     taken += planned_cells + len(GAP) if longest else 0
     taken += day_cells + len(GAP) if day_cells and trend_of is not None else 0
-    bar_cells = max(8, cells - taken)
-    most = max((max(row.use.cores, row.quota or 0) for row in rows.values()), default=0)
-    scale = round_scale(most)
+    return [
+        _name_column(min(names, max(_NAME_CELLS, cells // 4))),
+        *_quota_columns(rows),
+        *_use_columns(rows, has_gpus=has_gpus, has_figures=has_figures),
+        _bar_column(rows, max(8, cells - taken)),
+        *([_day_column(rows, trend_of, day_cells)] if trend_of is not None else []),
+        *([_planned_column(rows, planned_cells)] if longest else []),
+        *_note_columns(rows),
+    ]
+
+
+def _name_column(cells: int) -> Column[EntityKey]:
+    """Whose row it is."""
+    return Column(
+        "user",
+        "user",
+        cells,
+        lambda entity: entity[1],
+        lambda entity: ((show_name(entity), ""),),
+        most=_MOST_NAME_CELLS,
+        names=True,
+        export_value=lambda entity: entity[1] if entity[0] == "u" else show_entity(entity),
+    )
+
+
+def _quota_columns(rows: dict[EntityKey, QuotaRow]) -> list[Column[EntityKey]]:
+    """The priority and the quota; a star beside one that is the generic entry's."""
+
+    def priority(entity: EntityKey) -> Line:
+        found = rows[entity].priority
+        return ((f"{found}", ""),) if found is not None else (("-", "dim"),)
 
     def quota(entity: EntityKey) -> Line:
         row = rows[entity]
         if row.quota is None:
             return (("none", "dim"),)
         return ((f"{row.quota:,}" + ("" if row.own else "*"), "" if row.own else "dim"),)
+
+    return [
+        Column("prio", "prio", 4, lambda entity: rows[entity].priority, priority, ">", 3),
+        Column("quota", "quota", 7, lambda entity: rows[entity].quota, quota, ">"),
+    ]
+
+
+def _use_columns(rows: dict[EntityKey, QuotaRow], *, has_gpus: bool, has_figures: bool) -> list[Column[EntityKey]]:
+    """The cores and GPUs in use, and the share of the cores that is kept busy."""
+
+    def gpus(entity: EntityKey) -> Line:
+        return ((f"{rows[entity].use.gpus:,}", ""),) if rows[entity].use.gpus else (("-", "dim"),)
+
+    def efficiency(entity: EntityKey) -> int | None:
+        share = rows[entity].efficiency
+        return None if share is None else round(100 * share)
+
+    def show_efficiency(entity: EntityKey) -> Line:
+        found = efficiency(entity)
+        return (("-", "dim"),) if found is None else ((f"{found}%", "warn" if found < 100 * LOW else ""),)
+
+    return [
+        Column(
+            "used", "used", 6, lambda entity: rows[entity].use.cores, lambda e: ((f"{rows[e].use.cores:,}", ""),), ">"
+        ),
+        *([Column("gpus", "gpus", 4, lambda e: rows[e].use.gpus, gpus, ">", 4)] if has_gpus else []),
+        Column("eff", "eff", 4, efficiency, show_efficiency, ">", 5 if has_figures else SPARE),
+    ]
+
+
+def _bar_column(rows: dict[EntityKey, QuotaRow], cells: int) -> Column[EntityKey]:
+    """The use as a bar with the quota marked, all on one scale, which the title shows."""
+    scale = round_scale(max((max(row.use.cores, row.quota or 0) for row in rows.values()), default=0))
+    return Column(
+        "bar",
+        ruler(scale, cells),
+        cells,
+        lambda entity: rows[entity].use.cores,
+        lambda entity: quota_bar(rows[entity].use.cores, rows[entity].quota, scale, cells),
+        rank=1,
+        drawn=True,
+    )
+
+
+def _day_column(rows: dict[EntityKey, QuotaRow], trend_of: TrendOf, day_cells: int) -> Column[EntityKey]:
+    """The use by hour over the last day; ``day_cells`` is 0 on a line too narrow for it."""
+
+    def day(entity: EntityKey) -> float | None:
+        known = [hour for hour in trend_of(entity) if hour is not None]
+        return round(sum(known) / len(known), 1) if known else None
+
+    def show_day(entity: EntityKey) -> Line:
+        hours = trend_of(entity)
+        full = max([rows[entity].quota or 0, *(hour for hour in hours if hour is not None)])
+        return day_line(hours, full, day_cells or _FEWEST_DAY_CELLS)
+
+    return Column(
+        "day",
+        "last 24 h" if day_cells else "24 h",
+        day_cells or _FEWEST_DAY_CELLS,
+        day,
+        show_day,
+        rank=3 if day_cells else SPARE,
+    )
+
+
+def _planned_column(rows: dict[EntityKey, QuotaRow], cells: int) -> Column[EntityKey]:
+    """The planned quotas that are set or still to come."""
+    return Column(
+        "planned",
+        "planned",
+        cells,
+        lambda entity: rows[entity].planned[0].entry.from_s if rows[entity].planned else None,
+        lambda entity: ((show_planned(rows[entity].planned), ""),) if rows[entity].planned else (),
+        export_value=lambda entity: show_planned(rows[entity].planned),
+    )
+
+
+def _note_columns(rows: dict[EntityKey, QuotaRow]) -> list[Column[EntityKey]]:
+    """How far over or below the quota the use is, and how many jobs wait."""
 
     def note(entity: EntityKey) -> Line:
         over = rows[entity].over
@@ -226,84 +333,7 @@ def quota_columns(
         waiting = rows[entity].use.waiting
         return ((f"{waiting:,} job{'' if waiting == 1 else 's'}", ""),) if waiting else ()
 
-    def efficiency(entity: EntityKey) -> int | None:
-        share = rows[entity].efficiency
-        return None if share is None else round(100 * share)
-
-    def show_efficiency(entity: EntityKey) -> Line:
-        found = efficiency(entity)
-        return (("-", "dim"),) if found is None else ((f"{found}%", "warn" if found < 100 * LOW else ""),)
-
-    def gpus(entity: EntityKey) -> Line:
-        return ((f"{rows[entity].use.gpus:,}", ""),) if rows[entity].use.gpus else (("-", "dim"),)
-
-    def priority(entity: EntityKey) -> Line:
-        found = rows[entity].priority
-        return ((f"{found}", ""),) if found is not None else (("-", "dim"),)
-
-    def day(entity: EntityKey) -> float | None:
-        known = [hour for hour in trend_of(entity) if hour is not None] if trend_of is not None else []
-        return round(sum(known) / len(known), 1) if known else None
-
-    def show_day(entity: EntityKey) -> Line:
-        hours = trend_of(entity) if trend_of is not None else ()
-        full = max([rows[entity].quota or 0, *(hour for hour in hours if hour is not None)])
-        return day_line(hours, full, day_cells or _FEWEST_DAY_CELLS)
-
-    of_day = Column(
-        "day",
-        "last 24 h" if day_cells else "24 h",
-        day_cells or _FEWEST_DAY_CELLS,
-        day,
-        show_day,
-        rank=3 if day_cells else SPARE,
-    )
-
-    def planned(entity: EntityKey) -> Line:
-        return ((show_planned(rows[entity].planned), ""),) if rows[entity].planned else ()
-
     return [
-        Column(
-            "user",
-            "user",
-            min(names, max(_NAME_CELLS, cells // 4)),
-            lambda entity: entity[1],
-            lambda entity: ((show_name(entity), ""),),
-            most=_MOST_NAME_CELLS,
-            names=True,
-            export_value=lambda entity: entity[1] if entity[0] == "u" else show_entity(entity),
-        ),
-        Column("prio", "prio", 4, lambda entity: rows[entity].priority, priority, ">", 3),
-        Column("quota", "quota", 7, lambda entity: rows[entity].quota, quota, ">"),
-        Column(
-            "used", "used", 6, lambda entity: rows[entity].use.cores, lambda e: ((f"{rows[e].use.cores:,}", ""),), ">"
-        ),
-        *([Column("gpus", "gpus", 4, lambda e: rows[e].use.gpus, gpus, ">", 4)] if has_gpus else []),
-        Column("eff", "eff", 4, efficiency, show_efficiency, ">", 5 if has_figures else SPARE),
-        Column(
-            "bar",
-            ruler(scale, bar_cells),
-            bar_cells,
-            lambda entity: rows[entity].use.cores,
-            lambda entity: quota_bar(rows[entity].use.cores, rows[entity].quota, scale, bar_cells),
-            rank=1,
-            drawn=True,
-        ),
-        *([of_day] if trend_of is not None else []),
-        *(
-            [
-                Column(
-                    "planned",
-                    "planned",
-                    planned_cells,
-                    lambda entity: rows[entity].planned[0].entry.from_s if rows[entity].planned else None,
-                    planned,
-                    export_value=lambda entity: show_planned(rows[entity].planned),
-                )
-            ]
-            if longest
-            else []
-        ),
         Column("over", "free or over", 12, lambda entity: rows[entity].over, note),
         Column("waits", "waiting", 10, lambda entity: rows[entity].use.waiting, waits, rank=2),
     ]

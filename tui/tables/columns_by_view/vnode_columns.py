@@ -20,23 +20,53 @@ _GIB = 1 << 20
 _BAR_CELLS = 10
 _IDLE = 4
 """A vnode whose cores are assigned to so many times what is busy there is marked."""
+_ORDER = (
+    "vnode", "state", "fill", "used", "cores", "busy", "free", "mem", "memused", "gpus", "temp", "since", "comment",
+    "jobs",
+)  # fmt: skip
+"""The names of all columns, from left to right."""
+
+
+class _Vnodes:
+    """The vnodes of a cluster view by name, and what is assigned on them of what they have."""
+
+    def __init__(self, cluster: ClusterView) -> None:
+        self._vnodes = cluster.server_status.vnodes
+        self._counted = cluster.counted
+
+    def __getitem__(self, name: str) -> Attributes:
+        return self._vnodes[name]
+
+    def used(self, name: str) -> int:
+        """How many of its cores are assigned."""
+        return amount(self[name], f"resources_assigned.{self._counted}")
+
+    def total(self, name: str) -> int:
+        """How many cores it has."""
+        return amount(self[name], f"resources_available.{self._counted}")
+
+    def left(self, name: str, resource: str) -> int:
+        """How much of a resource is not assigned."""
+        return amount(self[name], f"resources_available.{resource}") - amount(
+            self[name], f"resources_assigned.{resource}"
+        )
 
 
 def vnode_columns(cluster: ClusterView) -> list[Column[str]]:
     """The columns over the vnode names of this cluster view."""
-    vnodes = cluster.server_status.vnodes
-    counted = cluster.counted
+    vnodes = _Vnodes(cluster)
+    groups = (
+        _state_columns(cluster, vnodes),
+        _core_columns(cluster, vnodes),
+        _memory_and_gpu_columns(vnodes),
+        _text_columns(cluster, vnodes),
+    )
+    return sorted((column for group in groups for column in group), key=lambda column: _ORDER.index(column.name))
+
+
+def _state_columns(cluster: ClusterView, vnodes: _Vnodes) -> list[Column[str]]:
+    """The vnode's name, its state, how hot it is, and since when it is not up."""
     some_down = bool(cluster.counts.vnodes.not_up)
-    some_comments = any("comment" in vnode for vnode in vnodes.values())
-
-    def used(name: str) -> int:
-        return amount(vnodes[name], f"resources_assigned.{counted}")
-
-    def total(name: str) -> int:
-        return amount(vnodes[name], f"resources_available.{counted}")
-
-    def free(name: str) -> int:
-        return total(name) - used(name) if vnode_state(vnodes[name]).up else 0
 
     def state(name: str) -> str:
         return vnode_state(vnodes[name]).words
@@ -53,39 +83,6 @@ def vnode_columns(cluster: ClusterView) -> list[Column[str]]:
             words += f", {here:,} {'lost' if found.letter == 'd' else 'left'}"
         return ((f"{found.letter or ' '} {words}", role),)
 
-    def memory(name: str) -> Line:
-        has = amount(vnodes[name], "resources_available.mem")
-        left = has - amount(vnodes[name], "resources_assigned.mem")
-        return ((f"{left / _GIB:,.0f} of {has / _GIB:,.0f} GB" if has else "-", ""),)
-
-    def memory_used(name: str) -> int | None:
-        """What its host really has in use, in per cent."""
-        reading = reading_of(vnodes[name])
-        memory = None if reading is None else reading.memory_mib
-        return None if memory is None or not memory.all else round(100 * (1 - memory.left / memory.all))
-
-    def busy(name: str) -> int | None:
-        """How busy the host's processors really are, in per cent."""
-        reading = reading_of(vnodes[name])
-        return None if reading is None or reading.idle is None else round(100 * (1 - reading.idle))
-
-    def show_percent(of: Callable[[str], int | None], *, against_cores: bool = False) -> Callable[[str], Line]:
-        def show(name: str) -> Line:
-            found = of(name)
-            if found is None:
-                return (("-", "dim"),)
-            wasted = against_cores and used(name) and 100 * used(name) > _IDLE * found * max(1, total(name))
-            return ((f"{found}%", "warn" if wasted else ""),)
-
-        return show
-
-    def gpus_free(name: str) -> int:
-        return amount(vnodes[name], "resources_available.ngpus") - amount(vnodes[name], "resources_assigned.ngpus")
-
-    def gpus(name: str) -> Line:
-        has = amount(vnodes[name], "resources_available.ngpus")
-        return ((f"{gpus_free(name)} of {has}" if has else "-", ""),)
-
     def heat(name: str) -> float | None:
         reading = reading_of(vnodes[name])
         return None if reading is None or reading.heat is None else reading.heat.now
@@ -101,21 +98,35 @@ def vnode_columns(cluster: ClusterView) -> list[Column[str]]:
         since_s = since(name)
         return ((day_and_time(since_s, cluster.now_s) if since_s is not None else "", "warn"),)
 
-    def comment(name: str) -> str:
-        return vnodes[name].get("comment", "")
-
-    def show_comment(name: str) -> Line:
-        return ((safe(comment(name)), "dim"),)
-
-    def jobs(name: str) -> str:
-        return " ".join(jobs_on(cluster, name))
-
     return [
         Column("vnode", "vnode", 11, lambda name: name, lambda name: ((safe(name), ""),), most=48, names=True),
         Column("state", "state", 17, state, show_state, most=28),
+        Column("temp", "temp", 5, heat, show_heat, ">", 5),
+        Column("since", "not up since", 16, since, show_since, rank=4 if some_down else SPARE),
+    ]
+
+
+def _core_columns(cluster: ClusterView, vnodes: _Vnodes) -> list[Column[str]]:
+    """The vnode's cores: assigned, idle, and how busy they really are."""
+    used, total = vnodes.used, vnodes.total
+
+    def free(name: str) -> int:
+        return total(name) - used(name) if vnode_state(vnodes[name]).up else 0
+
+    def busy(name: str) -> int | None:
+        """How busy the host's processors really are, in per cent."""
+        reading = reading_of(vnodes[name])
+        return None if reading is None or reading.idle is None else round(100 * (1 - reading.idle))
+
+    def show_busy(name: str) -> Line:
+        found = busy(name)
+        wasted = found is not None and used(name) and 100 * used(name) > _IDLE * found * max(1, total(name))
+        return _percent(found, "warn" if wasted else "")
+
+    return [
         Column(
             "fill",
-            counted,
+            cluster.counted,
             _BAR_CELLS,
             free,
             lambda name: thin_bar(used(name), total(name), _BAR_CELLS),
@@ -124,26 +135,62 @@ def vnode_columns(cluster: ClusterView) -> list[Column[str]]:
         ),
         Column("used", "used", 5, used, lambda name: ((f"{used(name):,}", ""),), ">"),
         Column("cores", "of", 5, total, lambda name: ((f"{total(name):,}", ""),), ">"),
-        Column("busy", "busy", 4, busy, show_percent(busy, against_cores=True), ">", 2),
+        Column("busy", "busy", 4, busy, show_busy, ">", 2),
         Column("free", "free", 5, free, lambda name: ((f"{free(name):,}", ""),), ">", 4),
-        Column(
-            "mem",
-            "memory free",
-            14,
-            lambda name: (
-                amount(vnodes[name], "resources_available.mem") - amount(vnodes[name], "resources_assigned.mem")
-            ),
-            memory,
-            ">",
-            2,
-        ),
-        Column("memused", "mem used", 8, memory_used, show_percent(memory_used), ">", SPARE + 2),
-        Column("gpus", "gpus free", 9, gpus_free, gpus, ">", 3),
-        Column("temp", "temp", 5, heat, show_heat, ">", 5),
-        Column("since", "not up since", 16, since, show_since, rank=4 if some_down else SPARE),
-        Column("comment", "comment", 20, comment, show_comment, rank=6 if some_comments else SPARE + 1, most=40),
-        Column("jobs", "jobs", 0, jobs, lambda name: ((safe(jobs(name)), "dim"),)),
     ]
+
+
+def _memory_and_gpu_columns(vnodes: _Vnodes) -> list[Column[str]]:
+    """The vnode's memory and GPUs."""
+
+    def memory_left(name: str) -> int:
+        return vnodes.left(name, "mem")
+
+    def memory(name: str) -> Line:
+        has = amount(vnodes[name], "resources_available.mem")
+        return ((f"{memory_left(name) / _GIB:,.0f} of {has / _GIB:,.0f} GB" if has else "-", ""),)
+
+    def memory_used(name: str) -> int | None:
+        """What its host really has in use, in per cent."""
+        reading = reading_of(vnodes[name])
+        memory = None if reading is None else reading.memory_mib
+        return None if memory is None or not memory.all else round(100 * (1 - memory.left / memory.all))
+
+    def gpus_free(name: str) -> int:
+        return vnodes.left(name, "ngpus")
+
+    def gpus(name: str) -> Line:
+        has = amount(vnodes[name], "resources_available.ngpus")
+        return ((f"{gpus_free(name)} of {has}" if has else "-", ""),)
+
+    return [
+        Column("mem", "memory free", 14, memory_left, memory, ">", 2),
+        Column("memused", "mem used", 8, memory_used, lambda name: _percent(memory_used(name)), ">", SPARE + 2),
+        Column("gpus", "gpus free", 9, gpus_free, gpus, ">", 3),
+    ]
+
+
+def _text_columns(cluster: ClusterView, vnodes: _Vnodes) -> list[Column[str]]:
+    """The vnode's comment, and the jobs on it."""
+    some_comments = any("comment" in vnode for vnode in cluster.server_status.vnodes.values())
+
+    def comment(name: str) -> str:
+        return vnodes[name].get("comment", "")
+
+    def jobs(name: str) -> str:
+        return " ".join(jobs_on(cluster, name))
+
+    def dim(of: Callable[[str], str]) -> Callable[[str], Line]:
+        return lambda name: ((safe(of(name)), "dim"),)
+
+    return [
+        Column("comment", "comment", 20, comment, dim(comment), rank=6 if some_comments else SPARE + 1, most=40),
+        Column("jobs", "jobs", 0, jobs, dim(jobs)),
+    ]
+
+
+def _percent(found: int | None, role: str = "") -> Line:
+    return (("-", "dim"),) if found is None else ((f"{found}%", role),)
 
 
 def vnode_fields_also(cluster: ClusterView) -> dict[str, Callable[[str], Value]]:

@@ -1,9 +1,8 @@
 """The occupancy grid: one cell for each vnode, or for each group of vnodes if there are too many.
 
 Cells are as large as fit: name and value, the value alone, or one character
-(:mod:`tui.tables.vnode_grid.grid_colours`). A vnode in another state than up shows the state's letter. So does a group
-whose vnodes share such a letter, or of which none is up. The states of a mixed group are shown in words under the
-cursor.
+(:mod:`tui.tables.vnode_grid.grid_colours`). A vnode in another state than up shows the state's letter, and so does a
+group that shares one.
 """
 
 from __future__ import annotations

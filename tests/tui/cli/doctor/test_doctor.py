@@ -144,9 +144,9 @@ def test_settings_that_fight_are_named(tmp_path: Path) -> None:
     invalid = replace(observed, site_problems=("p.toml: rescue.enabled = True with backfill.kind = 'none'",))
     (found,) = bad(invalid)
     assert (found.level, found.shared) == (Level.WRONG, "p.toml: rescue.enabled")
-    kept_back = replace(observed, obstacles={"workq": "placement sets are on"})
+    kept_back = replace(observed, obstacles={"workq": "peer_queue is set"})
     (found,) = bad(kept_back)
-    assert "queue workq is in drive and is not driven: placement sets are on" in found.text
+    assert "queue workq is in drive and is not driven: peer_queue is set" in found.text
 
 
 def test_a_queue_without_a_mode_has_the_one_of_the_settings(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, a_job, a_server_status, a_vnode, changed, running
 from tui.state.cluster_view import ClusterView, see
-from tui.state.ended_jobs import Finished
+from tui.state.ended_jobs import EndedJobs
 from tui.tables.columns import Sort, arrange, fields, numbers
 from tui.tables.columns_by_view.job_columns import job_columns
 from tui.tables.columns_by_view.job_start_and_end import due_at, expected_end, real_end, started_at
@@ -31,7 +31,7 @@ def cluster(*, decided: bool = True, free: int = 4) -> ClusterView:
         "24.hpc1": {**a_job("erin", 1, stime=str(int(STARTED_S))), "estimated.start_time": "soon"},
     }
     ended = {"9.hpc1": {**running("erin", 4, "v2"), "job_state": "F", "obittime": str(int(NOON_S - 600))}}
-    seen = see(changed(server_status, jobs=jobs, vnodes=vnodes), Settings(), Ledger(), 0.1, finished=Finished(ended))
+    seen = see(changed(server_status, jobs=jobs, vnodes=vnodes), Settings(), Ledger(), 0.1, finished=EndedJobs(ended))
     return seen.decided(itertools.count().__next__) if decided else seen
 
 
