@@ -24,7 +24,7 @@ _RESOURCES = ("ncpus", "ngpus")
 def bare(chunk: Chunk) -> Chunk:
     """The chunk without its cores, with a megabyte in their place."""
     amounts = {"mem": 1024, **dict(chunk.amounts)}
-    del amounts["ncpus"]
+    amounts.pop("ncpus", None)
     return chunk._replace(amounts=tuple(sorted(amounts.items())))
 
 

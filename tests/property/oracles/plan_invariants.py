@@ -258,9 +258,13 @@ def kept(parts: Parts, resident: Resident, counted: str) -> int:
     alone = _alone_on(resident, by_name)
     whole = sum(by_name[name].available.get(counted, 0) for name in alone)
     on_these = sum(amount for (name, of), amount in held([resident]).items() if of == counted and name in alone)
-    asked = resident.job.amount(counted)
-    bare = [chunk.pieces for chunk in resident.job.request.chunks if not dict(chunk.amounts).get("ncpus")]
-    return asked + max(whole - on_these, sum(bare) if counted == "ncpus" else 0)
+    return max(asked(resident.job, counted), resident.job.amount(counted) + whole - on_these)
+
+
+def asked(job: Job, counted: str) -> int:
+    """What a job that shares its vnodes counts with: what it asks for, of cores at least one for each chunk."""
+    bare = [chunk.pieces for chunk in job.request.chunks if not dict(chunk.amounts).get("ncpus")]
+    return job.amount(counted) + (sum(bare) if counted == "ncpus" else 0)
 
 
 def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:

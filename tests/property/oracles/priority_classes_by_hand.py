@@ -118,4 +118,4 @@ def _need(parts: Parts, job: Job) -> int:
     """What a waiting job would keep; of one that would have vnodes to itself only the engine's placing tells."""
     if job.request.exclusive or any(vnode.sharing != "default_shared" for vnode in parts.vnodes):
         return Quotas(parts.snapshot().cluster()).needs(job).get("ncpus", 0)
-    return job.request.cores
+    return plan_invariants.asked(job, "ncpus")

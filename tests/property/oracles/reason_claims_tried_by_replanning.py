@@ -256,9 +256,9 @@ def no_longer(change: Callable[[Told], Told]) -> Callable[[Told], bool]:
     return lambda told: change(told).same_again() is None
 
 
-def is_counted_with_a_quota(told: Told) -> bool | None:
-    """With an own quota on cores the job is counted, if it takes some."""
-    return told.with_quota(("u", told.job.user), MUCH).same_again() is None if told.job.cores else None
+def is_counted_with_a_quota(told: Told) -> bool:
+    """With an own quota on cores the job is counted, also if it takes none."""
+    return told.with_quota(("u", told.job.user), MUCH).same_again() is None
 
 
 def only_until_then(told: Told) -> bool:

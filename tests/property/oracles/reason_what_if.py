@@ -15,6 +15,7 @@ from policy.model.limit_attributes import EntityKey, Limits
 from policy.order.site_order_settings import SiteOrder
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import NumberName
+from tests.property.oracles import plan_invariants
 from tests.property.oracles.cluster_over_many_passes import History, live
 from tests.property.strategies.cluster_strategies import Parts
 
@@ -121,12 +122,12 @@ class Told:
         gone: list[str] = []
         back = 0
         letting_go = {preempt.id for preempt in self.plan.preempts}
-        for run in sorted(self.parts.runs, key=lambda run: run.job.request.amount(counted)):
+        for run in sorted(self.parts.runs, key=lambda run: plan_invariants.asked(run.job, counted)):
             if run.id in letting_go or scope not in ("", run.job.queue) or entity not in entities_of(run.job):
                 continue
             if back < amount:
                 gone.append(run.id)
-                back += run.job.request.amount(counted)
+                back += plan_invariants.asked(run.job, counted)
         return self.without_runs(gone) if back >= amount else None
 
     def at(self, time_s: float) -> Told:

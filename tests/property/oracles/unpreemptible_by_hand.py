@@ -25,7 +25,7 @@ def would_exceed(
     it keeps: ``most`` takes it to keep all there are, else no more than it asks for."""
     held = list(there)
     for scope, resource, limits in _tables(parts, job, settings):
-        need = job.amount(resource)
+        need = plan_invariants.asked(job, resource)
         if most and _may_be_alone(parts, job):
             need = max(need, sum(vnode.available.get(resource, 0) for vnode in parts.vnodes))
         for entity, limit in limits.bounds(job.user, job.group, job.project):
