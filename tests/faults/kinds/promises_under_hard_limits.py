@@ -45,8 +45,8 @@ def keep_promise(ground: Ground, number: int, chance: random.Random) -> str:
         _wait_for(ground, lambda: head in _promises(ground), f"a promise to {head}")
         promised_s = _promises(ground)[head]
         (small,) = _submit_first(ground, _SMALL, 1)
-        long = ground.workload.submit(_LONG, 2)
         _wait_for(ground, lambda: _runs(ground, small), f"{small} runs beside the promise to {head}")
+        long = _submit_first(ground, _LONG, 2)
         if ground.books.lives[head].starts:
             raise Missed(f"{head} started before {small}")
         words = _harm(ground, number, chance)
