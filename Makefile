@@ -9,15 +9,18 @@ TESTBEDS ?= 6
 # How many parts of `make everything` run side by side.
 PARTS    ?= 3
 
+# The tests of a real server.
+REAL = tests/pbs tests/torque/server
+
 # Which tests the parts run: `make slow` runs the slow ones, `make everything` both.
-CHOICE = -m "not slow and not centre_faults"
+CHOICE = -m "not slow and not centre_faults and not compiled_wheel"
 # How the parts run that never wait: in `make everything` with lower priority than the tests of a real PBS server.
 NICE =
 PYTEST = $(BIN)/python -m pytest $(CHOICE) --durations 25 --durations-min 8 -o cache_dir=.pytest_cache/$@
 PART   = .ci/part $@
 
 .PHONY: help venv dev demo check slow everything lint types layers oldest-python test-fast test-laws test-real test-faults \
-	faults centre-faults bench bench-forecast bench-pbs bench-migration bench-tui fuzz-tui dist tables evidence pictures lock clean
+	faults centre-faults bench bench-forecast bench-pbs bench-migration bench-tui fuzz-tui dist compiled-wheel release-check tables evidence pictures lock clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -27,6 +30,7 @@ $(VENV)/.runtime: requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .
+	$(BIN)/python -m compileall -q policy hooks migration container sim tui  # for accounts that cannot write here
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime requirements-dev.txt
@@ -45,31 +49,31 @@ slow: dev        ## the slowest tests, those of a real PBS server too, and a sho
 	@$(MAKE) --no-print-directory CHOICE='-m slow' test-fast test-laws test-real test-faults
 
 everything: dev  ## `check` and `slow`, their parts side by side: all that must hold, as CI runs it
-	@$(MAKE) --no-print-directory -j$(PARTS) --keep-going --output-sync=target CHOICE='-m "not centre_faults"' NICE='nice -n 10' \
+	@$(MAKE) --no-print-directory -j$(PARTS) --keep-going --output-sync=target CHOICE='-m "not centre_faults and not compiled_wheel"' NICE='nice -n 10' \
 		test-real test-faults test-fast types test-laws lint layers oldest-python
 
 lint: dev        ## ruff
 	@$(PART) sh -c '$(BIN)/ruff check . && $(BIN)/ruff format --check .'
 
 types: dev       ## mypy, strict, tests too
-	@$(PART) $(NICE) $(BIN)/mypy policy hooks migration sim tui container release tests
+	@$(PART) $(NICE) $(BIN)/mypy policy hooks migration sim torque tui container release tests
 
 layers: dev      ## import layers, and that policy/ is pure
 	@$(PART) $(NICE) $(BIN)/lint-imports
 
-oldest-python: dev ## policy/ and hooks/ run under Python 3.9
-	@$(PART) $(NICE) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks
+oldest-python: dev ## policy/, hooks/ and torque/ run under Python 3.9
+	@$(PART) $(NICE) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks torque
 
 test-fast: dev   ## tests that need no PBS
 	@$(PART) $(NICE) $(PYTEST) --benchmark-skip -n $(WORKERS) --dist worksteal \
-		--ignore tests/pbs --ignore tests/property --ignore tests/faults/test_few_faults_of_every_kind.py
+		--ignore tests/pbs --ignore tests/torque/server --ignore tests/property --ignore tests/faults/test_few_faults_of_every_kind.py
 
 test-laws: dev   ## tests/property: what holds of every cluster
 	@$(PART) $(NICE) $(PYTEST) -n $(WORKERS) --dist worksteal tests/property
 
-test-real: dev   ## tests of a real PBS server (root, PBS installed); those that fail side by side run again, one by one
-	@AGAIN='$(PYTEST) --last-failed --last-failed-no-failures none tests/pbs' \
-		$(PART) $(PYTEST) -n $(TESTBEDS) --dist worksteal tests/pbs
+test-real: dev   ## tests of a real PBS or Torque server (root, installed); those that fail side by side run again, one by one
+	@AGAIN='$(PYTEST) --last-failed --last-failed-no-failures none $(REAL)' \
+		$(PART) $(PYTEST) -n $(TESTBEDS) --dist worksteal $(REAL)
 
 test-faults: dev ## the short form of `make faults`, some of each kind (root, PBS installed)
 	@$(PART) $(PYTEST) tests/faults/test_few_faults_of_every_kind.py
@@ -102,6 +106,16 @@ fuzz-tui: dev    ## 12,000 random keys, sizes and hostile answers for the consol
 dist: dev        ## what is released, into dist/: wheel, one-file program, DEB, RPM, checksums, SBOM (needs dpkg-deb, rpmbuild)
 	$(BIN)/python -m release.build_distribution dist
 
+compiled-wheel: dev ## the wheel with policy/ compiled, for this Python, into dist-compiled/, tested; takes minutes (needs a C compiler)
+	$(BIN)/python -m release.compiled_wheel dist-compiled
+	$(BIN)/python -m pytest -m compiled_wheel -n $(WORKERS) --dist worksteal tests/release/test_compiled_wheel.py
+
+release-check: dev ## whether a release can be made of this commit: version, changelog, every test, packages; takes an hour
+	$(BIN)/python -m release.check_release
+	@$(MAKE) --no-print-directory everything
+	@$(MAKE) --no-print-directory dist compiled-wheel
+	$(BIN)/python -m release.check_release --dist dist --compiled dist-compiled
+
 tables: venv     ## Tables 1 and 2 of the quota paper: soft quotas, and jobs that migrate; TABLES=--events: Table 1 by events too
 	$(BIN)/python -m sim.figures.quota_paper_tables $(TABLES)
 
@@ -120,4 +134,4 @@ lock:            ## pin the dependencies anew, for every Python from 3.9 on (nee
 	uv pip compile --python-version 3.9 --no-annotate --generate-hashes -q --no-header requirements.txt -o requirements-packages.txt
 
 clean:           ## remove what was built
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) build dist dist-compiled *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks

@@ -16,7 +16,7 @@ from container import testbed as testbeds
 from container.centre.cli import centre
 from container.cli_common import end_in_order_on_signals, name_option_for, own_command, say, say_errors, state_option
 from container.engines import podman_image as images
-from container.machine_and_host_requirements import check_podman, check_root, find_pbs_exec
+from container.machine_and_host_requirements import check_podman, check_root, find_pbs_exec, find_torque_prefix
 from container.run_program import SYSTEM_PATH
 from container.testbed_spec import (
     ENGINES,
@@ -40,7 +40,7 @@ _name_option = name_option_for(TestbedSpec.name, "Which testbed, of several.")
 
 @click.group()
 def testbed() -> None:
-    """A real PBS server and MoMs on this machine, from an installed PBS."""
+    """A real PBS or Torque server and MoMs on this machine, from an installed one."""
 
 
 testbed.add_command(centre)
@@ -50,7 +50,11 @@ testbed.add_command(centre)
 @click.option("--moms", type=click.IntRange(1, MAX_MOMS), default=3, show_default=True, help="Hosts with a MoM.")
 @click.option("--cores", type=click.IntRange(1, MAX_CORES), default=8, show_default=True, help="Cores of each vnode.")
 @click.option("--vnodes", type=click.IntRange(1, MAX_VNODES), default=1, show_default=True, help="Vnodes of each MoM.")
-@click.option("--pbs-exec", help="The installed PBS [default: $PBS_EXEC, else what /etc/pbs.conf says, else /opt/pbs].")
+@click.option(
+    "--pbs-exec",
+    help="The installed PBS or Torque [default: $PBS_EXEC, else what /etc/pbs.conf says, else /opt/pbs; of Torque"
+    " /opt/torque, else /usr/local, else /usr].",
+)
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
@@ -60,10 +64,12 @@ testbed.add_command(centre)
 )
 @click.option(
     "--scheduler",
+    "--system",
+    "scheduler",
     type=click.Choice(SCHEDULERS),
     default=SCHEDULERS[0],
     show_default=True,
-    help="What runs the jobs: PBS, or this machine's Slurm.",
+    help="What runs the jobs: PBS, or this machine's Slurm or Torque.",
 )
 @click.option("--image", default="", help="podman: make the hosts from this image [default: built here where missing].")
 @click.option(
@@ -96,20 +102,26 @@ def up_command(
     if image and engine == "podman" and pbs_exec is None:
         images.provide(image, say)
         inside = images.find_pbs(image)
-    where = inside or (find_pbs_exec(pbs_exec, os.environ) if scheduler == "pbs" else TestbedSpec.pbs_exec)
+    where = inside or _find_installation(scheduler, pbs_exec)
     shape = TestbedSpec(name=name, moms=moms, cores=cores, vnodes=vnodes, pbs_exec=where, scheduler=scheduler)
     made_of = replace(shape, engine=engine, image=image, pbs_in_image=inside is not None, shares=shares)
     spec = replace(made_of, shares=(*shares, *list_own_folders())) if engine == "podman" else made_of
     _, came_up = testbeds.up(spec, state, say)
-    node = "MoM" if scheduler == "pbs" else "node"
+    node = "node" if scheduler == "slurm" else "MoM"
     outcome = f"up after {time.monotonic() - start_s:.1f} s" if came_up else "up already"
     click.echo(
         f"testbed {name} is {outcome}: server {spec.server.name}, "
         f"{moms} {node}{'' if moms == 1 else 's'} with {vnodes} x {cores} core{'' if cores == 1 else 's'} each"
     )
     click.echo("\n".join(_ways_in(spec, state, own_command())))
-    if scheduler == "pbs":
+    if scheduler != "slurm":
         click.echo(_ONE_MACHINE)
+
+
+def _find_installation(scheduler: str, given: str | None) -> str:
+    if scheduler == "pbs":
+        return find_pbs_exec(given, os.environ)
+    return find_torque_prefix(given) if scheduler == "torque" else TestbedSpec.pbs_exec
 
 
 def list_own_folders() -> tuple[str, ...]:
@@ -202,6 +214,12 @@ def _ways_in(spec: TestbedSpec, state: Path, pbsteer: str) -> list[str]:
         "pbs": {
             "look": "server -- pbsnodes -aSj",
             "submit": f"--user {user} server -- qsub -- /bin/sleep 60",
+            "console": "server -- pbsteer",
+            "a MoM": f"{first} -- bash",
+        },
+        "torque": {
+            "look": "server -- pbsnodes -l all",
+            "submit": f"--user {user} server -- sh -c 'echo sleep 60 | qsub -l nodes=1:ppn=2'",
             "console": "server -- pbsteer",
             "a MoM": f"{first} -- bash",
         },

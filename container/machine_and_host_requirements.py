@@ -1,4 +1,5 @@
-"""What a testbed requires: of the machine, root and an installed PBS; of each host, programs, libraries and a user.
+"""What a testbed requires: of the machine, root and an installed PBS or Torque; of each host, programs, libraries and a
+user.
 
 Each refusal says what is missing, where it was looked for, and which Debian package has it.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from container.add_users_to_account_files import find_account
@@ -29,8 +30,11 @@ PACKAGES = {
 }
 """Program of a host -> the Debian package that has it. With the netns engine these are the machine's own programs."""
 
+TORQUE_PACKAGES = {name: package for name, package in PACKAGES.items() if not package.startswith("postgresql")}
+"""The same for hosts of Torque, which keeps its data in files of its own."""
+
 SLURM_PACKAGES = {
-    **{name: package for name, package in PACKAGES.items() if not package.startswith("postgresql")},
+    **TORQUE_PACKAGES,
     "munged": "munge",
     "slurmctld": "slurmctld",
     "slurmd": "slurmd",
@@ -38,12 +42,17 @@ SLURM_PACKAGES = {
 }
 """The same for hosts of Slurm."""
 
+_PACKAGES = {"pbs": PACKAGES, "slurm": SLURM_PACKAGES, "torque": TORQUE_PACKAGES}
+
 DATA_SERVICE_USER = "postgres"
 """The user that PBS's data store runs as; PostgreSQL refuses to run as root."""
 
 PBS_CONF = Path("/etc/pbs.conf")
 DEFAULT_PBS_EXEC = Path("/opt/pbs")
+TORQUE_PREFIXES = (Path("/opt/torque"), Path("/usr/local"), Path("/usr"))
 SERVER_PROGRAM = "sbin/pbs_server.bin"
+SERVER_PROGRAMS = {"pbs": SERVER_PROGRAM, "torque": "sbin/trqauthd"}
+"""By which program an installation is told; PBS has no trqauthd, and Torque's server is called pbs_server too."""
 
 
 def find_pbs_exec(
@@ -70,6 +79,29 @@ def find_pbs_exec(
         if source != "the usual place":
             break
     raise TestbedError("no installed PBS found (" + "; ".join(looked) + ")")
+
+
+def find_torque_prefix(given: str | None, prefixes: Sequence[Path] = TORQUE_PREFIXES) -> str:
+    """The installed Torque to run: the one given, else the first of the usual places that has one. Raises
+    `TestbedError` if there is none.
+    """
+    program = SERVER_PROGRAMS["torque"]
+    places = [Path(given)] if given else list(prefixes)
+    for place in places:
+        if (place / program).is_file():
+            return str(place)
+    raise TestbedError(f"no installed Torque found: none of {', '.join(map(str, places))} has {program}")
+
+
+def find_torque_shortcomings(prefix: str | None = None) -> str | None:
+    """Why a testbed of Torque cannot run on this machine, in one sentence, or None if it can."""
+    try:
+        check_root()
+        check_host(Path("/"), "this machine", "torque")
+        find_torque_prefix(prefix)
+    except TestbedError as error:
+        return str(error)
+    return None
 
 
 def find_shortcomings(pbs_exec: str | None, environ: Mapping[str, str], engine: str = "netns") -> str | None:
@@ -121,7 +153,7 @@ def check_host(root: Path, place: str, scheduler: str = "pbs") -> None:
 
     Raises `TestbedError`, which calls the host ``place``.
     """
-    for program, package in (PACKAGES if scheduler == "pbs" else SLURM_PACKAGES).items():
+    for program, package in _PACKAGES[scheduler].items():
         if not any(os.path.lexists(f"{root}/{folder}/{program}") for folder in SYSTEM_PATH.split(":")):
             raise TestbedError(
                 f"{place} has no program {program!r} in {SYSTEM_PATH}; Debian's package {package} has it"

@@ -172,12 +172,19 @@ def read_vnodes(spec: TestbedSpec, run_on: RunOnHost) -> dict[str, Any]:
     return nodes
 
 
-def wait_until_free(spec: TestbedSpec, run_on: RunOnHost, timeout_s: float = _FREE_TIMEOUT_S) -> None:
-    """Return when all of the testbed's vnodes are free with their cores; `TestbedError` names those that are not."""
+def wait_until_free(
+    spec: TestbedSpec,
+    run_on: RunOnHost,
+    timeout_s: float = _FREE_TIMEOUT_S,
+    read: Callable[[TestbedSpec, RunOnHost], dict[str, Any]] = read_vnodes,
+) -> None:
+    """Return when all of the testbed's vnodes, as ``read`` finds them, are free with their cores; `TestbedError` names
+    those that are not.
+    """
     wanted = [vnode for mom in spec.mom_hosts for vnode in spec.vnode_names(mom)]
     deadline = time.monotonic() + timeout_s
     while True:
-        vnodes = read_vnodes(spec, run_on)
+        vnodes = read(spec, run_on)
         missing = [name for name in wanted if not _is_free(vnodes.get(name, {}), spec.cores)]
         if not missing:
             return

@@ -1,4 +1,5 @@
-"""A host's own files: a changed copy of /etc, /var/tmp, /var/spool, the scheduler's home, and setuid programs of PBS.
+"""A host's own files: a changed copy of /etc, /var/tmp, /var/spool, the scheduler's home, and setuid programs of PBS;
+for Torque, which keeps a socket there, also /tmp.
 
 All of them are below the testbed's folder, and are mounted on the hosts over the machine's own.
 """
@@ -15,6 +16,8 @@ from container.find_and_enter_running_host import enter_argv, path_on_host
 from container.run_program import run
 from container.slurm import daemons as slurm_daemons
 from container.testbed_spec import Host, TestbedSpec
+from container.torque import daemons as torque_daemons
+from container.torque import torque_config
 
 HOMES = "home"
 _SETUID = "setuid"
@@ -26,8 +29,8 @@ def pbs_home(folder: Path, host: Host) -> Path:
 
 
 def make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> dict[Path, Path]:
-    """Make a host's own /etc (a changed copy of the one it sees), /var/tmp, /var/spool and scheduler's home; returns
-    path on the host -> file.
+    """Make a host's own /etc (a changed copy of the one it sees), /var/tmp, /var/spool and scheduler's home, and for
+    Torque its /tmp; returns path on the host -> file.
 
     The copying runs on the host: it ends with the host, and so never writes into a folder that is being removed.
     """
@@ -38,7 +41,12 @@ def make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> di
     var_tmp.mkdir()
     var_tmp.chmod(0o1777)
     spool.mkdir(mode=0o755)
-    replace_file(etc / "pbs.conf", pbs_config.write_pbs_conf(spec, host, str(pbs_home(folder, host))))
+    covers = {Path("/etc"): etc, Path("/var/tmp"): var_tmp, Path("/var/spool"): spool}  # noqa: S108
+    if spec.scheduler == "torque":
+        # By its name the file would say that this is a host of PBS.
+        (etc / "pbs.conf").unlink(missing_ok=True)
+    else:
+        replace_file(etc / "pbs.conf", pbs_config.write_pbs_conf(spec, host, str(pbs_home(folder, host))))
     replace_file(etc / "hosts", pbs_config.write_hosts(spec))
     replace_file(etc / "hostname", f"{host.name}\n")
     names = ("passwd", "group", "shadow")
@@ -48,9 +56,15 @@ def make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> di
         replace_file(etc / name, text)
     if spec.scheduler == "pbs":
         pbs_daemons.lay_out_home(path_on_host(pid, spec.pbs_exec), pbs_home(folder, host), host)
+    elif spec.scheduler == "torque":
+        torque_daemons.lay_out_home(spec, spool / torque_config.HOME, host)
+        tmp = place / "tmp"
+        tmp.mkdir()
+        tmp.chmod(0o1777)
+        covers[Path("/tmp")] = tmp  # noqa: S108
     else:
         slurm_daemons.lay_out_home(spec, folder, host)
-    return {Path("/etc"): etc, Path("/var/tmp"): var_tmp, Path("/var/spool"): spool}  # noqa: S108
+    return covers
 
 
 def make_setuid_copies(installed: Path, spec: TestbedSpec, folder: Path) -> dict[Path, Path]:

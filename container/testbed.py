@@ -24,11 +24,12 @@ from container.daemons_interface import Daemons
 from container.engines.engine_interface import ENGINES
 from container.find_and_enter_running_host import enter_argv, find_host_process, path_on_host
 from container.folder_permissions_and_space import check_parents, check_room, make_parents
-from container.machine_and_host_requirements import SERVER_PROGRAM, check_root
+from container.machine_and_host_requirements import SERVER_PROGRAMS, check_root
 from container.per_host_etc_and_var import HOMES, make_host_files, make_setuid_copies, pbs_home, read_text
 from container.run_program import SYSTEM_PATH, Finished, run
 from container.slurm import daemons as slurm_daemons
 from container.testbed_spec import Host, TestbedError, TestbedSpec, User, check_name, check_path
+from container.torque import daemons as torque_daemons
 
 DEFAULT_STATE = Path("/var/lib")
 FOLDER = "pbsteer-testbed"
@@ -38,7 +39,7 @@ _SPEC_FILE = "spec.json"
 _READY_FILE = "ready"
 _STATE = "state"
 """State of root's programs on the hosts, such as a console's audit file; it is removed with the testbed."""
-_DAEMONS: dict[str, Daemons] = {"pbs": pbs_daemons, "slurm": slurm_daemons}
+_DAEMONS: dict[str, Daemons] = {"pbs": pbs_daemons, "slurm": slurm_daemons, "torque": torque_daemons}
 _STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 
 
@@ -112,8 +113,10 @@ def up(
 
 
 def _up(spec: TestbedSpec, state: Path, say: Callable[[str], None]) -> tuple[Testbed, bool]:
-    if spec.scheduler == "pbs" and not spec.pbs_in_image and not (Path(spec.pbs_exec) / SERVER_PROGRAM).is_file():
-        raise TestbedError(f"no installed PBS: {spec.pbs_exec} has no {SERVER_PROGRAM}")
+    program = SERVER_PROGRAMS.get(spec.scheduler)
+    if program and not spec.pbs_in_image and not (Path(spec.pbs_exec) / program).is_file():
+        what = "PBS" if spec.scheduler == "pbs" else "Torque"
+        raise TestbedError(f"no installed {what}: {spec.pbs_exec} has no {program}")
     folder = find_folder(spec.name, state)
     found = status(spec.name, state)
     if found.exists:

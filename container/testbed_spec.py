@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 ENGINES = ("netns", "podman")
-SCHEDULERS = ("pbs", "slurm")
+SCHEDULERS = ("pbs", "slurm", "torque")
 MAX_MOMS = 200
 MAX_CORES = 100_000
 MAX_VNODES = 5000
@@ -53,8 +53,9 @@ class Host:
 class TestbedSpec:
     """The specification: ``moms`` hosts that each have ``vnodes`` vnodes of ``cores`` cores, and one server host.
 
-    ``scheduler`` is the software that runs the jobs; Slurm is the machine's own, and its hosts are made by netns.
-    ``pbs_exec`` is the installed PBS of all hosts: the machine's, or the image's (``pbs_in_image``). The podman engine
+    ``scheduler`` is the software that runs the jobs; Slurm and Torque are the machine's own, and their hosts are made
+    by netns. ``pbs_exec`` is the installed PBS or Torque of all hosts: the machine's, or the image's
+    (``pbs_in_image``). The podman engine
     makes the hosts from ``image`` (empty: its own) and mounts the machine's folders ``shares`` in them, by the same
     paths, read-only. Raises `TestbedError` for a value out of range.
     """
@@ -83,8 +84,9 @@ class TestbedSpec:
             raise TestbedError(f"testbed engine {self.engine!r} is not known; there is {', '.join(ENGINES)}")
         if self.scheduler not in SCHEDULERS:
             raise TestbedError(f"testbed scheduler {self.scheduler!r} is not known; there is {', '.join(SCHEDULERS)}")
-        if self.scheduler == "slurm" and (self.engine != "netns" or self.vnodes != 1):
-            raise TestbedError("a testbed of Slurm has engine 'netns' and one vnode for each host")
+        if self.scheduler != "pbs" and (self.engine != "netns" or self.vnodes != 1):
+            name = self.scheduler.capitalize()
+            raise TestbedError(f"a testbed of {name} has engine 'netns' and one vnode for each host")
         if self.image:
             check_image(self.image)
         for folder in self.shares:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from hooks.deploy.bundle_hook import VERSION
@@ -22,6 +23,7 @@ from release.unpack_dependencies import download_wheels, set_times, unpack_wheel
 from release.zipapp_file import build_zipapp
 
 ROOT = Path(__file__).resolve().parents[1]
+SUMS = "SHA256SUMS"
 
 
 def build(target: Path) -> list[Path]:
@@ -31,13 +33,7 @@ def build(target: Path) -> list[Path]:
     :class:`subprocess.CalledProcessError` for a tool that fails; OSError.
     """
     _demand_tools()
-    moment_s = _find_moment()
-    os.environ.update(SOURCE_DATE_EPOCH=str(moment_s), TZ="UTC", LC_ALL="C.UTF-8", PYTHONHASHSEED="0")
-    time.tzset()
-    if target.exists() and any(target.iterdir()) and not (target / "SHA256SUMS").is_file():
-        raise SystemExit(f"{target}: has files that no earlier build made; name an empty or a new folder")
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
+    moment_s = begin(target)
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", str(target)], cwd=ROOT, check=True)
     (wheel,) = target.glob("*.whl")
     with tempfile.TemporaryDirectory(prefix="pbsteer-dist-") as scratch:
@@ -51,10 +47,28 @@ def build(target: Path) -> list[Path]:
         build_deb(root, target)
         build_rpm(root, target, Path(scratch) / "rpmbuild", moment_s)
     _write_sbom(target / f"pbsteer-{VERSION}.cdx.json")
+    return write_sums(target)
+
+
+def begin(target: Path) -> int:
+    """Empty the folder of an earlier build, or make it, and set the environment that gives the same bytes each time;
+    returns the time of all archives, in seconds since 1970. Raises SystemExit if the folder has other files."""
+    moment_s = _find_moment()
+    os.environ.update(SOURCE_DATE_EPOCH=str(moment_s), TZ="UTC", LC_ALL="C.UTF-8", PYTHONHASHSEED="0")
+    time.tzset()
+    if target.exists() and any(target.iterdir()) and not (target / SUMS).is_file():
+        raise SystemExit(f"{target}: has files that no earlier build made; name an empty or a new folder")
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    return moment_s
+
+
+def write_sums(target: Path) -> list[Path]:
+    """Write the checksums of the folder's files; returns all files."""
     files = sorted(target.iterdir())
     sums = "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files)
-    (target / "SHA256SUMS").write_text(sums, encoding="ascii")
-    return [*files, target / "SHA256SUMS"]
+    (target / SUMS).write_text(sums, encoding="ascii")
+    return [*files, target / SUMS]
 
 
 def _find_moment() -> int:
@@ -82,13 +96,13 @@ def _write_sbom(path: Path) -> None:
     subprocess.run(argv, cwd=ROOT, check=True)
 
 
-def main() -> None:
-    """Build into the folder that the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(build_into: Callable[[Path], list[Path]], description: str | None) -> None:
+    """Build into the folder that the command line names, and list the files."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("target", type=Path, help="The folder to write into; what is in it is deleted.")
-    for file in build(parser.parse_args().target.absolute()):
+    for file in build_into(parser.parse_args().target.absolute()):
         sys.stdout.write(f"{file.stat().st_size:>10,} {file.name}\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(build, __doc__)

@@ -1,6 +1,6 @@
 """What all tests share: an environment that is the same anywhere (``tests/clean_environment_for_tests.py``), examples
-that are the same each time and may take theirs on a busy machine, and the word at the end on tests of a real PBS server
-that could not run, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
+that are the same each time and may take theirs on a busy machine, and the word at the end on tests that could not run,
+those of a real PBS or Torque server apart, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
 """
 
 from __future__ import annotations
@@ -22,16 +22,25 @@ clean_environment_for_tests.apply(os.environ)
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")
 
-REAL_SERVER_TESTS = Path(__file__).parent / "pbs"
+REAL_SERVER_TESTS = {"PBS": Path(__file__).parent / "pbs", "Torque": Path(__file__).parent / "torque" / "server"}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    reasons: Counter[str] = Counter()
+    skipped: dict[str, Counter[str]] = {f"tests of a real {system} server": Counter() for system in REAL_SERVER_TESTS}
+    other = skipped.setdefault("other tests", Counter())
     for report in terminalreporter.stats.get("skipped", []):
+        if not isinstance(report.longrepr, tuple):
+            continue
         place, _, _ = report.nodeid.partition("::")
-        if REAL_SERVER_TESTS in (config.rootpath / place).parents and isinstance(report.longrepr, tuple):
-            reasons[report.longrepr[2].removeprefix("Skipped: ")] += 1
-    if reasons:
-        terminalreporter.write_sep("!", f"{sum(reasons.values())} tests of a real PBS server DID NOT RUN", yellow=True)
-    for reason, count in reasons.items():
-        terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        above = (config.rootpath / place).parents
+        system = next((name for name, folder in REAL_SERVER_TESTS.items() if folder in above), None)
+        if system is not None:
+            skipped[f"tests of a real {system} server"][reason] += 1
+        else:
+            other[f"{reason} ({place})"] += 1
+    for what, reasons in skipped.items():
+        if reasons:
+            terminalreporter.write_sep("!", f"{sum(reasons.values())} {what} DID NOT RUN", yellow=True)
+        for reason, count in reasons.items():
+            terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)

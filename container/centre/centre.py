@@ -7,6 +7,7 @@ between their servers, sshd with its keys, the service's account and files. So t
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from container import testbed as testbeds
 from container.centre import cuttable_links_between_clusters, member_sshd_and_cluster_toml
 from container.centre.centre_spec import LETTERS, SERVICE, CentreSpec, Member, Programs
 from container.centre.find_closed_folder_above_program import find_closed_to_program
+from container.centre.start_sshd import start_sshd
 from container.find_and_enter_running_host import find_host_process
 from container.per_host_etc_and_var import replace_file
 from container.testbed import DEFAULT_STATE, Testbed, run_on
@@ -24,6 +26,21 @@ from container.testbed_spec import TestbedError
 LANDING = "landing"
 _STEP_S = 30.0
 _PASSES = "passes"
+_LOOK_EVERY_S = 0.2
+_RUN_PASSES = 'while sleep "$1"; do "$2"; "$3"; done'
+"""What the timers do: both programs, at intervals."""
+_RUN_EARLY = """look_s="$1" program="$2"; shift 2
+while sleep "$look_s"; do
+    for watched in "$@"; do
+        for one in "$watched" "$watched"/*; do
+            if [ -f "$one" ]; then
+                "$program" --early
+                break 2
+            fi
+        done
+    done
+done"""
+"""What a unit does that watches files, and those of a folder: an early pass of its program as long as there is one."""
 _SSH_KEYGEN = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "")
 
 
@@ -160,7 +177,7 @@ def _furnish(centre: Centre, programs: Programs) -> None:
             qmgr = [f"{testbed.spec.pbs_exec}/bin/qmgr"]
             run_on(testbed, "server", qmgr, stdin=member_sshd_and_cluster_toml.write_queue_settings()).demand_success()
         _as_root(testbed, "install", "-d", "-m", "0755", "/run/sshd")
-        _as_root(testbed, "/usr/sbin/sshd")
+        start_sshd(testbed)
 
 
 def _make_host_key(testbed: Testbed) -> str:
@@ -199,12 +216,22 @@ def _make_mg_home(testbed: Testbed, cluster_file: str) -> None:
 
 
 def _start_passes(centre: Centre, programs: Programs, every_s: float) -> None:
-    """Run both passes every ``every_s`` seconds on each server, as the service, until the testbed ends."""
-    script = 'while sleep "$1"; do "$2"; "$3"; done >> "$4" 2>&1 < /dev/null'
+    """Run both passes every ``every_s`` seconds on each server, and early ones as soon as something calls for them, as
+    the service, until the testbed ends.
+    """
+    home, look_s = member_sshd_and_cluster_toml.MG_HOME, f"{_LOOK_EVERY_S:g}"
+    source, target = programs.path("mgsched"), programs.path("mgrecv")
+    loops = (
+        (_RUN_PASSES, f"{every_s:g}", source, target),
+        (_RUN_EARLY, look_s, source, f"{home}/incoming", f"{home}/mgsched.call"),
+        (_RUN_EARLY, look_s, target, f"{home}/mgrecv.call"),
+    )
     for _, testbed in centre.members():
-        log = testbed.home(SERVICE.name) / f"{_PASSES}.log"
-        words = [f"{every_s:g}", programs.path("mgsched"), programs.path("mgrecv"), str(log)]
-        _as_service(testbed, "setsid", "--fork", "sh", "-c", script, _PASSES, *words)
+        log = shlex.quote(str(testbed.home(SERVICE.name) / f"{_PASSES}.log"))
+        for script, *words in loops:
+            _as_service(
+                testbed, "setsid", "--fork", "sh", "-c", f"exec >> {log} 2>&1 < /dev/null\n{script}", _PASSES, *words
+            )
 
 
 def _as_root(testbed: Testbed, *argv: str) -> None:

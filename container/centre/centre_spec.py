@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from container.testbed_spec import SCHEDULERS, USERS, TestbedError, TestbedSpec, User, check_name, network_of
+from container.testbed_spec import USERS, TestbedError, TestbedSpec, User, check_name, network_of
 
 LETTERS = "abcdefghij"
+MIGRATING = ("pbs", "slurm")
+"""The schedulers between whose clusters jobs migrate."""
 SERVICE = User("mg", "mg")
 """The account that the migration of jobs runs as, on every server."""
 
@@ -48,8 +50,8 @@ class CentreSpec:
         if not 2 <= len(self.schedulers) <= len(LETTERS):
             raise TestbedError(f"clusters of a centre {len(self.schedulers)}: between 2 and {len(LETTERS)}")
         for scheduler in self.schedulers:
-            if scheduler not in SCHEDULERS:
-                raise TestbedError(f"cluster {scheduler!r} of a centre: one of {', '.join(SCHEDULERS)}")
+            if scheduler not in MIGRATING:
+                raise TestbedError(f"cluster {scheduler!r} of a centre: one of {', '.join(MIGRATING)}")
         networks = {network_of(name) for name in (self.name, *(member.testbed.name for member in self.members))}
         if len(networks) <= len(self.schedulers):
             raise TestbedError(f"centre {self.name!r}: two of its networks would have the same addresses; rename it")

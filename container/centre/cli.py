@@ -11,10 +11,10 @@ import click
 
 from container import testbed as testbeds
 from container.centre import centre as centres
-from container.centre.centre_spec import LETTERS, CentreSpec, Programs
+from container.centre.centre_spec import LETTERS, MIGRATING, CentreSpec, Programs
 from container.cli_common import end_in_order_on_signals, name_option_for, own_command, say, say_errors, state_option
 from container.machine_and_host_requirements import check_root, find_pbs_exec
-from container.testbed_spec import MAX_CORES, MAX_MOMS, SCHEDULERS
+from container.testbed_spec import MAX_CORES, MAX_MOMS
 
 _name_option = name_option_for(CentreSpec.name, "Which centre, of several.")
 _letter = click.Choice(LETTERS)
@@ -30,7 +30,7 @@ def centre() -> None:
     "--clusters",
     default=",".join(CentreSpec.schedulers),
     show_default=True,
-    help=f"The clusters a, b, ..., each {' or '.join(SCHEDULERS)}; up to {len(LETTERS)}.",
+    help=f"The clusters a, b, ..., each {' or '.join(MIGRATING)}; up to {len(LETTERS)}.",
 )
 @click.option("--moms", type=click.IntRange(1, MAX_MOMS), default=CentreSpec.moms, show_default=True, help="Of each.")
 @click.option("--cores", type=click.IntRange(1, MAX_CORES), default=8, show_default=True, help="Cores of each vnode.")

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from container import testbed as testbeds
+from container.centre.start_sshd import start_sshd
 from container.run_program import Finished
 from container.slurm.daemons import start_munge
 from container.testbed import Testbed, run_on
@@ -28,8 +29,7 @@ def crash_server(testbed: Testbed) -> None:
 
 def start_crashed_server(testbed: Testbed) -> None:
     """Start sshd and the scheduler again; returns when the scheduler answers. Passes of migration are not started."""
-    _as_root(testbed, "rm", "-f", "/run/sshd.pid")
-    _as_root(testbed, "/usr/sbin/sshd")
+    start_sshd(testbed)
     spec = testbed.spec
     if spec.scheduler == "pbs":
         for daemon in ("pbs_comm", "pbs_sched"):

@@ -1,8 +1,9 @@
 """Advice to PBS's own scheduler, which starts the jobs of queues in ``advise``: their order, set as job ``Priority``.
 
-The priority follows the job's class (docs/policies.md, P2); a beneficiary stands above all until it runs. Passes decide
-by the user's own priority. It is recorded, and restored when the queue leaves ``advise``. Values that are there already
-are not written.
+The priority follows the job's class (docs/policies.md, P2), and what managers gave the job; a user's own ``-p`` counts
+only where the settings let it order all jobs. A beneficiary stands above all until it runs. Passes decide by the user's
+own priority. It is recorded, and restored when the queue leaves ``advise``. Values that are there already are not
+written.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from hooks.admission.priority_below_beneficiaries import BENEFICIARY
+from hooks.translate.job.jobs import read_manager_priority
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.plan.plan_types import Plan
+from policy.settings.site_settings import Settings
 
 if TYPE_CHECKING:
     from hooks.pbs.pbs_ifl_client import Connection
@@ -22,10 +26,7 @@ if TYPE_CHECKING:
     from hooks.translate.snapshot import Translation
 from hooks.store.original_priorities import Changed, Priorities, _priority
 
-BENEFICIARY = 1023
-"""The highest priority in PBS, used for beneficiaries only."""
-
-_LEAST, _MOST_BELOW = -1024, 1022
+_LEAST, _MOST_BELOW = -1024, BENEFICIARY - 1
 
 
 class Advice(NamedTuple):
@@ -38,7 +39,12 @@ class Advice(NamedTuple):
 
 
 def find_advice(
-    plan: Plan, translation: Translation, server_status: ServerStatus, memory: Priorities, queues: Collection[str]
+    plan: Plan,
+    translation: Translation,
+    server_status: ServerStatus,
+    memory: Priorities,
+    queues: Collection[str],
+    settings: Settings,
 ) -> Advice:
     """The priorities for the waiting jobs of ``queues``, those in ``advise`` whose scheduler sorts by priority.
     ``server_status`` has the priorities as the server shows them, including those that earlier passes have set."""
@@ -46,17 +52,22 @@ def find_advice(
     waiting = [job for job in cluster.jobs.values() if job.queue in queues]
     above = frozenset(job.id for job in waiting if _is_above(job.id, plan, server_status, memory))
     levels = dict.fromkeys(above, BENEFICIARY)
-    if plan.classes is not None:
-        bands = _Bands({p for name in queues for p in cluster.queues[name].priorities.entries.values()})
-        for job in waiting:
-            if job.id not in above and cluster.queues[job.queue].priorities:
-                levels[job.id] = bands.level(plan.classes.get(job.id, BASE), job.priority)
+    bands = _Bands({p for name in queues for p in cluster.queues[name].priorities.entries.values()})
+    for job in waiting:
+        if job.id in above:
+            continue
+        rank = read_manager_priority(server_status.jobs[job.id])
+        if settings.order.user_priority == "all":
+            rank += _own_priority(job.id, server_status, memory)
+        if plan.classes is not None and cluster.queues[job.queue].priorities:
+            levels[job.id] = bands.level(plan.classes.get(job.id, BASE), rank)
+        else:
+            levels[job.id] = max(_LEAST, min(_MOST_BELOW, rank))
     priorities: dict[str, int] = {}
     kept: dict[str, Changed] = {}
     for job_id in [*levels, *(job_id for job_id in memory if job_id not in levels and job_id in server_status.jobs)]:
         now = _priority(server_status, job_id)
-        ours = job_id in memory and now in memory[job_id].given
-        own = memory[job_id].own if ours else now
+        own = _own_priority(job_id, server_status, memory)
         wanted = levels.get(job_id, own) if job_id in cluster.jobs else now
         if wanted != now:
             priorities[job_id] = wanted
@@ -77,20 +88,26 @@ def give_advice(connection: Connection, advice: Advice, pending_work: Requests) 
     return advice.above - undone
 
 
+def _own_priority(job_id: str, server_status: ServerStatus, memory: Priorities) -> int:
+    """The priority that the job's user gave it, also where the server shows one that a pass has set."""
+    now = _priority(server_status, job_id)
+    return memory[job_id].own if job_id in memory and now in memory[job_id].given else now
+
+
 class _Bands:
-    """PBS's range of priorities, divided: a band for the base class and for each priority that a queue names. A user's
-    own priority moves a job within its band, around the middle."""
+    """PBS's range of priorities, divided: a band for the base class and for each priority that a queue names. What
+    managers gave a job, and its user where that orders all jobs, moves it within its band, around the middle."""
 
     def __init__(self, priorities: Collection[int]) -> None:
         self._known = sorted(priorities)
         self._width = max(1, (_MOST_BELOW - _LEAST + 1) // (len(self._known) + 1))
 
-    def level(self, of_class: int, own: int) -> int:
-        """The priority to set for a job of this class whose user's own priority is ``own``."""
+    def level(self, of_class: int, rank: int) -> int:
+        """The priority to set for a job of this class with this rank among the jobs of its class."""
         band = 0 if of_class == BASE else 1 + bisect_left(self._known, of_class)
         reach = (self._width - 1) // 2
         middle = _LEAST + band * self._width + reach
-        return min(_MOST_BELOW, middle + max(-reach, min(reach, own)))
+        return min(_MOST_BELOW, middle + max(-reach, min(reach, rank)))
 
 
 def _is_above(job_id: str, plan: Plan, server_status: ServerStatus, memory: Priorities) -> bool:

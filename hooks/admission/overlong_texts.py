@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.pbs.job_attributes.measure_job_texts import count_subjobs, read_attribute, read_text_lengths
+from hooks.admission.bounds_on_text_lengths import find_overlong
+from hooks.pbs.job_attributes.measure_job_texts import count_subjobs, read_text_lengths
 from hooks.pbs.job_attributes.resource_list import read_select, refuse_name
+from hooks.pbs.job_attributes.text_lengths import read_attribute
 from policy.eligibility.request_text_limits import (
     find_excess,
-    find_long_environment,
-    find_long_texts,
     find_many_dependencies,
     find_wide_array,
 )
 from policy.settings.site_settings import SubmissionSettings
 
-_SHORT = 200
-"""Texts of an alteration of up to so many characters are let through without reading the job's other ones."""
+_STARTED_WITH = "variables, arguments and paths"
 
 
 def refuse_beyond_bounds(job: Any, bounds: SubmissionSettings, before: Any = None) -> str:
@@ -28,12 +27,4 @@ def refuse_beyond_bounds(job: Any, bounds: SubmissionSettings, before: Any = Non
         or find_wide_array(count_subjobs(job), bounds)
         or find_many_dependencies(read_attribute(job, "depend"), bounds)
     )
-    if excess:
-        return excess
-    lengths = read_text_lengths(job)
-    if before is not None:
-        if sum(lengths.read.values()) + sum(lengths.environment.values()) <= _SHORT:
-            return ""
-        lengths = lengths.over(read_text_lengths(before))
-    read_length = sum(lengths.read.values())
-    return find_long_texts(read_length, bounds) or find_long_environment(sum(lengths.environment.values()), bounds)
+    return excess or find_overlong(job, before, read_text_lengths, _STARTED_WITH, bounds)

@@ -110,9 +110,12 @@ def _amount(each: Reserved, resource: str, largest: Mapping[str, int], consumabl
         request = parse_request(each.select, each.place, consumables) if each.select else None
     except RequestError:
         return 0
-    amount = (
-        request.amount(resource) if request is not None else parse_resource(resource, each.plain.get(resource, "0"))
-    )
+    if request is None:
+        amount = parse_resource(resource, each.plain.get(resource, "0"))
+        if resource == "ncpus":
+            amount = max(1, amount or 0)
+    else:
+        amount = request.quota_cores if resource == "ncpus" else request.amount(resource)
     if request is not None and request.exclusive:
         return max(amount or 0, _fewest_vnodes(request, largest) * largest.get(resource, 0))
     return amount or 0

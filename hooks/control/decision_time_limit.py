@@ -14,7 +14,6 @@ from typing import Callable, NamedTuple
 
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.pbs_units import show_count
-from policy.plan.pass_time_limit import Deadline
 
 _PART_FOR_DECIDING = 2
 _LEAST_PART = 4
@@ -32,8 +31,9 @@ class Slow(NamedTuple):
     user: str
 
 
-class ClockDeadline(Deadline):
-    """A deadline with a clock: expires ``seconds`` after it was made. ``clock`` returns seconds."""
+class ClockDeadline:
+    """A :class:`policy.plan.pass_time_limit.Deadline` with a clock: expires ``seconds`` after it was made. ``clock``
+    returns seconds."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

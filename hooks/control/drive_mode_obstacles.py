@@ -13,15 +13,14 @@ from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import (
     SchedFiles,
     describe_unread_edit,
-    is_on,
     read_sched_config,
 )
 from hooks.pbs.scheduler_object_of_queue import find_scheduler, is_down
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.closures.dedicated_time import read_dedicated_time
+from hooks.translate.closures.prime_time import read_prime_time
 from policy.settings.site_settings import MODES
 
-_VNODE_LIMITS = ("max_running", "max_user_run", "max_group_run")
 _SHOWN = 80
 
 
@@ -70,11 +69,6 @@ def _find_obstacles(server_status: ServerStatus, queue: str, scheduler: str | No
     if scheduler is None:
         yield f"no scheduler serves partition {partition} of queue {queue}: create one in qmgr (it need not run)"
         return
-    key = server_status.server.get("node_group_key", "") or texts.get("node_group_key", "")
-    if key and server_status.server.get("node_group_enable") == "True":
-        yield f"placement sets are in use (node_group_key = {key}), which pbsteer does not honour"
-    if server_status.scheds.get(scheduler, {}).get("do_not_span_psets") == "True":
-        yield f"scheduler {scheduler} has do_not_span_psets = True, which pbsteer does not honour"
     yield from _find_vnode_obstacles(server_status, queue, partition)
     config = files.get(scheduler, {}).get("sched_config")
     has_state = bool(server_status.scheds.get(scheduler, {}).get("state"))
@@ -83,37 +77,29 @@ def _find_obstacles(server_status: ServerStatus, queue: str, scheduler: str | No
     unread_edit = describe_unread_edit(scheduler, files)
     if unread_edit and not is_down(server_status, scheduler):
         yield unread_edit
-    for complaint in _find_config_obstacles(queue, read_sched_config(config or "")):
+    for complaint in _find_config_obstacles(read_sched_config(config or "")):
         yield f"{complaint} (sched_config of scheduler {scheduler}), which pbsteer does not honour"
-    unread = read_dedicated_time(files.get(scheduler, {}).get("dedicated_time", "")).unread
-    if unread:
-        yield f"the dedicated_time file of scheduler {scheduler} has a line that cannot be read: {unread!r}"
+    own = files.get(scheduler, {})
+    for file_name, unread in (
+        ("dedicated_time", read_dedicated_time(own.get("dedicated_time", "")).unread),
+        ("holidays", read_prime_time(own.get("holidays", "")).unread),
+    ):
+        if unread:
+            yield f"the {file_name} file of scheduler {scheduler} has a line that cannot be read: {unread!r}"
 
 
 def _find_vnode_obstacles(server_status: ServerStatus, queue: str, partition: str) -> Iterator[str]:
     for name, texts in server_status.vnodes.items():
         if (texts.get("partition", "") or DEFAULT_PARTITION) != partition or texts.get("queue", queue) != queue:
             continue
-        for attribute in _VNODE_LIMITS:
-            if texts.get(attribute):
-                yield f"vnode {name} has {attribute} = {texts[attribute]}, which pbsteer does not honour"
         for attribute in ("no_multinode_jobs", "provision_enable"):
             if texts.get(attribute) == "True":
                 yield f"vnode {name} has {attribute} = True, which pbsteer does not honour"
 
 
-def _find_config_obstacles(queue: str, config: Mapping[str, list[str]]) -> Iterator[str]:
+def _find_config_obstacles(config: Mapping[str, list[str]]) -> Iterator[str]:
     """What a ``sched_config`` has that would decide which jobs may start (Administrator's Guide, "Scheduler
     Parameters")."""
-    if is_on(config, "backfill_prime"):
-        yield "backfill_prime is true"
     for option in ("server_dyn_res", "peer_queue"):
         if config.get(option):
             yield f"{option} is set ({config[option][0][:_SHOWN]})"
-    for option, usual, what in (
-        ("primetime_prefix", "p_", "a queue of prime time"),
-        ("nonprimetime_prefix", "np_", "a queue of non-prime time"),
-    ):
-        prefix = config.get(option, [usual])[-1]
-        if prefix and queue.startswith(prefix):
-            yield f"queue {queue} is {what} ({option}: {prefix})"

@@ -1,4 +1,5 @@
-"""Early passes: run before the next interval when the server's job counts or reservation states change.
+"""Early passes: run before the next interval when the server's job counts or reservation states change, or when it is
+time for what the last plan has set for a moment, such as the save before a promised start.
 
 PBS runs a periodic hook at its interval and never sooner, so the process of a pass that drives stays and polls the
 server with two small requests. It also follows each pass that has started jobs with another: as many jobs may have
@@ -13,6 +14,7 @@ starts may fail at once, and PBS holds a job for good after twenty.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
@@ -50,6 +52,9 @@ _BUSY_S = 2.0
 """For this long after a pass that has started jobs, polls come at the shortest interval: jobs that end at once leave
 their cores idle until a poll sees it."""
 
+_APART_S = 1.0
+"""A pass that only the plan's time calls for begins so long after the last one began at least."""
+
 _UNSETTLED_S = 1.0
 """After a pass that has switched a scheduler, or waits for the end of its cycle, the next one comes this much later."""
 
@@ -62,13 +67,15 @@ _Stamp = list[tuple[int, int]]
 class PassResult(NamedTuple):
     """What a pass did, for the next one. ``spent_s``: seconds of reading and deciding, of which ``cpu_s`` were its own
     processor time; ``tried``: the jobs that it tried to start; ``has_started``: whether some were; ``is_unsettled``: a
-    scheduler is being switched, and the next pass has to go on with that."""
+    scheduler is being switched, and the next pass has to go on with that; ``next_s``: the first moment, in seconds
+    since 1970, at which time alone makes a pass do something else, None if there is none."""
 
     spent_s: float
     cpu_s: float
     tried: Sequence[str] = ()
     has_started: bool = False
     is_unsettled: bool = False
+    next_s: float | None = None
 
 
 class EarlyPass(NamedTuple):
@@ -154,20 +161,30 @@ class EarlyPasses:
         last_s = self._due_s - max(_SHORTEST_PASS_S, 2 * passed.spent_s)
         if rested_s >= last_s:
             return self._stay(now_s, rested_s, took_s)
+        timed_s = max(rested_s, self._time_of(passed.next_s, now_s))
         looks = not has_more and self._seen is not None
         longest_s = min(max(self._schedule.look_s, _SHORTEST_S), _LONGEST_S)
         with Connection(self._ifl) if looks else nullcontext() as connection:
             while True:
                 is_soon = not looks or now_s < self._busy_until_s
                 pause_s = _BREATH_S if has_more else _SHORTEST_S if is_soon else longest_s
-                time.sleep(min(max(pause_s, rested_s - now_s), longest_s, max(0.0, last_s - now_s)))
+                until_s = min(last_s, timed_s)
+                time.sleep(min(max(pause_s, rested_s - now_s), longest_s, max(0.0, until_s - now_s)))
                 now_s = time.monotonic()
                 if self.is_over:
                     return None
                 if now_s >= last_s:
                     return self._stay(now_s, rested_s, took_s)
-                if now_s >= rested_s and (connection is None or ServerPoll.read(connection) != self._seen):
+                if now_s < rested_s:
+                    continue
+                if now_s >= timed_s or connection is None or ServerPoll.read(connection) != self._seen:
                     return NextPass(EarlyPass(self._due_s - now_s, frozenset(self._tried)))
+
+    def _time_of(self, next_s: float | None, now_s: float) -> float:
+        """The plan's time on the clock of this class; never if the plan has none."""
+        if next_s is None:
+            return math.inf
+        return max(now_s + next_s - time.time(), self._pass_s + _APART_S)
 
     def _stay(self, now_s: float, rested_s: float, took_s: float) -> NextPass | None:
         """Wait for the due pass and make it here: while jobs are being started, as soon as the rest after the last pass

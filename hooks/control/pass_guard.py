@@ -22,8 +22,9 @@ from policy.settings.site_settings import Settings
 
 class PassOutcome(NamedTuple):
     """``sentences``: for the server's log; ``passed``: what the next pass has to know of this one; ``may_be_followed``:
-    the next one may be early, as queues are driven or a scheduler is being switched, and the plan has no victims, which
-    have their time until a pass is due; ``unstarted``: the sentence on starts that there was no time for."""
+    the next one may be early, as queues are driven or a scheduler is being switched, and the victims, if there are any,
+    have more time than until a due pass and were not requeued; ``unstarted``: the sentence on starts that there was no
+    time for."""
 
     sentences: list[str]
     passed: PassResult

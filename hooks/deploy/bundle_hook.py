@@ -15,7 +15,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-EVENTS = ("queuejob", "modifyjob", "resvsub", "runjob", "periodic", "exechost_periodic", "execjob_epilogue")
+EVENTS = (
+    "queuejob", "modifyjob", "resvsub", "modifyresv", "runjob", "periodic", "exechost_periodic", "execjob_epilogue",
+)  # fmt: skip
 PREFIX = "pbsteer_"
 LOAD = "pbsteer_load"
 """The name under which a bundle gives an entry the function that loads another module. PBS empties that function's
@@ -26,7 +28,7 @@ _PRINTABLE = "policy.model.printable_text"
 _COMPILED = "hooks.store.compiled_modules"
 _OF_ONE_EVENT = ("periodic",)
 """The hooks with many modules and a process for each event: they load their modules compiled (:data:`_COMPILED`)."""
-VERSION = "0.2.0.dev0"
+VERSION = "0.2.0"
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("policy", "hooks")

@@ -39,7 +39,10 @@ HOOK_EVENTS: Mapping[str, HookEvent] = {
         "a submission: refuses what can never run, sets the shrunk estimate and the stripe", order=_AFTER_THE_SITES_OWN
     ),
     "modifyjob": HookEvent("an alteration: keeps users from undoing what was set", order=_AFTER_THE_SITES_OWN),
-    "resvsub": HookEvent("a reservation: a user's stays within the user's quotas", order=_AFTER_THE_SITES_OWN),
+    "resvsub": HookEvent(
+        "a reservation: refused beyond the bounds, and a user's beyond the user's quotas", order=_AFTER_THE_SITES_OWN
+    ),
+    "modifyresv": HookEvent("a reservation's alteration: refused beyond the bounds", order=_AFTER_THE_SITES_OWN),
     "runjob": HookEvent("a start by any requester: guards capacity", order=_AFTER_THE_SITES_OWN),
     "periodic": HookEvent("the pass: reads, decides, acts where the mode says so, and records"),
     "exechost_periodic": HookEvent("on each MoM: reports load, free memory, network and temperature", on_moms=True),

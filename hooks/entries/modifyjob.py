@@ -3,7 +3,8 @@
 The pass alters jobs too, above all their comments, so an alteration of neither times nor chunks nor preferences is let
 through at once; so is one that names the resource for the job's own select, which only pbsteer and managers may set. By
 default PBS does not call the hook for its scheduler's alterations. A user may not make a running job one that could not
-be preempted. In ``observe`` only what is beyond the bounds and a name with a line break are refused.
+be preempted, nor in ``advise`` give a job the priority of beneficiaries. In ``observe`` only what is beyond the bounds
+and a name with a line break are refused.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from hooks.admission.arrays_found_unaltered import forget_arrays
 from hooks.admission.impossible_requests_and_shrunk_soft_walltime import read_preemptibility
 from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
 from hooks.admission.overlong_texts import refuse_beyond_bounds
+from hooks.admission.priority_below_beneficiaries import is_highest, lower_priority
 from hooks.admission.reread_vnodes_before_refusing_submission import reread_summary
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.custom_resources_on_hosts import SAVE
@@ -46,6 +48,8 @@ def handle(pbs: Any) -> str | None:
     excess = refuse_beyond_bounds(event.job, settings.submission, event.job_o)
     if excess:
         return excess
+    if is_highest(event.job) and not may_manage(pbs):
+        _keep_below_beneficiaries(pbs, event)
     fixing = _read_fixing(event)
     if (not changes or OWN_SELECT in changes) and fixing is None:
         return None
@@ -85,6 +89,12 @@ def handle(pbs: Any) -> str | None:
         return refusal
     change_resource_list(pbs, event.job.Resource_List, follow_alteration(alteration, summary, settings))
     return None
+
+
+def _keep_below_beneficiaries(pbs: Any, event: Any) -> None:
+    before = event.job_o
+    if read_summary(pbs.pbs_conf["PBS_HOME"]).mode(str(before.queue) if before.queue else "") == "advise":
+        lower_priority(event.job)
 
 
 def _has_running_subjobs(job: Any) -> bool:

@@ -37,6 +37,7 @@ from hooks.control.fair_share_charges import (
     write_usage,
 )
 from hooks.control.pass_guard import PassOutcome, guard_pass
+from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
@@ -137,12 +138,24 @@ def run_pass(
         decision, outcome, quotas, timing, notes, settings, state, has_line=has_line, early=early is not None
     )
     is_unsettled = bool(decision.assignment.passing)
-    may_be_followed = (is_unsettled or bool(decision.permissions.start)) and not decision.plan.preempts
+    grace_s = settings.checkpoint.grace_s
+    # A requeue takes seconds, and none is requested twice meanwhile; without a grace the next pass would request it.
+    leaves_victims = not decision.plan.preempts or (grace_s > 0 and not outcome.requeued and not outcome.failures)
+    may_be_followed = (is_unsettled or bool(decision.permissions.start)) and leaves_victims
     tried = [*outcome.started, *outcome.refused]
-    passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled)
+    next_s = _find_next_s(decision.plan, grace_s)
+    passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled, next_s)
     if early is None and is_real_server(pbs_ifl):
         warnings += _forecast(decision, found.raw, settings, state)
     return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
+
+
+def _find_next_s(plan: Plan, grace_s: float) -> float | None:
+    """When time alone makes a pass do something else: the plan's own time (a save before a promised start, a delay that
+    is over), or the end of a victim's time to save. None if there is no such moment."""
+    ends_s = (earmark.since_s + grace_s for earmark in plan.ledger.earmarks.values() if earmark.victims)
+    moments_s = [] if plan.next_s is None else [plan.next_s]
+    return min((at_s for at_s in (*moments_s, *ends_s) if at_s > plan.time_s), default=None)
 
 
 class ServerRead(NamedTuple):
@@ -235,13 +248,17 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     slowest = deadline.slowest()
     in_cycle = assignment.in_cycle
     summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start, in_cycle)
-    advice = find_advice(plan, translation, found.raw, found.priorities, permissions.preempt - permissions.start)
+    advised_now = permissions.preempt - permissions.start
+    advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     hints = find_hints(translation, server_status, summary, settings)
     notes = [*describe_left_out(plan.count("not-looked-at"), slowest)]
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
-    express = find_express_queues(server_status, translation.modes, found.files)
-    notes += [f"queue {queue}: {what}" for queue, what in sorted(express.items())]
+    remarks = [
+        *find_express_queues(server_status, translation.modes, found.files).items(),
+        *find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings).items(),
+    ]
+    notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks)]
     notes += assignment.notes
     quota_work = find_quota_work(found.quota_plan, found.raw, translation.modes, permissions.pause)
     notes += quota_work.notes()

@@ -1,4 +1,5 @@
-"""A job is submitted: refuse what can never run; in ``advise`` set the shrunk estimate and the striped chunks.
+"""A job is submitted: refuse what can never run; in ``advise`` set the shrunk estimate and the striped chunks, and keep
+a user's priority below that of beneficiaries.
 
 Everything in the server waits for this, so it reads two files if they have changed and scans nothing; only before it
 refuses a job that no vnodes could hold does it read the vnodes, for a moment at most. In ``observe``, and before the
@@ -17,6 +18,7 @@ from hooks.admission.impossible_requests_and_shrunk_soft_walltime import (
     shrink_estimate,
 )
 from hooks.admission.overlong_texts import refuse_beyond_bounds
+from hooks.admission.priority_below_beneficiaries import lower_priority
 from hooks.admission.reread_vnodes_before_refusing_submission import reread_summary
 from hooks.admission.stripe_select import restripe
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE
@@ -58,6 +60,8 @@ def handle(pbs: Any) -> str | None:
     if mode == "drive":
         change_resource_list(pbs, job.Resource_List, undo_stripe(resource_list))
         return None
+    if not may_manage(pbs):
+        lower_priority(job)
     user = str(event.requestor)
     change_resource_list(
         pbs, job.Resource_List, restripe(resource_list, user, summary.queues[queue], summary, settings)

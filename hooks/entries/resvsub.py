@@ -1,8 +1,9 @@
-"""A reservation is submitted: a user's must stay within the quotas of the user's jobs, and may not be made of a job
-that pbsteer drives or advises.
+"""A reservation is submitted: it must be within the bounds of a submission, a user's must stay within the quotas of
+the user's jobs, and may not be made of a job that pbsteer drives or advises.
 
 Everything in the server waits for this, but reservations are rare: it reads the present ones, and the quotas as the
-last pass has read them. Reservations of managers and operators are let through, and all if all queues are observed.
+last pass has read them. The bounds hold in every mode and for all; beyond them reservations of managers and operators
+are let through, and all if all queues are observed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import pwd
 import time
 from typing import Any
 
+from hooks.admission.overlong_reservation_texts import refuse_reservation_beyond_bounds
 from hooks.admission.reservation_quota import FOREVER_S, Reserved, Table, refuse_beyond_quota
 from hooks.pbs.job_attributes.read_resource_list_value import read_value
 from hooks.pbs.managers_and_operators import may_manage
@@ -25,14 +27,18 @@ _LONGEST_S = 1.0
 
 def handle(pbs: Any) -> str | None:
     """Judge the reservation of this event."""
-    if read_config(pbs.hook_config_filename).submission.reservations == "any":
+    event, server = pbs.event(), pbs.server()
+    resv = event.resv
+    submission = read_config(pbs.hook_config_filename).submission
+    excess = refuse_reservation_beyond_bounds(resv, submission)
+    if excess:
+        return excess
+    if submission.reservations == "any":
         return None
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     managed = [name for name, queue in summary.queues.items() if queue.mode != "observe"]
     if not managed or may_manage(pbs):
         return None
-    event, server = pbs.event(), pbs.server()
-    resv = event.resv
     job_id = str(resv.reserve_job or "")
     if job_id:
         return _refuse_job(server, job_id, summary)

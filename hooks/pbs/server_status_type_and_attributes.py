@@ -24,12 +24,12 @@ SERVER_ATTRIBUTES: tuple[str, ...] = (
     "scheduling", "pbs_version", "server_state", "default_queue", "resources_available", "resources_assigned",
     "max_run", "max_run_res", "max_run_res_soft", "max_running", "max_user_run", "max_group_run", "max_user_res",
     "max_group_res", "node_group_enable", "node_group_key", "job_sort_formula", "resources_default", "default_chunk",
-    "managers", "operators", "eligible_time_enable",
+    "managers", "operators", "eligible_time_enable", "max_queued",
 )  # fmt: skip
 QUEUE_ATTRIBUTES: tuple[str, ...] = (
     "queue_type", "enabled", "started", "Priority", "partition", "resources_available", "resources_assigned",
     "max_run", "max_run_res", "max_run_res_soft", "max_running", "max_user_run", "max_group_run", "max_user_res",
-    "max_group_res", "node_group_key", "resources_default", "default_chunk",
+    "max_group_res", "node_group_key", "resources_default", "default_chunk", "max_queued",
 )  # fmt: skip
 VNODE_ATTRIBUTES: tuple[str, ...] = (
     "state", "resources_available", "resources_assigned", "queue", "partition", "sharing", "jobs", "resv", "comment",
@@ -54,8 +54,8 @@ ENDED_ATTRIBUTES: tuple[str, ...] = (
 USED: tuple[str, ...] = tuple(f"resources_used.{name}" for name in ("cput", "walltime", "mem", "gpupercent"))
 """What the console shows of the use of running jobs. PBS counts no GPU time; a site's own hook may set the last one."""
 SCHED_ATTRIBUTES: tuple[str, ...] = (
-    "scheduling", "partition", "sched_priv", "job_sort_formula", "state", "do_not_span_psets", "preempt_queue_prio",
-    "preempt_prio", "sched_log", "log_events", "job_sort_formula_threshold",
+    "scheduling", "partition", "sched_priv", "job_sort_formula", "state", "do_not_span_psets", "only_explicit_psets",
+    "preempt_queue_prio", "preempt_prio", "sched_log", "log_events", "job_sort_formula_threshold",
 )  # fmt: skip
 RESERVATION_ATTRIBUTES: tuple[str, ...] = (
     "queue", "reserve_state", "reserve_substate", "reserve_start", "reserve_end", "resv_nodes", "Resource_List",

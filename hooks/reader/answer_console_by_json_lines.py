@@ -15,58 +15,36 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
-
-if TYPE_CHECKING:
-    from hooks.reader.status_differences import Differences
-
-_WANTS = ("status", "ended", "used")
+from typing import Any, TextIO
 
 
 def serve(pbs_ifl: Any, requests: TextIO, answers: TextIO) -> None:
     """Answer requests until there are no more. Each has a connection of its own, so it survives a restart of the
     server."""
-    from hooks.reader.status_differences import Differences  # noqa: PLC0415 - only importable once the path is set
+    # Only importable once the path is set.
+    from hooks.pbs.pbs_ifl_client import Connection, IflError  # noqa: PLC0415
+    from hooks.reader.answer_lines import answer_lines  # noqa: PLC0415
+    from hooks.reader.status_differences import Differences  # noqa: PLC0415
 
     differences = Differences()
-    for line in requests:
-        for part in _answer(pbs_ifl, differences, line):
-            answers.write(json.dumps(part) + "\n")
-        answers.flush()
 
-
-def _answer(pbs_ifl: Any, differences: Differences, line: str) -> Iterator[dict[str, Any]]:
-    from hooks.pbs.pbs_ifl_client import Connection, IflError  # noqa: PLC0415 - as above
-
-    begun_s = time.monotonic()
-    try:
-        request = json.loads(line)
-        want = request["want"]
-        if want not in _WANTS:
-            yield {"error": f"want {want!r}; allowed is {' or '.join(map(repr, _WANTS))}"}
-            return
-        if want == "ended":
-            since_s = float(request["since_s"])
-            with Connection(pbs_ifl) as connection:
-                yield {"ended": connection.read_ended(since_s)}
-            return
-        if want == "used":
-            with Connection(pbs_ifl) as connection:
-                yield {"used": connection.read_used()}
-            return
-        whole = request.get("whole") is True
+    def status(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         with Connection(pbs_ifl) as connection:
-            for part in differences.answer(connection, time.time(), whole=whole):
-                last = {"read_s": time.monotonic() - begun_s} if "rest" in part else {}
-                yield {**part, **last}
-    except IflError as error:
-        differences.forget()
-        yield {"error": str(error)}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        differences.forget()
-        yield {"error": f"cannot read the request {line[:80]!r}: {error}"}
+            yield from differences.answer(connection, time.time(), whole=request.get("whole") is True)
+
+    def ended(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        since_s = float(request["since_s"])
+        with Connection(pbs_ifl) as connection:
+            yield {"ended": connection.read_ended(since_s)}
+
+    def used(_request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        with Connection(pbs_ifl) as connection:
+            yield {"used": connection.read_used()}
+
+    wants = {"status": status, "ended": ended, "used": used}
+    answer_lines(wants, (IflError,), differences.forget, requests, answers)
 
 
 def main(arguments: list[str]) -> int:
@@ -79,7 +57,9 @@ def main(arguments: list[str]) -> int:
     try:
         import pbs_ifl  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415 - it is below PBS_EXEC
     except ImportError as error:
-        sys.stdout.write(json.dumps({"error": f"pbs_ifl below {arguments[0]}: {error}"}) + "\n")
+        from hooks.reader.answer_lines import NO_LIBRARY  # noqa: PLC0415 - only importable once the path is set
+
+        sys.stdout.write(json.dumps({"error": f"{NO_LIBRARY}: pbs_ifl below {arguments[0]}: {error}"}) + "\n")
         return 1
     serve(pbs_ifl, sys.stdin, sys.stdout)
     return 0

@@ -19,18 +19,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, may_have_runs, parent_of
 from hooks.pbs.pbs_ifl_client import HOLDING_STATES, Connection, Texts
-from hooks.pbs.server_status_type_and_attributes import ServerStatus
-
-Part = dict[str, Any]
+from hooks.reader.rows_with_shared_keys import Part, Rows, rest_of
 
 WHOLE_AGAIN_S = 600.0
-_ROWS = 100
 _MOST_SINGLE = 200
 _SETTLED = "42"
 """The substate of a running job. A job that starts or ends changes its substate without a new mtime (observed)."""
@@ -48,7 +44,7 @@ class Differences:
 
     def forget(self) -> None:
         """Begin anew: the next answer is whole."""
-        self._keys: dict[tuple[str, ...], int] = {}
+        self._rows = Rows()
         self._states: dict[str, str] = {}
         self._vnodes: dict[str, Texts] = {}
         self._moving: set[str] = set()
@@ -64,15 +60,15 @@ class Differences:
         counts, history = (server.pop(name, "") for name in _COUNTS)
         if begun_anew:
             yield {"anew": True}
-            yield from self._rows("jobs", self._noted(connection.walk_jobs((_CHANGED,))))
+            yield from self._rows.of("jobs", self._noted(connection.walk_jobs((_CHANGED,))))
             gone: dict[str, list[str]] = {"jobs": [], "vnodes": []}
         else:
             changed = self._changed(connection, ended=history == "True")
             missing = self._check(connection, counts, changed)
-            yield from self._rows("jobs", self._noted(changed.items()))
+            yield from self._rows.of("jobs", self._noted(changed.items()))
             gone = {"jobs": self._drop(missing), "vnodes": []}
         names: set[str] = set()
-        yield from self._rows("vnodes", self._different(connection, names))
+        yield from self._rows.of("vnodes", self._different(connection, names))
         gone["vnodes"] = [name for name in self._vnodes if name not in names]
         for name in gone["vnodes"]:
             del self._vnodes[name]
@@ -81,7 +77,7 @@ class Differences:
         rest = connection.read_all_else(time_s, server)
         if begun_anew:
             self._whole_s = time_s
-        yield {"rest": _rest_of(rest)}
+        yield {"rest": rest_of(rest)}
 
     def _changed(self, connection: Connection, *, ended: bool) -> dict[str, Texts]:
         """The jobs that the server reports as changed, and in any case begun arrays and jobs that are starting or
@@ -157,21 +153,6 @@ class Differences:
                 self._vnodes[name] = texts
                 yield name, texts
 
-    def _rows(self, kind: str, objects: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[Part]:
-        rows: list[list[Any]] = []
-        for name, texts in objects:
-            keys = tuple(texts)
-            number = self._keys.get(keys)
-            if number is None:
-                number = self._keys[keys] = len(self._keys)
-                yield {"keys": keys}
-            rows.append([number, name, *texts.values()])
-            if len(rows) >= _ROWS:
-                yield {kind: rows}
-                rows = []
-        if rows:
-            yield {kind: rows}
-
 
 def _is_over(job_id: str, state: str) -> bool:
     """Whether a job has ended, or a subjob holds no vnodes any more."""
@@ -181,9 +162,3 @@ def _is_over(job_id: str, state: str) -> bool:
 def _counted(counts: str) -> Counter[str]:
     """``Queued:3 Running:1`` as a count by letter, without states that no job is in."""
     return Counter({letter: int(number) for letter, number in _COUNT.findall(counts) if int(number)})
-
-
-def _rest_of(server_status: ServerStatus) -> Part:
-    data = server_status.to_data()
-    del data["jobs"], data["vnodes"]
-    return data

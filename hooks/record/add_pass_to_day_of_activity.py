@@ -60,7 +60,7 @@ def use_by_entity(snapshot: Snapshot, counted: str) -> dict[Entity, int]:
             queue = cluster.queues.get(job.queue)
             quotas = queue.quotas_by_resource().values() if queue is not None else ()
             kinds[job.queue] = of_server.union(*(limits.kinds for limits in quotas))
-        amount = cluster.usage.occupied_amount(cluster, run.allocation, job.request, job.amount(counted), counted)
+        amount = cluster.usage.occupied_amount(cluster, run.allocation, job, counted)
         found[job.queue, "u", job.user] += amount
         for kind, name in (("g", job.group), ("p", job.project), ALL):
             if kind in kinds[job.queue]:

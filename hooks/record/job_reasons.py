@@ -54,4 +54,8 @@ def _kind_of(job: Job, code: str, is_counted: bool) -> object:
     if code in _OF_ESTIMATE:
         return job.estimate_s, job.saved_s
     request = job.request
-    return request if is_counted else (request.cores, request.exclusive, request.only_cores), job.rank, job.layout
+    return (
+        request if is_counted else (request.cores, request.exclusive, request.only_cores, request.group),
+        job.rank,
+        job.layout,
+    )

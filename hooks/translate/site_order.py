@@ -21,6 +21,7 @@ from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import (
 )
 from hooks.pbs.scheduler_object_of_queue import find_scheduler
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus, read_whole
+from hooks.translate.closures.prime_time import read_prime_time
 from hooks.translate.queues import read_consumables
 from policy.model.pbs_units import UnitError, parse_duration_s, parse_size_kib
 from policy.order.fair_share_tree import FairShareTree
@@ -116,23 +117,10 @@ def _read(server_status: ServerStatus, scheduler: str, files: SchedFiles) -> Rea
     if "sched_config" not in own:
         return ReadOrder()
     try:
-        return _read_options(server_status, scheduler, _read_same_options(own["sched_config"]), own)
+        prime = read_prime_time(own.get("holidays", "")).is_prime(server_status.time_s)
+        return _read_options(server_status, scheduler, read_options(own["sched_config"], prime=prime), own)
     except _NotHonouredError as error:
         return ReadOrder(obstacle=f"{error}, which pbsteer does not honour")
-
-
-def _read_same_options(text: str) -> Options:
-    """The options, of which those that order jobs hold at all times of the day. Raises :class:`_NotHonouredError`."""
-    prime, non_prime = (read_options(text, prime=prime) for prime in (True, False))
-    for option in sorted(_SWITCHES):
-        if is_true(prime, option) != is_true(non_prime, option):
-            raise _NotHonouredError(f"{option} is not the same in prime and in non-prime time (sched_config)")
-    if prime.get("job_sort_key") != non_prime.get("job_sort_key"):
-        raise _NotHonouredError("job_sort_key is not the same in prime and in non-prime time (sched_config)")
-    return prime
-
-
-_SWITCHES = frozenset({"by_queue", "round_robin", "fair_share", "preemptive_sched"})
 
 
 def _read_options(server_status: ServerStatus, scheduler: str, options: Options, own: Mapping[str, str]) -> ReadOrder:

@@ -19,18 +19,21 @@ from hooks.pbs.job_attributes.job_ids_and_states import is_running, is_subjob, p
 from hooks.pbs.scheduler_object_of_queue import find_scheduler
 from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, Objects, ServerStatus
 from hooks.translate.closures.dedicated_time import close_queue, is_dedicated, read_dedicated_time
+from hooks.translate.closures.prime_time import PrimeRules, read_prime_rules
 from hooks.translate.closures.reservations import read_reservations
 from hooks.translate.closures.reservations_towards_quotas import find_user_reservations
 from hooks.translate.host_readings_to_vnodes import read_readings
 from hooks.translate.job.jobs import JobContext, read_job, read_run
+from hooks.translate.job.long_selects import LongSelects
 from hooks.translate.job.non_consumable_mismatch_queue_or_server import find_known
 from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume_needs, with_resume_windows
 from hooks.translate.job.running_subjob_own_attributes import Subjobs
 from hooks.translate.job.runone import find_alternatives
+from hooks.translate.placement_sets import read_placement_sets
 from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
 from hooks.translate.site_order import read_site_orders
 from hooks.translate.uncounted_resources import find_uncounted
-from hooks.translate.vnodes import read_vnode
+from hooks.translate.vnodes import read_run_limits, read_vnode
 from policy.model.jobs_runs_vnodes_queues import Job, Queue, Run, Server, Window
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
@@ -117,6 +120,7 @@ def translate(
     context = JobContext(
         consumables,
         settings,
+        LongSelects(),
         job_wide=_bound(server, queues).union(server.left) - consumables,
         methods=methods,
         known=find_known(server_status, everywhere, files),
@@ -124,6 +128,8 @@ def translate(
         licences=alternatives.licences,
         running=Counter(map(parent_of, subjobs)),
         orders={name: order.facts for name, order in orders.items()},
+        sets=read_placement_sets(server_status),
+        vnodes_limit_runs=any(read_run_limits(texts) is not None for texts in server_status.vnodes.values()),
     )
     if alternatives.left:
         server = replace(server, left={**server.left, **alternatives.left})
@@ -137,7 +143,7 @@ def translate(
         if job is None:
             reported = len(problems)
             job = read_job(job_id, texts, context, report)
-            if is_lasting and len(problems) == reported:
+            if is_lasting and len(problems) == reported and job_id not in context.long_selects.left_out:
                 known.keep(job_id, texts, job)
         if job.subjobs is not None:
             arrays[job_id] = job
@@ -168,7 +174,7 @@ def translate(
     user_reservations = find_user_reservations(server_status, vnodes, queues)
     if user_reservations:
         server = replace(server, user_reservations=user_reservations)
-    queues = _with_dedicated_time(queues, server_status, files)
+    queues = _with_closures(queues, server_status, files)
     readings = read_readings(server_status.vnodes, vnodes, server_status.time_s, settings.ranking)
     problems += readings.problems
     snapshot = Snapshot.build(
@@ -182,17 +188,22 @@ def modes_of(server_status: ServerStatus, settings: Settings) -> Mapping[str, st
     return read_modes(server_status, settings)
 
 
-def _with_dedicated_time(queues: list[Queue], server_status: ServerStatus, files: SchedFiles) -> list[Queue]:
-    """The queues with the windows in which their schedulers' dedicated time closes them."""
+def _with_closures(queues: list[Queue], server_status: ServerStatus, files: SchedFiles) -> list[Queue]:
+    """The queues with the windows in which their schedulers' dedicated, prime and non-prime time closes them."""
     closed: dict[tuple[str, bool], tuple[Window, ...]] = {}
+    rules: dict[str, PrimeRules] = {}
     found = []
     for queue in queues:
-        own = files.get(find_scheduler(server_status, queue.name) or "", {})
+        scheduler = find_scheduler(server_status, queue.name) or ""
+        own = files.get(scheduler, {})
         dedicated = "sched_config" in own and is_dedicated(queue.name, read_sched_config(own["sched_config"]))
         kind = (own.get("dedicated_time", ""), dedicated)
         if kind not in closed:
             closed[kind] = close_queue(read_dedicated_time(kind[0]), dedicated)
-        found.append(replace(queue, closed=closed[kind]) if closed[kind] else queue)
+        if scheduler not in rules:
+            rules[scheduler] = read_prime_rules(own)
+        windows = (*closed[kind], *rules[scheduler].close_queue(queue.name, server_status.time_s))
+        found.append(replace(queue, closed=windows) if windows else queue)
     return found
 
 

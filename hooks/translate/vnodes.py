@@ -15,7 +15,7 @@ from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.pbs.server_status_type_and_attributes import Attributes
 from hooks.translate.closures.reservation_windows_type import Reservations
 from hooks.translate.queues import Report, read_partition
-from policy.model.jobs_runs_vnodes_queues import Vnode, Window
+from policy.model.jobs_runs_vnodes_queues import RunLimits, Vnode, Window
 from policy.model.pbs_units import parse_amount, parse_measure, parse_resource
 
 _TAKES_JOBS = frozenset({"free", "job-busy", "job-exclusive"})
@@ -23,6 +23,9 @@ _TAKES_JOBS = frozenset({"free", "job-busy", "job-exclusive"})
 
 _RESERVED = "resv-exclusive"
 """The state of a vnode that a running reservation has exclusively."""
+
+RUN_LIMITS = ("max_running", "max_user_run", "max_group_run")
+"""The attributes of a vnode that limit how many jobs run on it, in the order of :class:`RunLimits`."""
 
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -98,7 +101,14 @@ def read_vnode(
         sharing=texts.get("sharing", "default_shared"),
         closed=closed,
         measures=measures,
+        run_limits=read_run_limits(texts),
     )
+
+
+def read_run_limits(texts: Attributes) -> RunLimits | None:
+    """How many jobs may run on the vnode; None without a limit. PBS's scheduler ignores a limit that is no number."""
+    limits = [parse_amount(texts[name]) if name in texts else None for name in RUN_LIMITS]
+    return None if limits == [None, None, None] else RunLimits(*limits)
 
 
 def takes_jobs(state: str, reserved: bool = False) -> bool:

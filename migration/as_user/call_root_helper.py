@@ -3,22 +3,15 @@ files."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Callable
 
+from migration.as_user import root_helper_command
 from migration.as_user.run_in_own_pid_namespace import LATE
-from migration.programs.program_search_path import own_program
-from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished, run, run_with_lifeline
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished, run, run_with_lifeline
 
-_GRACE_S = 30.0
+GRACE_S = 30.0
 """What the helper has on top of its own limit, to end what it started."""
-
-
-def helper_argv() -> list[str]:
-    """The beginning of each command line of the helper."""
-    helper = own_program("mguser")
-    return [helper] if os.geteuid() == 0 else ["sudo", "-n", "--", helper]
 
 
 def run_as(
@@ -30,6 +23,7 @@ def run_as(
     timeout_s: float = 60,
     env: Mapping[str, str] | None = None,
     stopped: Callable[[], bool] = lambda: False,
+    aside: bool = False,
 ) -> Finished:
     """Run a program (:class:`~migration.programs.run_external_program_with_limits.Run`): without a user as this
     process, else as the user, by the helper.
@@ -38,10 +32,22 @@ def run_as(
     """
     if user is None:
         return run(argv, cwd=cwd, stdin=stdin, timeout_s=timeout_s, env=env)
+    if aside:
+        return Finished(NOT_STARTED, b"", b"only a session of the root helper does something aside")
     if env is not None:
         raise ValueError("env: the root helper gives a user's program its environment")
-    words = [*helper_argv(), user, str(max(1, int(timeout_s))), str(len(stdin)), cwd or "/", *argv]
-    done = run_with_lifeline(words, stdin=stdin, timeout_s=timeout_s + _GRACE_S, stopped=stopped)
+    words = [*root_helper_command.helper_argv(), *operation_words(argv, user, cwd, len(stdin), timeout_s)]
+    done = run_with_lifeline(words, stdin=stdin, timeout_s=timeout_s + GRACE_S, stopped=stopped)
+    return finish_late(done, timeout_s)
+
+
+def operation_words(argv: Sequence[str], user: str, cwd: str | None, size: int, timeout_s: float) -> list[str]:
+    """The arguments of the helper for one operation, whose input has ``size`` bytes."""
+    return [user, str(max(1, int(timeout_s))), str(size), cwd or "/", *argv]
+
+
+def finish_late(done: Finished, timeout_s: float) -> Finished:
+    """The result, where the helper ended the operation at its limit."""
     if done.status == LATE:
         return Finished(TIMED_OUT, done.out, done.err + f"\nkilled after {timeout_s:g} s".encode())
     return done

@@ -8,22 +8,34 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Callable
 
 from migration.as_user import folder_tree_listing, place_results_without_overwrite, user_files_in_landing_folder
+from migration.as_user.private_folder_for_connection import FOLDER, is_own_folder
 from migration.as_user.run_in_own_pid_namespace import has_own_namespace
 
 Operation = Callable[[list[str]], int]
 KEY = "@KEY@"
 """In the arguments of ``rsync`` and ``ssh``: the path of the private key, with which the operation's input begins."""
+CONTROL = "@CONTROL@"
+"""The same: the path of the socket of a connection that is there already, or ``none``."""
+SHARED_CONNECTION = "shared"
+"""In the place of CONTROL, where an operation is to use that connection."""
+CONNECT = "connect"
+_SOCKET, _HAS_ENDED = f"{FOLDER}/s", f"{FOLDER}/ended"
+_LOOK_EVERY_S = 0.02
+_BEGUN_WITHIN_S, _CONNECTED_WITHIN_S = 2.0, 20.0
 BUILD_LOG = "mg-build.log"
 _COMMAND = 3
 _SCHEDULER_PROGRAMS = ("qsub", "qdel", "qhold", "qrls", "sbatch", "scancel")
 _RUN_BUILD = 'eval "exec 3<&-\n$(cat <&3)"'
 """What the build's shell runs: the command that file 3 has, which no list of processes shows."""
 _WAIT_FOR = '"$@"; exit $?'
+_CONNECT = 'trap : TERM; ended=$1; shift; "$@"; : > "$ended"'
+"""What keeps a connection: ssh, which removes its socket when it is ended, and then a file that says so."""
 _OF_SCONTROL = ("hold", "release")
 
 
@@ -41,20 +53,49 @@ def _scontrol(arguments: list[str]) -> int:
 
 
 def _rsync(arguments: list[str]) -> int:
-    """``rsync BYTES ARG...`` over ssh, with a key of that many bytes; what follows it is the list of files, if any."""
+    """``rsync BYTES CONTROL ARG...`` over ssh, with a key of that many bytes; what follows it is the list of files, if
+    any. CONTROL is ``shared``, or empty.
+    """
     os.execvp("rsync", ["rsync", *_with_key(arguments)])
 
 
 def _ssh(arguments: list[str]) -> int:
-    """``ssh BYTES ARG...`` with a key of that many bytes; what follows it is the command's input. A shell keeps the key
-    open for it.
+    """``ssh BYTES CONTROL ARG...`` with a key of that many bytes; what follows it is the command's input. A shell keeps
+    the key open for it.
     """
     os.execvp("/bin/sh", ["sh", "-c", _WAIT_FOR, "sh", "ssh", *_with_key(arguments)])
 
 
+def _connect(arguments: list[str]) -> int:
+    """``connect BYTES ARG...``: a connection that ``rsync`` and ``ssh`` share, until this operation is ended. Each of
+    their commands is still one of its own at the other end. The folder of its socket was made by root.
+    """
+    size, *words = arguments
+    if not is_own_folder():
+        raise ValueError(f"{FOLDER}: must be a folder of the user's own")
+    words = [word.replace(CONTROL, _SOCKET) for word in words]
+    os.execvp("/bin/sh", ["sh", "-c", _CONNECT, "sh", _HAS_ENDED, "ssh", *_with_key([size, "", *words])])
+
+
+def _find_connection(wanted: str) -> str:
+    """The socket of the session's connection, once that has been made; ``none`` where it was not."""
+    if wanted != SHARED_CONNECTION:
+        return "none"
+    began_s = time.monotonic()
+    while True:
+        is_there = is_own_folder()
+        if is_there and os.path.exists(_SOCKET):
+            return _SOCKET
+        waited_s = time.monotonic() - began_s
+        if os.path.exists(_HAS_ENDED) or waited_s >= (_CONNECTED_WITHIN_S if is_there else _BEGUN_WITHIN_S):
+            return "none"
+        time.sleep(_LOOK_EVERY_S)
+
+
 def _with_key(arguments: list[str]) -> list[str]:
-    """The arguments with the path of the key, which is a file in the memory of this process and never on a disk. ssh
-    closes all files that it inherits, but may open those of this process, by its number in what /proc shows here.
+    """The arguments with the path of the socket, and with that of the key, which is a file in the memory of this
+    process and never on a disk. ssh closes all files that it inherits, but may open those of this process, by its
+    number in what /proc shows here.
     """
     data = os.read(0, int(arguments[0]))
     key = os.memfd_create("key", 0)
@@ -62,7 +103,8 @@ def _with_key(arguments: list[str]) -> list[str]:
     os.write(key, data)
     os.set_inheritable(key, True)
     path = f"/proc/{os.readlink('/proc/self')}/fd/{key}"
-    return [word.replace(KEY, path) for word in arguments[1:]]
+    socket = _find_connection(arguments[1])
+    return [word.replace(KEY, path).replace(CONTROL, socket) for word in arguments[2:]]
 
 
 def _build(arguments: list[str]) -> int:
@@ -122,6 +164,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "rsync-server": _rsync_server,
         "rsync-shared": _rsync_shared,
         "ssh": _ssh,
+        CONNECT: _connect,
         "build": _build,
         "namespace": _print_namespace,
         "manifest": folder_tree_listing.print_manifest,

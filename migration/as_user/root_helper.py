@@ -4,7 +4,8 @@ root.
 ``mguser USER SECONDS BYTES FOLDER OPERATION ARG...``: the first BYTES of standard input are the operation's input. What
 follows is a lifeline: when it ends, or after SECONDS, the operation is ended with all that it has started. With ``-``
 for BYTES the operation has the standard input itself, and ends by it. The operation runs in a process that has become
-the user; this one stays root, and only waits and kills.
+the user; this one stays root, and only waits and kills. ``mguser session`` does several, one after the other
+(:mod:`migration.as_user.root_helper_session`).
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from migration.as_user.operations_as_user import OPERATIONS
+from migration.as_user.log_operation_to_syslog import log_operation
+from migration.as_user.operations_as_user import CONNECT, OPERATIONS
+from migration.as_user.private_folder_for_connection import make_folder
 from migration.as_user.refused_accounts import find_refusal, read_first_uid
+from migration.as_user.root_helper_session import MOST_INPUT, keep_input
 from migration.as_user.run_in_own_pid_namespace import end_with_parent, hide_from_users, supervise
 from migration.config.cluster_file import ClusterFile, ClusterFileError, Here, Limits, read_cluster_file
 from migration.config.mg_home_folder import HOME
 from migration.programs.program_search_path import find_path
 
-_MOST_BYTES = 256 << 20
 _PRIVATE_MASK = 0o077
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 _FIRST_TO_GO = 800
@@ -38,16 +41,19 @@ class RefusedError(Exception):
     """What this helper does not do; the message says why."""
 
 
-def main(words: Sequence[str]) -> int:
-    """The exit status of the operation; 77 for what is refused."""
+def main(words: Sequence[str], given: int | None = None, job: str = "") -> int:
+    """The exit status of the operation; 77 for what is refused. ``given`` is a file with the operation's input, where
+    that is not on standard input any more. ``job`` is what the caller says that it is about, for the log.
+    """
     try:
-        return _main(words)
+        return _main(words, given, job)
     except RefusedError as refused:
+        log_operation(words, job, str(refused))
         sys.stderr.write(f"mguser: {refused}\n")
         return os.EX_NOPERM
 
 
-def _main(words: Sequence[str]) -> int:
+def _main(words: Sequence[str], given: int | None, job: str) -> int:
     if len(words) < 5:
         raise RefusedError("mguser USER SECONDS BYTES FOLDER OPERATION ARG...")
     user, seconds, size, folder, operation, *arguments = words
@@ -55,20 +61,27 @@ def _main(words: Sequence[str]) -> int:
     account = find_account(user, file)
     if operation not in OPERATIONS:
         raise RefusedError(f"operation {operation!r:.40}: must be one of {', '.join(sorted(OPERATIONS))}")
-    limit_s, count = _whole("seconds", seconds, 10**8), 0 if size == "-" else _whole("bytes", size, _MOST_BYTES)
+    limit_s, count = _whole("seconds", seconds, 10**8), 0 if size == "-" else _whole("bytes", size, MOST_INPUT)
     if os.geteuid() not in (0, account.pw_uid):
         raise RefusedError(f"cannot become {account.pw_name!r}: only root can")
     env = _clean_environment(account)
+    log_operation(words, job)
 
     def do_as_user() -> int:
         _bound_operation()
+        if operation == CONNECT:
+            make_folder(account)
         if operation == "build":
             _limit_build(file.limits if file else Limits())
         _become(account)
         end_with_parent()
         return _do(operation, arguments, folder, env)
 
-    return supervise(do_as_user, None if size == "-" else _read_input(count, account), limit_s)
+    if given is None and size != "-":
+        given = _read_input(count)
+    if given is not None:
+        os.fchown(given, account.pw_uid, -1)
+    return supervise(do_as_user, given, limit_s)
 
 
 def read_site(home: Path) -> ClusterFile | None:
@@ -181,22 +194,12 @@ def _clean_environment(account: pwd.struct_passwd) -> dict[str, str]:
     }
 
 
-def _read_input(count: int, account: pwd.struct_passwd) -> int:
-    """The operation's input as a file of its own in memory, so that what follows on standard input is the lifeline."""
-    descriptor = os.memfd_create("input", os.MFD_CLOEXEC)
-    os.fchmod(descriptor, 0o600)
-    os.fchown(descriptor, account.pw_uid, -1)
-    left = count
-    while left:
-        data = os.read(0, min(left, 1 << 20))
-        if not data:
-            raise RefusedError(f"standard input ended {left} bytes before its {count}")
-        left -= len(data)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
+def _read_input(count: int) -> int:
+    """The operation's input as a file of its own, so that what follows on standard input is the lifeline."""
+    try:
+        return keep_input(count)
+    except ValueError as error:
+        raise RefusedError(str(error)) from error
 
 
 def _do(operation: str, arguments: list[str], folder: str, env: Mapping[str, str]) -> int:

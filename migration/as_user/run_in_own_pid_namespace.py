@@ -14,6 +14,7 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from typing import Callable
 
 LATE = 254
@@ -24,6 +25,8 @@ _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
 _NO_CHILD_LEFT = ChildProcessError
 _NEW_MOUNTS, _NEW_PIDS = 0x0002_0000, 0x2000_0000
 _NO_SETUID, _NO_DEVICES, _NO_PROGRAMS, _WITH_ALL_BELOW, _SLAVE = 2, 4, 8, 1 << 14, 1 << 19
+_DETACH = 2
+_MOST_SAID = 500
 _STANDARD = 3
 """Descriptors below this are standard input, output and error."""
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -52,8 +55,10 @@ def supervise(operation: Callable[[], int], given: int | None, limit_s: float) -
             if given is not None:
                 os.dup2(given, 0)
             _close_all_but_standard()
-            status = _run_below(operation) if is_first else operation()
+            with errors_said():
+                status = _run_below(operation) if is_first else operation()
             sys.stdout.flush()
+            sys.stderr.flush()
         finally:
             os._exit(status)
     try:
@@ -61,6 +66,17 @@ def supervise(operation: Callable[[], int], given: int | None, limit_s: float) -
         return _wait(child, woken, until_s, has_lifeline=given is not None)
     finally:
         _kill_all(child)
+
+
+@contextlib.contextmanager
+def errors_said() -> Iterator[None]:
+    """Says what went wrong on standard error, in a process that ends then, as one line."""
+    try:
+        yield
+    except Exception as error:
+        sys.stderr.write(f"mguser: {type(error).__name__}: {ascii(str(error))[:_MOST_SAID]}\n")
+        sys.stderr.flush()
+        raise
 
 
 def end_with_parent() -> None:
@@ -96,9 +112,24 @@ def _mount_proc() -> None:
     """Have /proc show the namespace's own processes, as ``pkill`` and others expect. It is mounted for these processes
     alone, and not at all where they cannot be kept apart from the host's mounts.
     """
-    if _LIBC.unshare(_NEW_MOUNTS) or _LIBC.mount(b"none", b"/", None, _WITH_ALL_BELOW | _SLAVE, None):
-        return
-    _LIBC.mount(b"proc", b"/proc", b"proc", _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS, None)
+    if keep_mounts_apart():
+        _LIBC.mount(b"proc", b"/proc", b"proc", _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS, None)
+
+
+def keep_mounts_apart() -> bool:
+    """Have what this process and those that it starts mount be seen by them alone; False where the kernel refuses."""
+    return not (_LIBC.unshare(_NEW_MOUNTS) or _LIBC.mount(b"none", b"/", None, _WITH_ALL_BELOW | _SLAVE, None))
+
+
+def mount_in_memory(folder: str, options: str) -> bool:
+    """Mount an empty file system in memory over the folder, in which nothing is a program; whether that went."""
+    flags = _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS
+    return not _LIBC.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", flags, options.encode("ascii"))
+
+
+def unmount(folder: str) -> None:
+    """Take away what was mounted there last, also where a process still has a file of it."""
+    _LIBC.umount2(os.fsencode(folder), _DETACH)
 
 
 def _close_all_but_standard() -> None:

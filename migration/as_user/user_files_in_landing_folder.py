@@ -16,7 +16,7 @@ import sys
 from typing import NamedTuple
 
 from migration.as_user.fit_file_name import fit_path
-from migration.as_user.folder_tree_listing import FRESH_LINK, check_inside, read_entry, read_lines
+from migration.as_user.folder_tree_listing import FRESH_LINK, check_inside, print_manifest, read_entry, read_lines
 from migration.as_user.remove_folder_in_limited_steps import NotRemoved, open_folder_to_empty, remove_folder
 
 NO_FILE = 2
@@ -122,7 +122,9 @@ def place_shared(arguments: list[str]) -> int:
 
 
 def set_links(arguments: list[str]) -> int:
-    """``links FOLDER``: make each link on standard input, ``[path, target]`` as JSON a line, lead to its target."""
+    """``links FOLDER``: make each link on standard input, ``[path, target]`` as JSON a line, lead to its target, and
+    then print every entry of the folder.
+    """
     for line in read_lines():
         path, target = json.loads(line)
         place = f"{arguments[0]}/{check_inside(path)}"
@@ -136,7 +138,7 @@ def set_links(arguments: list[str]) -> int:
             os.unlink(fresh)
         os.symlink(target, fresh)
         os.replace(fresh, place)
-    return 0
+    return print_manifest(arguments)
 
 
 def remove(arguments: list[str]) -> int:

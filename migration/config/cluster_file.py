@@ -13,13 +13,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from migration.config.mg_home_folder import FILE
 from migration.config.parse_toml import parse_toml
 from policy.migration.job_record_and_copy_updates import ANY, CLUSTER_NAME, LOCAL
-from policy.migration.place_on_first_free_cluster import PlacingSettings
 from policy.migration.wait_and_retry_bounds import WaitSettings
+
+if TYPE_CHECKING:
+    from policy.migration.place_on_first_free_cluster import PlacingSettings
 
 SCHEDULERS = ("pbs", "slurm")
 BUILD_ON = ("here", "job")
@@ -51,8 +53,8 @@ class Limits:
     ``build_processes`` for all of its user; 0 sets no bound.
     """
 
-    max_per_pass: int = 20
-    max_in_flight_per_target: int = 8
+    max_per_pass: int = 64
+    max_in_flight_per_target: int = 32
     max_uploads: int = 4
     max_downloads: int = 4
     bwlimit_kib: int = 0
@@ -172,6 +174,8 @@ class ClusterFile:
     @property
     def placing(self) -> PlacingSettings:
         """The settings of placing."""
+        from policy.migration.place_on_first_free_cluster import PlacingSettings  # noqa: PLC0415 - only a pass places
+
         limits = self.limits
         order = tuple(other.name for other in self.others if other.send)
         return PlacingSettings(

@@ -14,10 +14,11 @@ _UNSEEN_FOR_S = 60
 
 def find_in_flight(records: Iterable[Record], now_s: float) -> list[Demand]:
     """What accepted jobs will take. Without it two sources would fill the same idle cores."""
-    return [record.demand for record in records if _is_in_flight(record, now_s)]
+    return [record.demand for record in records if is_in_flight(record, now_s)]
 
 
-def _is_in_flight(record: Record, now_s: float) -> bool:
+def is_in_flight(record: Record, now_s: float) -> bool:
+    """Whether no scheduler counts the job's cores yet."""
     if record.state == SUBMITTED:
         return not record.localid or (not record.ran and now_s - record.since < _UNSEEN_FOR_S)
     return record.state in BEFORE_RUN

@@ -37,7 +37,11 @@ def set_path() -> None:
 
 def own_program(name: str) -> str:
     """The path of a program of ours, which is installed beside the others: in the environment's folder of programs,
-    or beside the program that runs, as the DEB and the RPM have no environment. The first if it is in neither."""
-    installed = Path(sysconfig.get_path("scripts"), name)
+    or beside the program that runs, as the DEB and the RPM have no environment. The first if it is in neither.
+
+    Where the system's Python has scripts takes long to find out, so it is asked outside virtual environments alone.
+    """
+    folder = f"{sys.prefix}/bin" if sys.prefix != sys.base_prefix else sysconfig.get_path("scripts")
+    installed = Path(folder, name)
     beside = Path(sys.argv[0]).absolute().with_name(name)
     return str(beside if beside.exists() and not installed.exists() else installed)

@@ -1,4 +1,5 @@
-"""Runs a program: an argument list, a time limit, bounded output. The only module that imports ``sh``.
+"""Runs a program: an argument list, a time limit, bounded output. The only module that imports ``sh``. Its
+functions do, since that takes long and many of our programs run none.
 
 A program that fails is no error here: its exit status is part of the result. One that cannot be started, or is killed
 at its time limit, has a status that no program can give.
@@ -14,11 +15,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import IO, Callable, NamedTuple, Protocol
-
-import sh
+from typing import IO, TYPE_CHECKING, Callable, NamedTuple, Protocol
 
 from policy.model.printable_text import replace_unprintable
+
+if TYPE_CHECKING:
+    import sh
 
 NOT_STARTED = -1000
 TIMED_OUT = -1001
@@ -26,6 +28,7 @@ STOPPED = -1002
 TOO_MUCH = -1003
 """The program wrote more than MOST_OUTPUT bytes to standard output or to standard error."""
 MOST_OUTPUT = 64 << 20
+TOO_MUCH_TEXT = f"ended: more than {MOST_OUTPUT >> 20} MiB of output"
 _END_WITHIN_S = 20.0
 _LOOK_EVERY_S = 1.0
 _FEED_LOOK_MS = 200
@@ -78,6 +81,8 @@ def run(
     env: Mapping[str, str] | None = None,
 ) -> Finished:
     """Run ``argv`` as this process's own user. Another ``user`` is refused: that takes the root helper."""
+    import sh  # noqa: PLC0415 - see above
+
     if user is not None:
         raise ValueError(f"user {user!r}: this runs programs as its own user only")
     if any("\0" in word for word in argv):
@@ -112,6 +117,8 @@ def run_with_lifeline(
     """Run a program that ends when its standard input does: at its time limit, when ``stopped`` says so, and also when
     this process is killed. For programs of another user, to which this one cannot send signals.
     """
+    import sh  # noqa: PLC0415 - see above
+
     if any("\0" in word for word in argv):
         return Finished(NOT_STARTED, b"", b"an argument contains a NUL")
     reader, writer = os.pipe()
@@ -144,6 +151,8 @@ def run_with_lifeline(
 
 def _wait_or_kill(process: sh.RunningCommand) -> None:
     """Wait until the program has ended by its lifeline; one that has not is killed if this process may."""
+    import sh  # noqa: PLC0415 - see above
+
     try:
         process.wait(timeout=_END_WITHIN_S)
     except sh.TimeoutException:
@@ -167,7 +176,7 @@ def _finish(status: int, out: IO[bytes], err: IO[bytes], timeout_s: float) -> Fi
     why = {
         TIMED_OUT: f"\nkilled after {timeout_s:g} s",
         STOPPED: "\nstopped",
-        TOO_MUCH: f"\nended: more than {MOST_OUTPUT >> 20} MiB of output",
+        TOO_MUCH: f"\n{TOO_MUCH_TEXT}",
     }.get(status, "")
     out.seek(0)
     err.seek(0)
@@ -186,6 +195,8 @@ def _bound_files() -> None:
 
 
 def _watch(process: sh.RunningCommand, until_s: float, find_end: Callable[[], int | None]) -> int:
+    import sh  # noqa: PLC0415 - see above
+
     while True:
         left_s = until_s - time.monotonic()
         try:
@@ -217,6 +228,8 @@ def _feed(writer: int, data: bytes, ended: threading.Event) -> None:
 
 def _wait(process: sh.RunningCommand, timeout_s: float) -> int:
     """The exit status; a program that takes too long is killed with everything that it has started."""
+    import sh  # noqa: PLC0415 - see above
+
     try:
         process.wait(timeout=timeout_s)
     except sh.TimeoutException:

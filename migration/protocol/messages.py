@@ -1,4 +1,4 @@
-"""The messages of ``mgserve``: one JSON line each way, bounded, checked field by field.
+"""The messages of ``mgserve``: JSON lines, as many each way, bounded, checked field by field.
 
 A verb is the whole command of the ssh connection, its body is on standard input. Records travel as their lines; times
 in them are replaced by ages, since only local clocks are compared.
@@ -19,7 +19,8 @@ from policy.migration.job_record_and_copy_updates import CLUSTER_NAME, Record, s
 from policy.migration.job_states_and_transitions import FINAL
 from policy.model.printable_text import printable
 
-AVAIL, ACCEPT, WITHDRAW, QUERY, STOP = VERBS = ("avail", "accept", "withdraw", "query", "stop")
+AVAIL, ACCEPT, WITHDRAW, QUERY, STOP, SEVERAL = VERBS = ("avail", "accept", "withdraw", "query", "stop", "several")
+"""``several`` is several of the others over one connection: each is a line, answered by one before the next is read."""
 PREFIX = "mg "
 MOST_BYTES = 1 << 20
 MOST_GIDS = 1_000
@@ -56,8 +57,31 @@ def read_verb(command: str) -> str:
     """The verb of SSH_ORIGINAL_COMMAND, which is ``mg VERB`` and nothing more. Raises :class:`MessageError`."""
     verb = command[len(PREFIX) :] if command.startswith(PREFIX) else ""
     if verb not in VERBS:
-        raise MessageError(f"command {command!r:.60}: must be {PREFIX}and one of {', '.join(VERBS)}")
+        raise MessageError(f"{_no_verb(command)} must be {PREFIX}and one of {', '.join(VERBS)}")
     return verb
+
+
+def several_to_data(verb: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
+    """One question of ``several``."""
+    return {"v": 1, "ask": verb, "body": body}
+
+
+def read_several(line: bytes) -> tuple[str, bytes]:
+    """The verb of a question, and its body as a line; empty if it has none. Raises :class:`MessageError`."""
+    read = _object(from_line_bytes(line))
+    verb, body = read.get("ask"), read.get("body")
+    if verb not in VERBS or verb == SEVERAL:
+        raise MessageError(f"ask {verb!r:.40}: must be one of {', '.join(VERBS[:-1])}")
+    return str(verb), b"" if body is None else to_line_bytes(_object(body))
+
+
+def is_unknown_verb(reply: Reply, verb: str) -> bool:
+    """Whether the cluster does not know the verb: its version of these programs is older."""
+    return isinstance(reply, Failed) and reply.text.startswith(_no_verb(PREFIX + verb))
+
+
+def _no_verb(command: str) -> str:
+    return f"command {command!r:.60}:"
 
 
 # What is asked

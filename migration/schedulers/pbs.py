@@ -7,15 +7,16 @@ decision is the test, and its last pass says what is reserved and earmarked.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hooks.pbs.files_and_output.json_output import read_json
+from hooks.store.state_folder import state_folder
 from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished, Run
-from migration.schedulers.pbsteer_earmarks_and_would_start import LastPass, read_last_pass, read_status, would_start
 from migration.schedulers.scheduler_interface import (
     ENDED,
     HELD,
@@ -34,6 +35,9 @@ from policy.migration.available_to_other_clusters import FreeNodes, Shape, reser
 from policy.migration.job_demand import Demand
 from policy.model.pbs_units import parse_duration_s, parse_size_kib
 
+if TYPE_CHECKING:
+    from migration.schedulers.pbsteer_earmarks_and_would_start import LastPass
+
 _UNUSABLE = frozenset(
     (
         "offline", "down", "stale", "Stale", "unknown", "state-unknown", "provisioning", "wait-provisioning",
@@ -51,6 +55,7 @@ _MOST_JOBS_READ = 5_000
 """Above this many jobs, reading the estimates of all of them costs too much."""
 _ID = re.compile(r"[0-9]+(?:\[\])?(?:\.[A-Za-z0-9.-]+)?")
 _MOST_ONE_BY_ONE = 20
+_LAST_PASS = "last-pass.json"  # noqa: S105 - what pbsteer's passes publish
 _SIGNALLED = 256
 """PBS adds this to the number of the signal that ended a job."""
 
@@ -102,8 +107,10 @@ class PbsScheduler:
         last = self._last_pass()
         if last is None or self._queue not in last.driven:
             return Verdict(None)
-        status = read_status(self._run, self._pbs_exec, self._timeout_s)
-        return would_start(status, last, job, self._queue, select_of(job.demand)) if status else Verdict(None)
+        from migration.schedulers import pbsteer_earmarks_and_would_start as pbsteer  # noqa: PLC0415 - as below
+
+        status = pbsteer.read_status(self._run, self._pbs_exec, self._timeout_s)
+        return pbsteer.would_start(status, last, job, self._queue, select_of(job.demand)) if status else Verdict(None)
 
     def submit(self, job: LocalJob) -> str:
         """``qsub`` in the job's folder, with names relative to it: PBS takes a colon in a path for a host's end."""
@@ -171,7 +178,11 @@ class PbsScheduler:
         return not states & _UNUSABLE and not node.get("resv") and own_queue in (None, self._queue)
 
     def _last_pass(self) -> LastPass | None:
-        return read_last_pass(self._pbs_home, time.time()) if self._pbs_home else None
+        if not self._pbs_home or not os.access(state_folder(self._pbs_home) / _LAST_PASS, os.R_OK):
+            return None
+        from migration.schedulers import pbsteer_earmarks_and_would_start as pbsteer  # noqa: PLC0415 - loads the policy
+
+        return pbsteer.read_last_pass(self._pbs_home, time.time())
 
     def _with_head(self, free: FreeNodes, last: LastPass | None) -> FreeNodes:
         """The answer with the cores reserved for the queued job that is expected, or promised, to start first."""

@@ -17,13 +17,12 @@ from typing import NamedTuple
 
 import hooks.reader.answer_console_by_json_lines
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
+from hooks.reader.answer_lines import NO_LIBRARY
 from hooks.reader.apply_status_differences import Assembly
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
-from hooks.translate.snapshot import translate
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Run
 from migration.schedulers.scheduler_interface import LocalJob, SchedulerSilent, Verdict
-from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 
@@ -32,7 +31,6 @@ _MISSED = 5
 """A pass counts as the last one for so many times its interval, and at least the seconds above."""
 _NEW_ID = "999999999999.new"
 """Behind every job of the server, and none of them."""
-_NO_LIBRARY = "pbs_ifl below"
 
 
 class LastPass(NamedTuple):
@@ -77,7 +75,7 @@ def read_status(run: Run, pbs_exec: str, timeout_s: float) -> ServerStatus | Non
         error, status = _assemble(done.out)
         if status is not None:
             return status
-        if error and not error.startswith(_NO_LIBRARY):
+        if error and not error.startswith(NO_LIBRARY):
             raise SchedulerSilent(error)
     return None
 
@@ -106,6 +104,9 @@ def _pythons(pbs_exec: str) -> Iterator[str]:
 
 def would_start(status: ServerStatus, last: LastPass, job: LocalJob, queue: str, select: str) -> Verdict:
     """Whether a pass at this moment would start the job, if it were submitted last."""
+    from hooks.translate.snapshot import translate  # noqa: PLC0415 - what is earmarked is read without the engine
+    from policy.cycle.engine import decide  # noqa: PLC0415 - as above
+
     texts = _texts_of(job, queue, select, status.time_s)
     snapshot = translate(replace(status, jobs={**status.jobs, _NEW_ID: texts}), last.settings).snapshot
     plan = decide(snapshot, last.ledger, last.settings)

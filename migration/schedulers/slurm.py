@@ -52,6 +52,8 @@ _NOW_S = 60
 """A job that would start within this counts as one that would start now."""
 _NO_ESTIMATE_S = 30 * 86_400
 """Slurm gives a start months or centuries away for a job behind one that no node can ever take."""
+_UNTRIED, _BEHIND_ANOTHER = "None", "Priority"
+"""Reasons of a pending job that Slurm has not tried to start yet, and of one that it tries after another one."""
 _ID = re.compile(r"[0-9]+")
 _IDS_AT_ONCE = 500
 
@@ -99,7 +101,18 @@ class SlurmScheduler:
         wait_s = _moment(match[1]) - time.time()
         if wait_s > _NO_ESTIMATE_S:
             return Verdict(None, "Slurm cannot say when, since a pending job ahead can never start")
+        if wait_s > _NOW_S and self._is_about_to_start_jobs():
+            return Verdict(None, "Slurm cannot say when before it has tried to start the jobs that were just submitted")
         return Verdict(wait_s <= _NOW_S, f"would start in {max(0, wait_s):.0f} s")
+
+    def _is_about_to_start_jobs(self) -> bool:
+        """Whether all pending jobs of the partition are still to be tried. Slurm delays the start that it gives by the
+        work of pending jobs, a whole node for each one, whether or not these could start at once themselves
+        (``_delayed_job_start_time`` of its ``job_scheduler.c``).
+        """
+        rows = self._rows(["squeue", "-h", "-t", "PD", "-p", self._partition, "-o", "%r"], 1)
+        reasons = {reason for (reason,) in rows}
+        return _UNTRIED in reasons and reasons <= {_UNTRIED, _BEHIND_ANOTHER}
 
     def submit(self, job: LocalJob) -> str:
         """``sbatch``. In the names of outputs Slurm replaces what follows a ``%``, that of the folder too."""

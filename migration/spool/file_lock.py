@@ -43,12 +43,32 @@ def path_lock(home: Path, path: str, within_s: float) -> Iterator[None]:
     :class:`LockHeldError` and OSError.
     """
     (home / _PATHS).mkdir(exist_ok=True)
-    name = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:32]
     try:
         with contextlib.ExitStack() as stack:
-            stack.enter_context(file_lock(home / _PATHS / name, within_s))
+            stack.enter_context(file_lock(_file_of(home, path), within_s))
             held = stack.pop_all()
     except LockHeldError:
         raise LockHeldError(f"{path}: another process has worked on it for {within_s:g} s") from None
     with held:
         yield
+
+
+def is_path_locked(home: Path, path: str) -> bool:
+    """Whether a process holds the lock of the path now."""
+    try:
+        descriptor = os.open(_file_of(home, path), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared, so that two that look do not see each other.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _file_of(home: Path, path: str) -> Path:
+    return home / _PATHS / hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:32]

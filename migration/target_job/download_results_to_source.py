@@ -18,9 +18,9 @@ def download(job: Job) -> None:
     """The phase: leads to the final state, or is tried again later. Nothing is removed here."""
     record, site = job.record, job.site
     try:
-        connection = job.connection()
         results, uploaded = _find(job)
-        returned = bring_back(connection, record.dstdir, results, uploaded or {}, _TIMEOUT_S)
+        with job.connection() as connection:
+            returned = bring_back(connection, record.dstdir, results, uploaded or {}, _TIMEOUT_S)
     except StoppedError:
         return
     except (TransferError, OSError, ValueError) as broken:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,14 @@ from hooks.store.atomic_file import replace_file
 from migration.as_user.user_files_in_landing_folder import NO_FILE
 from migration.programs.run_external_program_with_limits import TIMED_OUT
 from migration.protocol.messages import MOST_TEXT
+from migration.spool.file_lock import is_path_locked
 from migration.spool.queue_file import Queue
 from migration.target_job.service_context import Site
 from migration.target_job.skip_users_with_hung_disks import HungError
 from migration.transfer.ssh_and_rsync_to_source import Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
-from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, REQUESTED
+from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, REQUESTED, UPLOADING
 from policy.model.printable_text import printable
 
 DISCARD = "discard"
@@ -28,6 +30,8 @@ SHARED = "shared"
 GONE = "gone"
 _DUE = "due"
 _RETURNING = "returning"
+_ARRIVED = "arrived"
+_AWAITED = "awaited"
 _LOG = "upload.log"
 GAVE_UP = "results could not be brought back: "
 _PASSING = "tried again: "
@@ -128,18 +132,30 @@ class Job:
         self._write(_DUE, f"{self.site.now() + in_s:.0f}\n".encode("ascii"))
 
     @property
-    def due_in_s(self) -> float:
-        """Seconds until the next step is due."""
-        return find_due(self.folder, self.record.attempt) - self.site.now()
+    def rests(self) -> bool:
+        """Whether the next step is not to be done yet."""
+        return rests(self.site, self.record)
 
-    def connection(self) -> Connection:
-        """The way to the job's source. Raises OSError without its key."""
+    def set_awaited(self, path: str) -> None:
+        """Let the next step be due once no process holds the lock of this path. An empty one is awaited no more."""
+        if path:
+            self._write(_AWAITED, path.encode("utf-8", "surrogateescape"))
+        else:
+            self._path(_AWAITED).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """The way to the job's source, which is closed at the end of the block. Raises OSError without its key."""
         source = self.site.file.other(self.record.src)
         if source is None or not source.ssh:
             raise OSError(f"cluster {self.record.src}: is no longer in the cluster file")
         limit = source.bwlimit_kib or self.site.file.limits.bwlimit_kib
         key = key_path(self.site, self.record).read_bytes()
-        return Connection(self.site.run, self.record.account, source.ssh, key, limit, self._look_for_stop)
+        connection = Connection(self.site.run, self.record.account, source.ssh, key, limit, self._look_for_stop)
+        try:
+            yield connection
+        finally:
+            connection.close()
 
     def _look_for_stop(self) -> bool:
         """A download goes on after mgstop, since it is what mgstop waits for; --discard cuts it."""
@@ -180,6 +196,20 @@ class Job:
     def write_manifest(self, data: bytes) -> None:
         """Keep what was uploaded."""
         self._write(MANIFEST, data)
+
+    def read_arrived(self) -> bytes | None:
+        """What was noted when the job's own folder had arrived whole; None if it has not."""
+        try:
+            return self._path(_ARRIVED).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write_arrived(self, data: bytes | None) -> None:
+        """Note that the job's own folder has arrived whole, or with None that it is to be copied anew."""
+        if data is None:
+            self._path(_ARRIVED).unlink(missing_ok=True)
+        else:
+            self._write(_ARRIVED, data)
 
     def note_shared(self, paths: list[str]) -> None:
         """Note the shared files that the job names, before they are used."""
@@ -230,9 +260,20 @@ def find_lasting(reason: str) -> str:
     return reason
 
 
-def find_due(folder: Path, attempt: int) -> float:
-    """When the next step of the job with this folder is due, in seconds since the epoch."""
-    return _number(folder / f"{_DUE}.{attempt}")
+def rests(site: Site, record: Record) -> bool:
+    """Whether the job's next step is not to be done yet: it is tried again later, or the shared file that its upload
+    needs is being brought by another job's process. That holds for no longer than an upload may take.
+    """
+    folder = site.spool.job_folder(record.gid)
+    if _number(folder / f"{_DUE}.{record.attempt}") > site.now():
+        return True
+    if record.state != UPLOADING or site.now() - record.since >= site.file.limits.upload_timeout_s:
+        return False
+    try:
+        awaited = (folder / f"{_AWAITED}.{record.attempt}").read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return False
+    return is_path_locked(site.home, awaited)
 
 
 def _number(path: Path) -> float:

@@ -9,22 +9,29 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 LEASE = "lease"
 _SLOTS = "slots"
+_LOOK_EVERY_S = 0.02
+_LOOKED_AT_FOR_S = 0.3
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 @contextlib.contextmanager
 def hold_lease(folder: Path) -> Iterator[bool]:
-    """Whether this process has the lease of the job with this folder, for as long as the block lasts."""
+    """Whether this process has the lease of the job with this folder, for as long as the block lasts. It tries for a
+    moment: one that only looks is in the way for as long as a look takes.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(folder / LEASE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        held = _lock(descriptor)
+        until_s = time.monotonic() + _LOOKED_AT_FOR_S
+        while not (held := _lock(descriptor)) and time.monotonic() < until_s:
+            time.sleep(_LOOK_EVERY_S)
         if held:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"pid={os.getpid()}\tboot={_boot_id()}\tstart={_start_time()}\n".encode("ascii"), 0)
@@ -36,11 +43,12 @@ def hold_lease(folder: Path) -> Iterator[bool]:
 def is_leased(folder: Path) -> bool:
     """Whether a living process has the lease."""
     try:
-        descriptor = os.open(folder / LEASE, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(folder / LEASE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
-        return not _lock(descriptor)
+        # Shared, so that two that look do not see each other.
+        return not _lock(descriptor, fcntl.LOCK_SH)
     finally:
         os.close(descriptor)
 
@@ -73,9 +81,9 @@ def take_share(home: Path, kind: str, count: int, user: str, share: int) -> Iter
             yield taken
 
 
-def _lock(descriptor: int) -> bool:
+def _lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

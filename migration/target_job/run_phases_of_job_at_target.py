@@ -1,7 +1,7 @@
 """One job at its target, from acceptance to its end: a phase for each state, each of which can be repeated.
 
-The process ends when nothing is to be done now: the job is over, waits in the scheduler's queue, or a step is to be
-tried again later. The next pass starts it again.
+When nothing is to be done for the job now (it is over, waits in the scheduler's queue, or a step is to be tried again
+later), its process goes on with another job that has something to do. A pass starts a process where there is none.
 """
 
 from __future__ import annotations
@@ -14,31 +14,51 @@ from typing import Callable
 
 from migration.spool.queue_file import Queue
 from migration.target_job.download_results_to_source import download
-from migration.target_job.job_at_target import DISCARD, GoneError, Job, find_due
+from migration.target_job.job_at_target import DISCARD, GoneError, Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, take_share
+from migration.target_job.jobs_with_something_to_do import WAITING_TOO, find_needy, find_turns
 from migration.target_job.run_build_commands import make
 from migration.target_job.service_context import Site
 from migration.target_job.stop_job_at_target import stop
 from migration.target_job.submit_local_job import submit
 from migration.target_job.upload_job_folder_to_target import upload
-from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.job_states_and_transitions import DOWNLOADING, MAKING, SUBMITTED, UPLOADING, WAITING
 
-WAITING_TOO = 2
-"""So many processes are there for each slot of a transfer: one that works, and one that waits."""
 _LOOK_EVERY_S = 2.0
 _AGAIN_S = 60
+_GOES_ON_FOR_S = 600.0
+"""A process that takes on no further job after this leaves them to younger ones."""
+_MOST_TIMES = 5
+"""So often a process takes on one job."""
 _PHASES: Mapping[str, Callable[[Job], None]] = MappingProxyType({MAKING: make, SUBMITTED: submit})
 
 
+def process_jobs(site: Site, gid: str) -> None:
+    """Do all that can be done now for the job, then for others that have something to do and no process. Raises
+    ClusterFileError where the cluster file has become one with problems.
+    """
+    until_s, done = time.monotonic() + _GOES_ON_FOR_S, Counter((gid,))
+    process(site, gid)
+    while time.monotonic() < until_s:
+        site = site.renewed()
+        following = next((one.gid for one in find_needy(site) if done[one.gid] < _MOST_TIMES), None)
+        if following is None:
+            return
+        process(site, following)
+        done[following] += 1
+
+
 def process(site: Site, gid: str) -> None:
-    """Do all that can be done for the job now. Does nothing where another process does."""
-    with hold_lease(site.spool.job_folder(gid)) as held:
+    """Do all that can be done for the job now, each step by the cluster file as it is then. Does nothing where another
+    process does.
+    """
+    with site.working_for(gid), hold_lease(site.spool.job_folder(gid)) as held:
         if not held:
             return
         try:
             job = Job(site, gid)
             while _step(job):
+                job.site = job.site.renewed()
                 job.refresh()
         except GoneError:
             return
@@ -50,8 +70,10 @@ def _step(job: Job) -> bool:
     if before.stop and (before.state != DOWNLOADING or before.stop == DISCARD):
         stop(job)
     elif before.state == WAITING:
-        return _wait_for_turn(job)
-    elif job.due_in_s > 0:
+        if before.gid not in find_turns(job.site, job.site.spool.read(Queue.RECEIVED)):
+            return False
+        job.advance("upload")
+    elif job.rests:
         return False
     elif before.state == UPLOADING:
         _in_slot(job, "upload", job.site.file.limits.max_uploads, upload)
@@ -62,38 +84,7 @@ def _step(job: Job) -> bool:
     else:
         _PHASES[before.state](job)
     after = job.record
-    return not after.final and (after.state != before.state or bool(after.stop)) and job.due_in_s <= 0
-
-
-def _wait_for_turn(job: Job) -> bool:
-    """Uploads begin in the order of acceptance, as many at a time as the limits allow, and of each user his share."""
-    site, gid = job.site, job.record.gid
-    if _is_its_turn(site, gid):
-        job.advance("upload")
-    else:
-        time.sleep(_LOOK_EVERY_S)
-    return True
-
-
-def _is_its_turn(site: Site, gid: str) -> bool:
-    """Whether this is among the next waiting jobs. An upload that rests until it is tried again takes no place."""
-    limits, received = site.file.limits, site.spool.read(Queue.RECEIVED)
-    of_user = Counter(one.account for one in received if one.state == UPLOADING and not _rests(site, one))
-    left = limits.max_uploads - sum(of_user.values())
-    for record in received:
-        if record.state != WAITING or of_user[record.account] >= limits.max_transfers_per_user:
-            continue
-        if left <= 0:
-            return False
-        if record.gid == gid:
-            return True
-        of_user[record.account] += 1
-        left -= 1
-    return False
-
-
-def _rests(site: Site, record: Record) -> bool:
-    return find_due(site.spool.job_folder(record.gid), record.attempt) > site.now()
+    return not after.final and (after.state != before.state or bool(after.stop)) and not job.rests
 
 
 def _in_slot(job: Job, kind: str, count: int, phase: Callable[[Job], None]) -> None:

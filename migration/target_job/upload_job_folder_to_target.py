@@ -1,16 +1,20 @@
-"""Uploading: the job's folder, then its shared input, then the manifest of what is here. Each part can be repeated."""
+"""Uploading: the job's folder, then its shared input, then the manifest of what is here. Each part can be repeated.
+
+A job whose shared input another job is bringing rests meanwhile, and goes on where it was.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from migration.as_user.user_files_in_landing_folder import TAKEN
 from migration.target_job.job_at_target import Job
-from migration.transfer.shared_input_cache import SharedFile, bring_shared, lock_of, locked_path
-from migration.transfer.ssh_and_rsync_to_source import JOB, Connection, NoSpaceError, StoppedError, TransferError
+from migration.transfer.shared_input_cache import ComingError, SharedFile, bring_shared, lock_of, locked_path
+from migration.transfer.ssh_and_rsync_to_source import Connection, NoSpaceError, StoppedError, TransferError
 from migration.transfer.upload_manifest_and_changed_files import read_manifest
+from migration.transfer.words_for_paths_at_source import JOB
 from policy.migration.wait_and_retry_bounds import pause_s
 
 _SPARE_BYTES = 1 << 20
@@ -49,19 +53,21 @@ def upload(job: Job) -> None:
         job.give_back(f"not uploaded within {limits.upload_timeout_s} s: {record.reason}")
         return
     try:
-        connection = job.connection()
-        survey = Survey.read(connection.ask("survey"))
-        if survey.problem or survey.refused:
-            job.advance("abandoned", reason=survey.problem or "; ".join(survey.refused[:_MOST_SHOWN]))
-            return
-        # What an ended job has left in a folder of this name is not removed meanwhile.
-        with locked_path(job.site.home, lock_of(record.dstdir), connection.stopped):
-            make_folder(job)
-            check_space(job, survey)
-            received = connection.fetch(JOB, record.dstdir, left_s, record.exclude)
-            job.amend(uploaded_bytes=record.uploaded_bytes + received)
-            _bring_shared(job, connection, survey.shared, left_s)
-            job.write_manifest(job.look_here(left_s))
+        with (
+            job.connection() as connection,
+            # What an ended job has left in a folder of this name is not removed meanwhile.
+            locked_path(job.site.home, lock_of(record.dstdir), connection.stopped),
+        ):
+            survey = _bring_folder(job, connection, left_s)
+            if survey is None:
+                return
+            job.set_awaited("")
+            links = _bring_shared(job, connection, survey.shared, left_s)
+            job.write_manifest(_set_links(job, links, left_s))
+    except ComingError as coming:
+        job.set_awaited(coming.lock)
+        job.amend(reason=str(coming))
+        return
     except StoppedError:
         return
     except FolderTakenError as taken:
@@ -71,9 +77,29 @@ def upload(job: Job) -> None:
         job.give_back(f"no space: {full}")
         return
     except (TransferError, OSError) as broken:
+        job.set_awaited("")
+        job.write_arrived(None)
         job.retry(str(broken), pause_s(job.record.tries + 1))
         return
     job.advance("build" if record.build else "submit", reason="", tries=0)
+
+
+def _bring_folder(job: Job, connection: Connection, timeout_s: float) -> Survey | None:
+    """The survey of the job's folder, once a copy of that is here; None where the folder cannot come at all."""
+    arrived = job.read_arrived()
+    if arrived is not None:
+        return Survey.read(arrived)
+    data = connection.ask("survey")
+    survey = Survey.read(data)
+    if survey.problem or survey.refused:
+        job.advance("abandoned", reason=survey.problem or "; ".join(survey.refused[:_MOST_SHOWN]))
+        return None
+    make_folder(job)
+    check_space(job, survey)
+    received = connection.fetch(JOB, job.record.dstdir, timeout_s, job.record.exclude)
+    job.amend(uploaded_bytes=job.record.uploaded_bytes + received)
+    job.write_arrived(data)
+    return survey
 
 
 def make_folder(job: Job) -> None:
@@ -100,11 +126,11 @@ def check_space(job: Job, survey: Survey) -> None:
         raise NoSpaceError(f"{record.dstdir}: {need:,} bytes are needed, {free:,} are free")
 
 
-def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile], timeout_s: float) -> None:
-    """Have each shared file, and let the job's links lead to it."""
+def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile], timeout_s: float) -> Mapping[str, str]:
+    """Have each shared file; the links in the job's folder, and where each is to lead."""
     record, landing = job.record, job.site.file.this.landing
     below = f"{record.account}/{record.src}"
-    placed: dict[SharedFile, str] = {}
+    links: dict[str, str] = {}
     noted: set[str] = set()
     received = 0
 
@@ -114,13 +140,19 @@ def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile],
 
     for file in files:
         copy = bring_shared(connection, job.site.home, landing, below, file, timeout_s, note)
-        placed[file] = copy.path
+        if file.link:
+            links[file.link] = copy.path
         received += copy.received_bytes
     if received:
         job.amend(shared_bytes=job.record.shared_bytes + received)
-    links = [json.dumps([file.link, path]) + "\n" for file, path in placed.items() if file.link]
-    if links:
-        data = "".join(links).encode("ascii")
-        done = job.site.run(["links", record.dstdir], user=record.account, stdin=data)
-        if done.status:
-            raise TransferError(f"links: {done.problem}")
+    return links
+
+
+def _set_links(job: Job, links: Mapping[str, str], timeout_s: float) -> bytes:
+    """Let the links lead there; the manifest of the folder afterwards. Raises TransferError."""
+    data = "".join(json.dumps(link) + "\n" for link in links.items()).encode("ascii")
+    argv = ["links", job.record.dstdir]
+    done = job.site.run(argv, user=job.record.account, stdin=data, timeout_s=timeout_s)
+    if done.status:
+        raise TransferError(f"links: {done.problem}")
+    return done.out

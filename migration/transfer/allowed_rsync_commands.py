@@ -14,7 +14,7 @@ from urllib.parse import unquote_to_bytes
 
 from migration.as_user.folder_tree_listing import PART, STAGE
 from migration.config.cluster_file import Here
-from migration.transfer.ssh_and_rsync_to_source import JOB, NO_SETUID, SHARED, STAGED
+from migration.transfer.words_for_paths_at_source import JOB, NO_SETUID, SHARED, STAGED
 from policy.migration.job_record_and_copy_updates import Record
 
 _LETTERS = re.compile(r"-(?=.)[vlogDtprRncxiz]*(?:e[0-9]*\.[A-Za-z]*)?")

@@ -1,7 +1,7 @@
 """Shared input: a file that several jobs read is copied to the target once, and stays there unchanged.
 
-A version is (source, real path, size, time). The first job copies it under a lock; others wait for the lock and find
-the copy. A copy is renamed into place when it is whole, and is read-only.
+A version is (source, real path, size, time). The first job copies it under a lock; others are told so at once, and find
+the copy later. A copy is renamed into place when it is whole, and is read-only.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from migration.transfer.ssh_and_rsync_to_source import Connection, StoppedError,
 
 _PART = ".mg-part"
 _LOOK_EVERY_S = 0.2
+_LOCK_WITHIN_S = 0.5
+"""As long as another process needs to see that the copy is there."""
 _VERSION = re.compile(r"(?:\.mg-[0-9]+)+$")
 
 
@@ -41,6 +43,14 @@ class SharedFile(NamedTuple):
         return cls(link, path, size, mtime_ns)
 
 
+class ComingError(Exception):
+    """Another job's process brings the file; ``lock`` is the path whose lock it holds until then."""
+
+    def __init__(self, file: SharedFile, lock: str) -> None:
+        super().__init__(f"{file.path} is being brought by another job")
+        self.lock = lock
+
+
 class Placed(NamedTuple):
     """A copy at the target, and the bytes that it took to have it there (0: it was there)."""
 
@@ -58,10 +68,15 @@ def bring_shared(
     note: Callable[[str], None],
 ) -> Placed:
     """Have this version of the file below ``landing``/``below``. ``note`` is told where it will be, before it can be
-    used. Raises :class:`TransferError`.
+    used. Raises :class:`TransferError`, and :class:`ComingError` where another process works on the file.
     """
     mirrored = f"{below}{file.path}"
-    with locked_path(home, lock_of(f"{landing}/{mirrored}"), connection.stopped):
+    lock = lock_of(f"{landing}/{mirrored}")
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(path_lock(home, lock, _LOCK_WITHIN_S))
+        except LockHeldError:
+            raise ComingError(file, lock) from None
         version = [str(file.size), str(file.mtime_ns)]
         done = connection.run(["shared", landing, mirrored, *version], user=connection.user)
         if done.status:

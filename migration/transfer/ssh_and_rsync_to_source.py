@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import Callable
 from urllib.parse import quote
 
 from migration.as_user.folder_tree_listing import PART, STAGE
-from migration.as_user.operations_as_user import KEY
+from migration.as_user.operations_as_user import CONNECT, CONTROL, KEY, SHARED_CONNECTION
+from migration.as_user.root_helper_session import NOTHING
 from migration.programs.run_external_program_with_limits import STOPPED, TIMED_OUT, Finished
+from migration.transfer.words_for_paths_at_source import JOB, NO_SETUID, SHARED
 
-JOB, STAGED, SHARED = "job/", "stage/", "shared"
 BY_CONTENT = ("--checksum",)
 """For :meth:`Connection.find_unlike`: files of the same size and time are read, and differ where their content does."""
-NO_SETUID = "ug-s,o-t"
-"""For rsync's ``--chmod``, where files arrive."""
 RunAs = Callable[..., Finished]
 """``run_as``, which also takes ``stopped``."""
 
 _SSH_CONFIG = Path("/etc/ssh/ssh_config")
+_CONNECTED_FOR_S = 86_400
 _IO_TIMEOUT_S = 120
 _ASK_TIMEOUT_S = 3600
 _NO_SPACE = re.compile("No space left on device|Disk quota exceeded|File too large")
@@ -45,8 +46,12 @@ class StoppedError(Exception):
     """The user has stopped the job meanwhile."""
 
 
-class Connection(NamedTuple):
-    """``user`` is the account here, ``ssh`` the source's address, ``key`` the private key's text."""
+@dataclass
+class Connection:
+    """``user`` is the account here, ``ssh`` the source's address, ``key`` the private key's text.
+
+    The first command opens a connection that all share until :meth:`close`. Where none can be shared, each has its own.
+    """
 
     run: RunAs
     user: str
@@ -54,11 +59,27 @@ class Connection(NamedTuple):
     key: bytes
     bwlimit_kib: int = 0
     stopped: Callable[[], bool] = lambda: False
+    _control: str | None = None
+
+    def _open(self) -> str:
+        """Whether commands share a connection, as operations have it; empty if they do not."""
+        if self._control is None:
+            argv = [CONNECT, str(len(self.key)), "-N", "-o", "ControlMaster=yes", *ssh_options(), "-T", self.ssh]
+            done = self.run(argv, user=self.user, stdin=self.key, timeout_s=_CONNECTED_FOR_S, aside=True)
+            self._control = "" if done.status else SHARED_CONNECTION
+        return self._control
+
+    def close(self) -> None:
+        """End the connection, if there is one."""
+        if self._control:
+            self.run([NOTHING], user=self.user, aside=True)
+        self._control = None
 
     def ask(self, verb: str, lines: Iterable[str] = ()) -> bytes:
         """What the source answers to ``mg VERB``. Raises :class:`TransferError`."""
         data = self.key + "".join(f"{line}\n" for line in lines).encode("ascii")
-        argv = ["ssh", str(len(self.key)), *ssh_options(), "-T", self.ssh, f"mg {verb}"]
+        options = ["-o", "ControlMaster=no", *ssh_options(), "-T"]
+        argv = ["ssh", str(len(self.key)), self._open(), *options, self.ssh, f"mg {verb}"]
         done = self.run(argv, user=self.user, stdin=data, timeout_s=_ASK_TIMEOUT_S, stopped=self.stopped)
         _check(done, f"mg {verb}")
         return done.out
@@ -92,10 +113,11 @@ class Connection(NamedTuple):
         self, words: Sequence[str], timeout_s: float, paths: Iterable[str] = (), folder: str | None = None
     ) -> Finished:
         """In a folder rsync works there, and makes none in the place of one that is removed meanwhile."""
-        argv = ["rsync", str(len(self.key)), "-a", f"--partial-dir={PART}", f"--timeout={_IO_TIMEOUT_S}", "--stats"]
+        argv = ["rsync", str(len(self.key)), self._open(), "-a", f"--partial-dir={PART}"]
+        argv += [f"--timeout={_IO_TIMEOUT_S}", "--stats"]
         if self.bwlimit_kib:
             argv.append(f"--bwlimit={self.bwlimit_kib}")
-        argv += ["-e", " ".join(["ssh", *ssh_options()]), *words]
+        argv += ["-e", " ".join(["ssh", "-o", "ControlMaster=no", *ssh_options()]), *words]
         data = self.key + b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
         return self.run(argv, user=self.user, cwd=folder, stdin=data, timeout_s=timeout_s, stopped=self.stopped)
 
@@ -106,6 +128,7 @@ def ssh_options() -> list[str]:
     settings = (
         "BatchMode=yes", "StrictHostKeyChecking=yes", "UserKnownHostsFile=/dev/null", "IdentitiesOnly=yes",
         "IdentityAgent=none", "ConnectTimeout=10", "ServerAliveInterval=30", "ForwardAgent=no",
+        f"ControlPath={CONTROL}", "ControlPersist=no",
     )  # fmt: skip
     return ["-F", config, "-i", KEY, *(word for one in settings for word in ("-o", one))]
 

@@ -18,7 +18,7 @@ from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Backfilled
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
-from policy.plan.rejection_cache import Rejections, why_pinned
+from policy.plan.rejection_cache import Rejections
 from policy.reasons.reason import Reason
 from policy.state.closure_windows import NOTHING_CLOSED, Closed
 
@@ -55,11 +55,11 @@ class Backfilling:
         allowed = self._cluster.vnodes_of(job.queue)
         if self._settings.backfill.kind == "none":
             if not self._rejections.fits_now(job, allowed, NOTHING_CLOSED, region):
-                return NotBackfilled(why_pinned(job) if job.pinned else self._rejections.fragmented(region))
+                return NotBackfilled(self._rejections.no_room(job, allowed, region))
             return NotBackfilled(Reason("behind-head", (("head", reservation.head.id),)), final=True)
         closed = self._places.closed_to(job)
         if self._rejections.lacks_room(job, allowed):
-            return NotBackfilled(why_pinned(job) if job.pinned else self._rejections.fragmented(region))
+            return NotBackfilled(self._rejections.no_room(job, allowed, region))
         in_the_way = self._rejections.window_in_the_way(job, closed)
         if in_the_way is not None:
             return NotBackfilled(in_the_way)
@@ -109,7 +109,7 @@ class Backfilling:
             self._rejections.note_window(job, closed, in_the_way)
             return in_the_way
         self._rejections.note_lack(job)
-        return why_pinned(job) if job.pinned else self._rejections.fragmented(region)
+        return self._rejections.no_room(job, allowed, region)
 
 
 def wait_behind(

@@ -68,7 +68,7 @@ class Earmarks:
 
     def begin(self, job: Job, allocation: Allocation, victims: Sequence[Victim], rule: str) -> None:
         """Preempt these runs for the job and earmark what it needs, also what victims of other jobs leave over."""
-        victims_of_others = self._builder.victims_under(allocation, [victim.run for victim in victims])
+        victims_of_others = self._builder.victims_under(job, allocation, [victim.run for victim in victims])
         for victim in victims:
             reason = self._why(job, victim.run, victim.standing, rule)
             self._builder.preempts.append(Preempt(victim.run, job.id, reason))

@@ -59,7 +59,9 @@ class Memo:
         self._waits = waits
 
 
-_LASTING = frozenset({"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits", "never-arranged"})
+_LASTING = frozenset(
+    {"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits", "never-arranged", "vnode-run-limit"}
+)
 """Reasons that time alone does not end before the head's reserved time."""
 
 

@@ -116,6 +116,8 @@ class JobAttempts:
             tried = self._preempt(job, allowed, region)
             if tried is None:
                 return
+            limited = self.rejections.limited_vnodes(job, allowed)
+            tried = tried if limited is None else (limited, *tried)
             reason = self.heads.reserve_for(job, allowed, region, tried, in_the_way)
             if self._cut_ahead(job, allowed, region):
                 return
@@ -161,8 +163,8 @@ class JobAttempts:
                 return
             if allocation is None:
                 in_the_way = self._places.window_in_the_way(job, allowed, closed)
-                lacks = why_pinned(job) if job.pinned else self.rejections.fragmented(region)
-                self._preempt_or_leave(job, region, in_the_way or lacks)
+                lacks = in_the_way or self.rejections.no_room(job, allowed, region)
+                self._preempt_or_leave(job, region, lacks)
                 return
             left = self._next_of_array(job, builder.start(job, allocation))
             if left is not None and not self.heads.gives_way(left, region):
@@ -295,7 +297,7 @@ class JobAttempts:
             region.moved_for = None if loses.admits(found.allocation) else job
         preemption.take(found)
         running = [victim for victim in found.victims if not self._builder.cancel_start(victim.run, job)]
-        if running or self._builder.victims_under(found.allocation, ()):
+        if running or self._builder.victims_under(job, found.allocation, ()):
             by_quota = running[0].standing is not None if running else rights is not None and rights.by_quota
             self.earmarks.begin(job, found.allocation, running, QUOTA if by_quota else CLASS)
         else:

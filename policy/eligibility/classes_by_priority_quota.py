@@ -79,7 +79,7 @@ class Classes:
         subject = self.subject(run.job)
         if subject is None or subject.priority <= frozen:
             return frozen
-        if not subject.quotas and run.job.request.cores:
+        if not subject.quotas:
             return frozen
         needs = self._quotas.needs(run.job, run.allocation)
         for scope, resource, entity, limit in subject.quotas:
@@ -163,12 +163,12 @@ class Classes:
         self._line = entries
         by_class: dict[int, list[Entry]] = {}
         of_job, base = self.of_jobs, by_class.setdefault(BASE, [])
-        # Most jobs belong to users without cores left: one look-up classes those, unless the job needs no cores.
+        # Most jobs belong to users without cores left: one look-up classes those.
         spent: set[tuple[str, str, str]] = set()
         for entry in entries:
             job = entry[5]
             key = (job.queue, job.user, job.group)
-            if entry[4] and key in spent:
+            if key in spent:
                 base.append(entry)
                 continue
             subject = self.subject(job)
@@ -190,7 +190,7 @@ class Classes:
             return BASE
         needs = self._quotas.needs(job)
         taken = [(entry, needs[entry.resource]) for entry in subject.quotas if entry.resource in needs]
-        if any(need > self._left(entry) for entry, need in taken) or (not subject.quotas and job.request.cores):
+        if any(need > self._left(entry) for entry, need in taken) or not subject.quotas:
             return BASE
         for entry, need in taken:
             self._remaining[entry] = self._left(entry) - need
@@ -203,7 +203,7 @@ class Classes:
         return self._consume(job)
 
     def _has_no_cores_left(self, subject: Subject) -> bool:
-        """Whether every job of the subject that asks for cores is in the base class."""
+        """Whether every job of the subject is in the base class."""
         return not subject.quotas or any(
             entry.resource == "ncpus" and self._left(entry) <= 0 for entry in subject.quotas
         )
@@ -242,8 +242,7 @@ class Classes:
                 needs = self._quotas.needs(run.job, run.allocation)
                 for entry in subject.quotas:
                     held[entry] = held.get(entry, 0) + needs.get(entry.resource, 0)
-                covered = bool(subject.quotas) or not run.job.request.cores
-                covered = covered and all(
+                covered = bool(subject.quotas) and all(
                     held[entry] <= entry.limit for entry in subject.quotas if entry.resource in needs
                 )
                 classes.setdefault(run.id, subject.priority if covered else BASE)

@@ -50,7 +50,7 @@ class QuotaHeadroom:
         :data:`NO_ENTRY` where no entry counts the job, None where it stays within all."""
         request = job.request
         need = request.cores
-        if self._entries is None or not need or request.exclusive:
+        if self._entries is None or need != request.quota_cores or request.exclusive:
             return self._look_at_all(job)
         left = self._of_users.get(job.user)
         if left is None:
@@ -88,7 +88,8 @@ class QuotaHeadroom:
             return None
         # The reason names a need that the request does not show, so different needs get different keys.
         kept, varies = 0, False
-        if self._lone or job.request.exclusive or job.job_wide:
+        request = job.request
+        if self._lone or request.exclusive or job.job_wide or request.cores != request.quota_cores:
             kept, varies = self._quotas.needs(job)[over.resource], self._quotas.varies(job, over.resource)
         return (over.scope, over.resource, over.entity, kept, varies)
 

@@ -22,13 +22,13 @@ def find_long_texts(length: int, bounds: SubmissionSettings) -> str:
     return ""
 
 
-def find_long_environment(length: int, bounds: SubmissionSettings) -> str:
-    """The message where what a job is started with (variables, arguments, paths), ``length`` characters together, is
-    beyond the bound; empty where it is within it."""
+def find_long_environment(length: int, bounds: SubmissionSettings, what: str = "variables, arguments and paths") -> str:
+    """The message where ``what`` PBS keeps of a request and no pass reads, ``length`` characters together, is beyond
+    the bound; empty where it is within it."""
     most = bounds.environment_length
     if most and length > most:
         allowed = f"allowed are {most:,} (submission.environment_length)"
-        return f"its variables, arguments and paths have {length:,} characters; {allowed}"
+        return f"its {what} have {length:,} characters; {allowed}"
     return ""
 
 

@@ -2,8 +2,8 @@
 (docs/policies.md, P1).
 
 Quota entries stand on a job's queue and on the server, for cores and for other resources. An entry counts the jobs that
-take some of its resource, and every entry that counts a job binds: the user's own (or the generic one), the group's,
-the project's and that of all.
+take some of its resource; of cores each chunk counts as one at least. Every entry that counts a job binds: the user's
+own (or the generic one), the group's, the project's and that of all.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Quotas:
         alone = self._lone or request.exclusive
         if job.job_wide or (alone and where is not None):
             return self._count(job, self._needs(job, where, alone=alone))
-        asked = request.cores if self._only_cores and not alone else request
+        asked = request.quota_cores if self._only_cores and not alone else request
         key = (asked, job.user, job.queue, job.group, job.project)
         kept = self._of_alone if alone else self._of_shared
         known = kept.get(key)
@@ -164,12 +164,12 @@ class Quotas:
     def _needs(self, job: Job, where: Allocation | None, *, alone: bool) -> Needs:
         self.tables(job.queue)
         resources = self._resources[job.queue]
-        needs = {resource: job.amount(resource) for resource in resources}
+        needs = {resource: job.quota_amount(resource) for resource in resources}
         if alone and resources:
             there = where or self._where_if_idle(job)
             if there is not None:
                 kept = self._cluster.usage.occupied_amount
-                needs = {name: kept(self._cluster, there, job.request, needs[name], name) for name in resources}
+                needs = {name: kept(self._cluster, there, job, name) for name in resources}
         return {resource: need for resource, need in needs.items() if need}
 
     def _count(self, job: Job, needs: Needs) -> _Counted:

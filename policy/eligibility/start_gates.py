@@ -13,7 +13,7 @@ from typing import Union
 
 from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.model.job_request import Amounts, Request
-from policy.model.jobs_runs_vnodes_queues import ONE_OF, UNLIMITED_S, Job, Queue
+from policy.model.jobs_runs_vnodes_queues import CROSSING, ONE_OF, UNLIMITED_S, Job, Queue
 from policy.model.limit_attributes import ALL, EntityKey, Limits, show_entity
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
@@ -166,7 +166,7 @@ class Gates:
         as one."""
         until_s, name = self._now_s, ""
         for window in sorted(queue.closed, key=lambda window: window[:3]):
-            if window.start_s <= until_s < window.end_s:
+            if window.closed_to != CROSSING and window.start_s <= until_s < window.end_s:
                 until_s, name = window.end_s, name or window.name
         return Reason("queue-closed", (("queue", queue.name), ("window", name), ("at_s", until_s))) if name else None
 

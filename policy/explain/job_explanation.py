@@ -38,6 +38,7 @@ _TRIED = {
     "behind-head": "backfill",
     "too-few-idle": "start now",
     "fragmented": "start now",
+    "vnode-run-limit": "start now",
     "not-good-enough": "start now",
     "staggered": "start now",
     "reserved": "start now",

@@ -7,12 +7,14 @@ of a host only where single vnodes do not hold them all (:mod:`policy.fit.split_
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from policy.fit.split_chunk_within_host import count_pieces, may_span, span
 from policy.model.allocation import Allocation, Share
 from policy.model.job_request import Chunk, Request
 from policy.model.vnode_bitsets import count_vnodes, each_bit, lowest
+from policy.state.place_group_candidates import AbleGroup
 from policy.state.vnodes_by_idle_cores import Capacity
 
 
@@ -20,18 +22,46 @@ def fit(capacity: Capacity, request: Request, vnodes: int, ever: int | None = No
     """An allocation for the request on the open ones of these vnodes; None where it does not fit now.
 
     ``ever`` are all vnodes that it may use, where some of them are closed to it for a while (otherwise: ``vnodes``). By
-    these is judged which groups could hold it, so that it waits for a group instead of being spread over several.
+    those of them that take jobs is judged which placement sets could hold it, so that it waits for a set instead of
+    being spread over several.
     """
     allowed = vnodes & capacity.open_to(request)
     if request.only_cores:
         shares = _single_cores(capacity, request.chunks[0], allowed)
         return None if shares is None else Allocation(shares=tuple(shares), directory=capacity.directory)
-    groups = capacity.groups.able(request, vnodes if ever is None else ever)
-    if groups:
-        open_now = (allowed & group for group in groups)
-        enough = (here for here in open_now if capacity.idle(here) >= request.cores)
-        return next(filter(None, (_arranged(capacity, request, here) for here in enough)), None)
+    if request.group is not None:
+        groups = groups_for(capacity, request, vnodes if ever is None else ever)
+        if groups or not request.group.may_span:
+            tightest = _tightest_groups(capacity, groups, allowed, request.cores)
+            return next(filter(None, (_arranged(capacity, request, here) for here in tightest)), None)
     return _arranged(capacity, request, allowed)
+
+
+def groups_for(capacity: Capacity, request: Request, vnodes: int) -> Sequence[AbleGroup]:
+    """The placement sets that could hold the request on those of these vnodes that take jobs, the smallest first."""
+    return capacity.groups.able(request, vnodes & capacity.usable)
+
+
+def _tightest_groups(capacity: Capacity, groups: Sequence[AbleGroup], allowed: int, cores: int) -> Iterator[int]:
+    """The allowed vnodes of each group that has so many idle cores on them. The smallest group comes first; of those of
+    one size the one with the fewest idle cores, then the one with the least free memory, as PBS's scheduler has it."""
+    for size, alike in groupby(groups, key=_size_of):
+        here = [group.vnodes & allowed for group in alike]
+        enough = [(idle, vnodes) for idle, vnodes in ((capacity.idle(each), each) for each in here) if idle >= cores]
+        enough.sort(key=_idle_of)
+        for idle, tied in groupby(enough, key=_idle_of):
+            equal = [vnodes for _, vnodes in tied]
+            if len(equal) > 1 and idle < size[0]:
+                equal.sort(key=lambda vnodes: capacity.others.sum_of("mem", vnodes))
+            yield from equal
+
+
+def _size_of(group: AbleGroup) -> tuple[int, int]:
+    return group.size
+
+
+def _idle_of(group: tuple[int, int]) -> int:
+    return group[0]
 
 
 def fits(capacity: Capacity, request: Request, vnodes: int, ever: int | None = None) -> bool:

@@ -48,8 +48,8 @@ class PlacingSettings:
 
     this: str
     order: tuple[str, ...]
-    max_per_pass: int = 20
-    max_in_flight_per_target: int = 8
+    max_per_pass: int = 64
+    max_in_flight_per_target: int = 32
     fallback_s: float = 3600
 
 
@@ -117,11 +117,13 @@ class Accepted:
 @dataclass(frozen=True)
 class Declined:
     """The cluster would not start the job now. ``answer`` is what it says is free, if it said so. ``others`` is whether
-    the same would be said to an equal request (False: it is about this user or job alone)."""
+    the same would be said to an equal request (False: it is about this user or job alone). ``for_now``: it said before
+    that there is room for the job, so it may say so again in a moment."""
 
     text: str
     answer: Answer | None = None
     others: bool = True
+    for_now: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,8 @@ class Stay(NamedTuple):
 
 @dataclass
 class Placements:
-    """The outcome of a pass, each request in exactly one of the four. ``fallbacks`` are of those that stay."""
+    """The outcome of a pass, each request in exactly one of the four. ``fallbacks`` are of those that stay;
+    ``busy_for_now`` says that one of these may go out in a moment."""
 
     placed: dict[str, str] = field(default_factory=dict)
     unconfirmed: dict[str, str] = field(default_factory=dict)
@@ -152,10 +155,13 @@ class Placements:
     stays: dict[str, Stay] = field(default_factory=dict)
     fallbacks: list[str] = field(default_factory=list)
     hand_overs: int = 0
+    busy_for_now: bool = False
 
 
 Placing = Generator[Step, Outcome, Placements]
 _NOTHING_KNOWN = PassState()
+_MOST_FALLBACKS = 20
+"""Requests that one pass also submits to the local queue: all of a long list become old at once."""
 _NO_UPLOADS = 10**9
 """Slots of this cluster: a job that starts here is not uploaded."""
 
@@ -192,6 +198,8 @@ class _Pass:
         """What a demand lacks at a cluster, until the answer changes: equal requests are looked at once."""
         self._declined: dict[tuple[str, Demand], str] = {}
         """What a cluster said to a demand; it holds for the whole pass."""
+        self._for_now: set[tuple[str, str]] = set()
+        """What clusters lack that may be there in a moment: they take no more now, and not since they are full."""
         self._in_flight = dict(state.in_flight)
         self._found = Placements()
 
@@ -212,12 +220,13 @@ class _Pass:
                 yield FallBack(request.gid)
                 found.fallbacks.append(request.gid)
             found.stays[request.gid] = Stay(tuple(lacks))
+            found.busy_for_now |= not self._for_now.isdisjoint(lacks)
         return found
 
     def _falls_back(self, request: Request) -> bool:
         """Whether it is also submitted here: it is old enough, and there are not too many in this pass."""
         settings = self._settings
-        room = len(self._found.fallbacks) < settings.max_per_pass
+        room = len(self._found.fallbacks) < min(settings.max_per_pass, _MOST_FALLBACKS)
         return room and not request.fallback and request.age_s >= settings.fallback_s
 
     def _start_here(self, request: Request, lacks: list[tuple[str, str]]) -> Generator[Step, Outcome, bool]:
@@ -276,7 +285,9 @@ class _Pass:
             return full
         in_flight = self._in_flight.get(cluster, 0)
         if in_flight >= self._settings.max_in_flight_per_target:
-            return f"{in_flight} jobs are on their way there already"
+            lack = f"{in_flight} jobs are on their way there already"
+            self._for_now.add((cluster, lack))
+            return lack
         return ""
 
     def _find_lack(self, cluster: str, request: Request) -> Generator[Step, Outcome, str]:
@@ -313,6 +324,8 @@ class _Pass:
         if declined.answer is not None:
             self._answers[cluster] = declined.answer
             self._lacks.pop(cluster, None)
+        if declined.for_now:
+            self._for_now.add((cluster, declined.text))
         if declined.others:
             self._declined[cluster, request.demand] = declined.text
         return declined.text

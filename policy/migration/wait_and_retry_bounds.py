@@ -23,6 +23,8 @@ FULL_FOR_S = 3_600
 """How long a cluster without space for a user is left out for that user."""
 VANISHED_AFTER_S = 300
 """How long a job may be unknown to the scheduler, without an exit status, before its history decides."""
+EARLY_FOR_S = 60
+"""How long after a hand-over early passes look for more that can go out. Then the pass of the minute will do."""
 
 
 @dataclass(frozen=True)
@@ -58,3 +60,9 @@ def pause_s(tries: int) -> int:
 def is_asked(failures: int, pass_number: int) -> bool:
     """Whether a pass asks a cluster that has failed so often in a row."""
     return failures < SILENT_AFTER or pass_number % SILENT_EVERY == 0
+
+
+def is_early_pass_due(busy_for_now: bool, since_hand_over_s: float) -> bool:
+    """Whether a pass that has ended calls for an early one: a request stays since a target is busy for now, amid a
+    batch or just after it. Later the passes of each minute ask that target."""
+    return busy_for_now and 0 <= since_hand_over_s < EARLY_FOR_S

@@ -17,6 +17,9 @@ from policy.model.pbs_units import SIZES, UnitError, parse_resource, show_resour
 Amounts = tuple[tuple[str, int], ...]
 """Amounts of consumables, ``(resource, amount)`` sorted by resource; sizes in KiB."""
 
+Owner = tuple[str, str]
+"""The user and the group of a job."""
+
 ARRANGEMENTS = ("free", "pack", "scatter", "vscatter")
 SHARINGS = ("", "shared", "excl", "exclhost")
 DEFAULT_CONSUMABLES: frozenset[str] = frozenset(
@@ -62,25 +65,46 @@ def _cores_of_piece(chunk: Chunk) -> int:
     return chunk.cores
 
 
-class Request:
-    """Chunks in the order of ``select``, the arrangement, the sharing, and the resource to group by, if any.
+class Grouping(NamedTuple):
+    """Placement sets: all chunks go to vnodes with the same value of one of the ``resources``.
 
-    ``totals`` sums the consumables over all chunks; ``cores`` is its ``ncpus``. ``only_cores``: nothing but single
-    cores on any vnodes is asked for, so that counting cores is exact. ``hardest`` is the chunk with the most cores per
-    piece, which shows soonest that a request does not fit.
+    With ``has_rest`` the vnodes without a value of a resource are a set too, as in PBS without ``only_explicit_psets``.
+    With ``may_span`` a job that no set could hold may use all vnodes, as in PBS without ``do_not_span_psets``.
+    """
+
+    resources: tuple[str, ...]
+    has_rest: bool = True
+    may_span: bool = True
+
+
+class Request:
+    """Chunks in the order of ``select``, the arrangement, the sharing, and the placement sets, if any.
+
+    ``owner``: the job's user and group, if some vnode limits how many jobs of one owner run on it; else None.
+    ``totals`` sums the consumables over all chunks; ``cores`` is its ``ncpus``. ``quota_cores`` is what quotas of cores
+    count: the same, with one core for each piece that asks for none. ``only_cores``: nothing but single cores on any
+    vnodes is asked for, so that counting cores is exact. ``hardest`` is the chunk with the most cores per piece, which
+    shows soonest that a request does not fit.
     """
 
     __slots__ = (
-        "_hash", "chunks", "cores", "exclusive", "group", "hardest", "only_cores", "place", "sharing", "totals",
+        "_hash", "chunks", "cores", "exclusive", "group", "hardest", "only_cores", "owner", "place", "quota_cores",
+        "sharing", "totals",
     )  # fmt: skip
 
     def __init__(
-        self, chunks: tuple[Chunk, ...], place: str = "free", sharing: str = "", group: str | None = None
+        self,
+        chunks: tuple[Chunk, ...],
+        place: str = "free",
+        sharing: str = "",
+        group: Grouping | None = None,
+        owner: Owner | None = None,
     ) -> None:
         self.chunks = chunks
         self.place = place
         self.sharing = sharing
         self.group = group
+        self.owner = owner
         sums: dict[str, int] = {}
         for chunk in chunks:
             for name, amount in chunk.amounts:
@@ -89,6 +113,7 @@ class Request:
         self.exclusive = sharing in ("excl", "exclhost")
         self.totals: Amounts = tuple(sorted(sums.items()))
         self.cores = sums.get("ncpus", 0)
+        self.quota_cores = self.cores + sum([chunk.pieces for chunk in chunks if not chunk.cores])
         self.hardest = max(chunks, key=_cores_of_piece) if len(chunks) > 1 else chunks[0] if chunks else _NOTHING_ASKED
         self.only_cores = (
             len(chunks) == 1
@@ -97,8 +122,9 @@ class Request:
             and place == "free"
             and sharing in ("", "shared")
             and group is None
+            and owner is None
         )
-        self._hash = hash((chunks, place, sharing, group))
+        self._hash = hash((chunks, place, sharing, group, owner))
 
     @classmethod
     def of_cores(cls, cores: int) -> Request:
@@ -115,15 +141,24 @@ class Request:
         return (
             isinstance(other, Request)
             and self._hash == other._hash
-            and (self.chunks, self.place, self.sharing, self.group)
-            == (other.chunks, other.place, other.sharing, other.group)
+            and (self.chunks, self.place, self.sharing, self.group, self.owner)
+            == (other.chunks, other.place, other.sharing, other.group, other.owner)
         )
 
     def __hash__(self) -> int:
         return self._hash
 
     def __repr__(self) -> str:
-        return f"Request({self.select!r}, place={self.place!r}, sharing={self.sharing!r}, group={self.group!r})"
+        parts = [repr(self.select), f"place={self.place!r}", f"sharing={self.sharing!r}", f"group={self.group!r}"]
+        return f"Request({', '.join(parts if self.owner is None else [*parts, f'owner={self.owner!r}'])})"
+
+    def in_sets(self, group: Grouping) -> Request:
+        """The same request within these placement sets."""
+        return self if group == self.group else _in_sets(self, group)
+
+    def of_owner(self, owner: Owner | None) -> Request:
+        """The same request of a job of this owner, or of one that no vnode limits (None)."""
+        return self if owner == self.owner else _of_owner(self, owner)
 
     @property
     def select(self) -> str:
@@ -134,6 +169,16 @@ class Request:
         """The same; ``sizes`` names all resources that are sizes, a site's own included, as PBS reads a size without a
         unit as bytes."""
         return "+".join(_show_chunk(chunk, sizes) for chunk in self.chunks)
+
+
+@lru_cache(maxsize=65536)
+def _in_sets(request: Request, group: Grouping) -> Request:
+    return Request(request.chunks, request.place, request.sharing, group, request.owner)
+
+
+@lru_cache(maxsize=65536)
+def _of_owner(request: Request, owner: Owner | None) -> Request:
+    return Request(request.chunks, request.place, request.sharing, request.group, owner)
 
 
 def _show_chunk(chunk: Chunk, sizes: Collection[str]) -> str:
@@ -175,14 +220,15 @@ def _without_count(chunk: str) -> str:
 
 def _parse_request(select: str, place: str, consumables: frozenset[str]) -> Request:
     chunks = _merged(_parse_chunk(part, consumables) for part in _split(select, "+"))
-    arrangement, sharing, group = "free", "", None
+    arrangement, sharing = "free", ""
+    group: Grouping | None = None
     for word in filter(None, place.split(":")):
         if word in ARRANGEMENTS:
             arrangement = word
         elif word in SHARINGS:
             sharing = word
         elif word.startswith("group=") and len(word) > len("group="):
-            group = word[len("group=") :]
+            group = Grouping((word[len("group=") :],))
         else:
             raise RequestError(
                 f"place {place!r}: {word!r} is not one of {', '.join(ARRANGEMENTS)}, shared, "

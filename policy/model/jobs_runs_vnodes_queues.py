@@ -23,22 +23,48 @@ ONE_OF = "one of "
 """Prefix of the names of job-wide consumables that are not licences, but let only one of several jobs start."""
 
 
+RUNS, STARTS, CROSSING = "runs", "starts", "crossing"
+"""What a window is closed to: to runs at any moment of it; only to starts in it; or to runs that start in it and go on
+past its end."""
+
+
 class Window(NamedTuple):
     """A time in which something is closed to ordinary jobs, from ``start_s`` until before ``end_s`` (seconds of the
     snapshot's clock, infinite where it never ends).
 
     ``name`` is its name in sentences, such as ``reservation R12``. ``amounts`` are what it keeps of a vnode (sizes in
-    KiB); None for all of it.
+    KiB); None for all of it. ``closed_to`` is one of :data:`RUNS`, :data:`STARTS` and :data:`CROSSING`; a window of a
+    vnode is closed to :data:`RUNS`. ``past_end_s``: by how much a run may go on past its end all the same.
     """
 
     start_s: float
     end_s: float
     name: str
     amounts: Amounts | None = None
+    closed_to: str = RUNS
+    past_end_s: float = 0.0
 
     def meets(self, start_s: float, end_s: float) -> bool:
-        """Whether the window overlaps a run from ``start_s`` until before ``end_s``."""
-        return self.start_s < end_s and start_s < self.end_s
+        """Whether the window is closed to a run from ``start_s`` until before ``end_s``."""
+        return end_s > self.latest_end_s(start_s)
+
+    def latest_end_s(self, start_s: float) -> float:
+        """The latest end of a run from ``start_s`` on that the window is not closed to: infinite if it is closed to
+        none, and negative infinity if it is closed to all."""
+        if self.closed_to == STARTS:
+            return -UNLIMITED_S if self.start_s <= start_s < self.end_s else UNLIMITED_S
+        if self.closed_to == CROSSING:
+            return self.end_s + self.past_end_s if self.start_s <= start_s < self.end_s else UNLIMITED_S
+        return self.start_s if start_s < self.end_s else UNLIMITED_S
+
+
+class RunLimits(NamedTuple):
+    """How many jobs may run on a vnode at a time: in all, of one user, and of one group; None without a limit (PBS's
+    ``max_running``, ``max_user_run`` and ``max_group_run``). A job counts once, whatever it has there."""
+
+    in_all: int | None = None
+    of_user: int | None = None
+    of_group: int | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +75,9 @@ class Vnode:
     ``resources_available`` as texts (a list of strings is comma separated); ``measures`` are those of them that are
     numbers, of which a job asks for a least value (sizes in bytes). ``state`` is PBS's, ``""`` if unknown. ``usable``
     is False for a vnode that must get no new job. ``queue`` and ``partition`` bind it where set. ``closed`` are the
-    windows that keep it, or a part of it; what they keep is not in ``elsewhere``.
+    windows that keep it, or a part of it; what they keep is not in ``elsewhere``. ``run_limits`` are None where any
+    number of jobs may run. If some vnode has them, every request of the snapshot names its owner
+    (:attr:`policy.model.job_request.Request.owner`).
     """
 
     name: str
@@ -64,6 +92,7 @@ class Vnode:
     sharing: str = "default_shared"
     closed: tuple[Window, ...] = ()
     measures: Mapping[str, float] = field(default_factory=dict)
+    run_limits: RunLimits | None = None
 
 
 @dataclass(frozen=True)
@@ -192,6 +221,11 @@ class Job(NamedTuple):
         """How much of a resource the job (one subjob of an array) asks for, in its chunks and job-wide."""
         amount = self.request.amount(resource)
         return amount + sum(asked for name, asked in self.job_wide if name == resource) if self.job_wide else amount
+
+    def quota_amount(self, resource: str) -> int:
+        """How much of a resource the job (one subjob of an array) counts with where quotas are for it: as much as it
+        asks for, of cores at least one for each chunk (docs/policies.md, P1, 5)."""
+        return self.request.quota_cores if resource == "ncpus" else self.amount(resource)
 
     def subjob_id(self, index: int) -> str:
         """The id of one subjob: ``12[].server`` and 3 give ``12[3].server``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from policy.model.job_request import Amounts, Chunk, Request
+from policy.model.job_request import Amounts, Chunk, Grouping, Owner, Request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 
 
@@ -60,7 +60,8 @@ class RequestWhenPromised(NamedTuple):
             "queue": self.queue,
             "estimate_s": None if self.estimate_s == UNLIMITED_S else self.estimate_s,
             "job_wide": dict(self.job_wide),
-            "place": [request.place, request.sharing, request.group],
+            "place": [request.place, request.sharing, request.group and [list(request.group[0]), *request.group[1:]]],
+            **({} if request.owner is None else {"owner": list(request.owner)}),
             "chunks": [
                 [chunk.pieces, dict(chunk.amounts), list(map(list, chunk.wants)), chunk.mpiprocs, chunk.ompthreads]
                 for chunk in request.chunks
@@ -71,7 +72,7 @@ class RequestWhenPromised(NamedTuple):
     def from_data(cls, data: Mapping[str, Any]) -> RequestWhenPromised:
         """Read back what :meth:`to_data` gave. Raises TypeError, ValueError, KeyError or AttributeError for other
         data."""
-        place, sharing, group = data["place"]
+        place, sharing, sets = data["place"]
         chunks = tuple(
             Chunk(
                 int(pieces),
@@ -81,7 +82,7 @@ class RequestWhenPromised(NamedTuple):
             )
             for pieces, amounts, wants, *ranks in data["chunks"]
         )
-        request = Request(chunks, str(place), str(sharing), None if group is None else str(group))
+        request = Request(chunks, str(place), str(sharing), None if sets is None else _grouping(sets), _owner(data))
         estimate_s = UNLIMITED_S if data["estimate_s"] is None else float(data["estimate_s"])
         return cls(str(data["queue"]), estimate_s, request, _amounts(data["job_wide"]))
 
@@ -94,6 +95,21 @@ def _is_part(chunk: Chunk, other: Chunk) -> bool:
 def _at_most(amounts: Amounts, others: Amounts) -> bool:
     there = dict(others)
     return all(amount <= there.get(name, 0) for name, amount in amounts)
+
+
+def _grouping(data: Any) -> Grouping:
+    if isinstance(data, str):
+        # Ledgers of 0.1 have the resource of a job's own sets alone.
+        return Grouping((data,))
+    resources, has_rest, may_span = data
+    return Grouping(tuple(map(str, resources)), bool(has_rest), bool(may_span))
+
+
+def _owner(data: Mapping[str, Any]) -> Owner | None:
+    if "owner" not in data:
+        return None
+    user, group = data["owner"]
+    return str(user), str(group)
 
 
 def _rank(count: Any) -> int | None:

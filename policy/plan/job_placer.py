@@ -248,6 +248,6 @@ class Placer:
 
 
 def _place(request: Request) -> str:
-    """The request's ``place`` in PBS's notation."""
-    group = f"group={request.group}" if request.group is not None else ""
+    """The request's ``place`` in PBS's notation; placement sets of the site look like the job's own."""
+    group = f"group={','.join(request.group.resources)}" if request.group is not None else ""
     return ":".join(filter(None, (request.place, request.sharing, group)))

@@ -6,8 +6,6 @@ pass for every submission and every end.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.order_as_pbs_scheduler_would import Line, queue_line
@@ -29,7 +27,8 @@ class Context:
     """The snapshot with its cluster index, the ledger and the settings of one pass.
 
     ``windows`` is None if nothing is ever closed. ``shrinks``: jobs are tested with shrunk estimates. ``plain``: the
-    site's settings neither lay out jobs nor rank vnodes.
+    site's settings neither lay out jobs nor rank vnodes. ``used_placer`` and ``used_core_book`` are there
+    if this pass has needed them so far: only then do they have to be updated.
     """
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger, settings: Settings) -> None:
@@ -45,79 +44,94 @@ class Context:
             self.windows = windows_of(cluster, self.now_s, slack_s)
         self.shrinks = settings.backfill.kind == "checkpoint"
         self.plain = settings.stripe.layout == "none" and settings.ranking.mode == "none"
+        self._preempts = (settings.quota.preempt and cluster.has_quotas) or (
+            settings.priority.preempt and cluster.has_priorities
+        )
+        self._quotas: Quotas | None = None
+        self._classes: Classes | None = None
+        self._preemption: Preemption | None = None
+        self._claims: Claims | None = None
+        self._confined: Confined | None = None
+        self._line: Line | None = None
+        self._gates: Gates | None = None
+        self._estimates: Estimates | None = None
+        self.used_placer: Placer | None = None
+        self.used_core_book: CoreBook | None = None
 
-    @cached_property
+    @property
     def quotas(self) -> Quotas:
         """The use of the quotas (P1)."""
-        return Quotas(self.cluster, self.settings.quota.counted)
+        if self._quotas is None:
+            self._quotas = Quotas(self.cluster, self.settings.quota.counted)
+        return self._quotas
 
-    @cached_property
+    @property
     def classes(self) -> Classes | None:
         """The classes of jobs and runs (P2); None if no queue has priorities."""
-        if not self.cluster.has_priorities:
-            return None
-        return Classes(self.cluster, self.ledger, self.quotas, self.now_s, self.settings.priority.compare_queues)
+        if self._classes is None and self.cluster.has_priorities:
+            compare_queues = self.settings.priority.compare_queues
+            self._classes = Classes(self.cluster, self.ledger, self.quotas, self.now_s, compare_queues)
+        return self._classes
 
-    @cached_property
+    @property
     def preemption(self) -> Preemption | None:
         """Rules A and B; None if neither is on."""
-        settings = self.settings
-        rule_a = settings.quota.preempt and self.cluster.has_quotas
-        rule_b = settings.priority.preempt and self.cluster.has_priorities
-        if not rule_a and not rule_b:
-            return None
-        return Preemption(Basis(self.cluster, self.ledger, self.quotas, self.classes, settings, self.now_s))
+        if self._preemption is None and self._preempts:
+            basis = Basis(self.cluster, self.ledger, self.quotas, self.classes, self.settings, self.now_s)
+            self._preemption = Preemption(basis)
+        return self._preemption
 
-    @cached_property
+    @property
     def claims(self) -> Claims:
         """Which job has a better claim than another."""
-        return Claims(self.quotas, self.classes, self.settings)
+        if self._claims is None:
+            self._claims = Claims(self.quotas, self.classes, self.settings)
+        return self._claims
 
-    @cached_property
+    @property
     def confined(self) -> Confined | None:
         """The jobs that start only within quota; None if no job preempts, or if the setting is off."""
-        if self.preemption is None or not self.settings.quota.confine_unpreemptible:
-            return None
-        return Confined(self.ledger, self.quotas, self.classes, self.settings.quota)
+        if self._confined is None and self._preempts and self.settings.quota.confine_unpreemptible:
+            self._confined = Confined(self.ledger, self.quotas, self.classes, self.settings.quota)
+        return self._confined
 
-    @cached_property
+    @property
     def line(self) -> Line:
         """The waiting jobs in queue order, as they were when it was first asked for."""
-        return queue_line(self.cluster, self.now_s)
+        if self._line is None:
+            self._line = queue_line(self.cluster, self.now_s)
+        return self._line
 
     def renew_line(self) -> None:
         """Sort the waiting jobs again, as some have started since."""
-        self.__dict__.pop("line", None)
+        self._line = None
 
-    @cached_property
+    @property
     def gates(self) -> Gates:
         """What keeps a job from starting whatever is free."""
-        return Gates(self.cluster, self.now_s, self.confined, self.line.refused)
+        if self._gates is None:
+            self._gates = Gates(self.cluster, self.now_s, self.confined, self.line.refused)
+        return self._gates
 
-    @cached_property
+    @property
     def estimates(self) -> Estimates:
         """What jobs behind a head are tested with (P3)."""
-        return Estimates(self.settings, self.ledger, self.now_s)
+        if self._estimates is None:
+            self._estimates = Estimates(self.settings, self.ledger, self.now_s)
+        return self._estimates
 
-    @cached_property
+    @property
     def placer(self) -> Placer:
         """Finds the vnodes of a start (P4, P5)."""
-        return Placer(self.cluster, self.settings, self.ledger, self.now_s)
+        if self.used_placer is None:
+            self.used_placer = Placer(self.cluster, self.settings, self.ledger, self.now_s)
+        return self.used_placer
 
-    @cached_property
+    @property
     def core_book(self) -> CoreBook:
         """The core lists of the runs that have not ended."""
-        runs = self.cluster.runs
-        return CoreBook(self.cluster.vnodes, {run: cores for run, cores in self.ledger.cores.items() if run in runs})
-
-    @property
-    def used_placer(self) -> Placer | None:
-        """The placer if this pass has needed it so far. Only then has it to be updated."""
-        placer: Placer | None = self.__dict__.get("placer")
-        return placer
-
-    @property
-    def used_core_book(self) -> CoreBook | None:
-        """The core lists if this pass has needed them so far."""
-        core_book: CoreBook | None = self.__dict__.get("core_book")
-        return core_book
+        if self.used_core_book is None:
+            runs = self.cluster.runs
+            lists = {run: cores for run, cores in self.ledger.cores.items() if run in runs}
+            self.used_core_book = CoreBook(self.cluster.vnodes, lists)
+        return self.used_core_book

@@ -6,6 +6,8 @@ checked between jobs and within searches that can be long.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from policy.model.jobs_runs_vnodes_queues import Job
 
 
@@ -13,8 +15,8 @@ class TimeIsUp(Exception):  # noqa: N818 - it ends an attempt as StopIteration e
     """Ends the attempt to place a job: the pass has no time left for it."""
 
 
-class Deadline:
-    """How much time is left. This base class never comes due and counts nothing."""
+class Deadline(Protocol):
+    """How much time is left."""
 
     def begin(self, job: Job) -> None:
         """An attempt to place this job begins."""
@@ -24,11 +26,25 @@ class Deadline:
 
     def is_over(self) -> bool:
         """Whether the time of the whole pass is up."""
-        return False
 
     def is_share_spent(self, user: str) -> bool:
         """Whether this user's jobs have used so much of the time that they now come after all others'."""
+
+
+class _Never:
+    """A deadline that never comes and counts nothing."""
+
+    def begin(self, job: Job) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
+
+    def is_over(self) -> bool:
+        return False
+
+    def is_share_spent(self, user: str) -> bool:
         return False
 
 
-NEVER = Deadline()
+NEVER: Deadline = _Never()

@@ -200,9 +200,9 @@ class PlanBuilder:
             self._after_victims = (self.moves, once_victims_end(self._cluster, self.pending))
         return self._after_victims[1]
 
-    def victims_under(self, allocation: Allocation, own: Sequence[Run]) -> tuple[str, ...]:
-        """The victims of other beneficiaries that must end as well before a job can run there: none if what is free and
-        what its own victims free hold it."""
+    def victims_under(self, job: Job, allocation: Allocation, own: Sequence[Run]) -> tuple[str, ...]:
+        """The victims of other beneficiaries that must end as well before the job can run there: none if what is free
+        and what its own victims free hold it."""
         capacity = self._capacity
         free = capacity.copy()
         for run in own:
@@ -210,7 +210,10 @@ class PlanBuilder:
         needed = 0
         for share in allocation.shares(free.directory):
             needed |= share.mask
-        if not free.part_within(allocation)[1] and not needed & free.exclusive:
+        full = (
+            0 if free.run_counts is None or job.request.owner is None else free.run_counts.closed_to(job.request.owner)
+        )
+        if not free.part_within(allocation)[1] and not needed & (free.exclusive | full):
             return ()
         runs, known = self._cluster.runs, {run.id for run in own}
         asked = [victim for pending in self.pending for victim in pending.victims if victim in runs]
@@ -300,7 +303,8 @@ class PlanBuilder:
         estimates, promises = self._promises()
         for pending in self.pending:
             self._capacity.take_amounts(pending.inside, -1)
-            self._capacity.reopen(pending.closed)
+            shares = pending.allocation.shares(self._capacity.directory)
+            self._capacity.reopen(pending.closed, shares, pending.job.request)
         started = self._context.snapshot
         if self._undo:
             self._undo.reverse()

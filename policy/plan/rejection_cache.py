@@ -16,6 +16,7 @@ from policy.fit.split_chunk_within_host import count_pieces
 from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
+from policy.model.vnode_bitsets import count_vnodes
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.reasons.reason import Reason
@@ -47,6 +48,9 @@ class Rejections:
         # Free resources only shrink within a pass, unless a start is cancelled.
         self._lacking: set[tuple[Request, str]] = set()
         self._lacking_at = 0
+        # Why requests have no room although enough cores are idle, if only run limits of vnodes are in the way.
+        self._limited: dict[tuple[Request, str], Reason | None] = {}
+        self._limited_at = -1
         # Requests that have room, by count of pieces, until something is taken.
         self._roomy: set[tuple[Request, str]] = set()
         self._roomy_at = -1
@@ -68,6 +72,35 @@ class Rejections:
         if self._fragmented[0] != region.idle:
             self._fragmented = (region.idle, Reason("fragmented", (("idle", region.idle),)))
         return self._fragmented[1]
+
+    def no_room(self, job: Job, allowed: int, region: Region) -> Reason:
+        """The reason of a job for which enough cores are idle, but not on vnodes that may take it."""
+        if job.pinned:
+            return why_pinned(job)
+        return self.limited_vnodes(job, allowed) or self.fragmented(region)
+
+    def limited_vnodes(self, job: Job, allowed: int) -> Reason | None:
+        """The reason of a job that would fit now if vnodes did not limit how many jobs run on them; else None."""
+        if job.request.owner is None or job.pinned:
+            return None
+        if self._limited_at != self._builder.moves:
+            self._limited_at = self._builder.moves
+            self._limited.clear()
+        key = (job.request, job.queue)
+        if key not in self._limited:
+            self._limited[key] = self._why_limited(job.request, allowed)
+        return self._limited[key]
+
+    def _why_limited(self, request: Request, allowed: int) -> Reason | None:
+        counts, owner = self._capacity.run_counts, request.owner
+        if counts is None or owner is None or not fits(self._capacity, request.of_owner(None), allowed):
+            return None
+        wanted = 0
+        for chunk in request.chunks:
+            wanted |= allowed & self._capacity.inventory.matching(chunk)
+        full = counts.closed_to(owner) & wanted & self._capacity.usable
+        what = ", ".join(counts.in_the_way(owner, wanted))
+        return Reason("vnode-run-limit", (("vnodes", count_vnodes(full)), ("what", what)))
 
     def beyond_limit(self) -> Reason:
         """The reason of jobs that are not started or not attempted because the pass reached its limit of starts."""

@@ -248,7 +248,7 @@ class Candidates:
         """Whether the job would still not fit if all offered runs and the ``starts`` were taken away, as far as core
         counts show."""
         directory = capacity.directory
-        if not capacity.exclusive and not capacity.sharing.has_lone_vnodes:
+        if capacity.is_bound_by_amounts():
             offered = sum(cores for (queue, rank), cores in pool.in_classes.items() if rights.by_class(rank, queue))
             if rights.by_quota:
                 offered += self.most_by_quota(job.user, pool)

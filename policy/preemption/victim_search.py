@@ -94,8 +94,9 @@ def add_idle(idle: list[int], run: Run, usable: int, directory: Directory) -> No
 
 def countable(request: Request, capacity: Capacity) -> Chunk | None:
     """The chunk of a request for equal pieces anywhere on single, shared vnodes, else None. Whether such a request fits
-    is found by counting, vnode by vnode."""
-    if len(request.chunks) == 1 and request.place == "free" and request.group is None and not request.exclusive:
+    is found by counting, vnode by vnode, where no vnode limits the number of its jobs."""
+    plain = request.place == "free" and request.group is None and not request.exclusive and request.owner is None
+    if len(request.chunks) == 1 and plain:
         chunk = request.chunks[0]
         return None if may_span(capacity, chunk) else chunk
     return None
@@ -127,7 +128,7 @@ class Search:
         self._guard = guard
         self._gone: dict[str, Run] = {}
         self._allocation: Allocation | None = None
-        self._by_cores = not self._capacity.exclusive and not self._capacity.sharing.has_lone_vnodes
+        self._by_cores = self._capacity.is_bound_by_amounts()
         self._idle = self._capacity.idle(allowed)
         self._usable = allowed & self._capacity.usable
         # The cores of the smallest piece that must be on one vnode; 0 if pieces may be divided.

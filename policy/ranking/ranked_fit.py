@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Callable
 
-from policy.fit.best_fit import fit
+from policy.fit.best_fit import fit, groups_for
 from policy.fit.split_chunk_within_host import count_pieces, may_span, span
 from policy.model.allocation import Allocation, Directory, Share, Spot
 from policy.model.job_request import Amounts, Chunk, Request
@@ -34,14 +34,17 @@ def fit_ranked(
     for chunk in request.chunks:
         if count_pieces(capacity, chunk, open_now & capacity.inventory.matching(chunk), chunk.pieces) < chunk.pieces:
             return None
-    groups = capacity.groups.able(request, allowed if ever is None else ever)
-    allocation = _in_order(capacity, request, open_now, groups, order, parted=False)
+    groups = groups_for(capacity, request, allowed if ever is None else ever)
+    if request.group is not None and not groups and not request.group.may_span:
+        return None
+    sets = [group.vnodes for group in groups]
+    allocation = _in_order(capacity, request, open_now, sets, order, parted=False)
     if allocation is not None or _tried_all(capacity, request):
         return allocation
     unranked = fit(capacity, request, allowed, ever)
     if unranked is None or not any(spot.joined for spot in unranked.spots):
         return unranked
-    return _in_order(capacity, request, open_now, groups, order, parted=True) or unranked
+    return _in_order(capacity, request, open_now, sets, order, parted=True) or unranked
 
 
 def _in_order(

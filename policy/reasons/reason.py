@@ -58,13 +58,15 @@ class Reason(NamedTuple):
         facts["walltime"] = walltime_until(job, facts, now_s) if moment is None else ""
         facts["walltimes"] = walltimes_that_do(job, facts) if moment is None else ""
         facts["exclusive"] = job.request.exclusive
+        facts["sets"] = "" if job.request.group is None else " or ".join(job.request.group.resources)
         facts["anywhere"] = job.request.only_cores
         facts["requires"] = job.rank is not None and any(need is not None for need in job.rank.needs)
         facts["placed"] = job.rank is not None or job.layout is not None
         if "counted" in facts and "need" not in facts:
             facts["need"] = job.request.amount(str(facts["counted"]))
-        for name in _JOBS & facts.keys():
-            facts[name] = ", ".join(map(show_job, str(facts[name]).split(", ")))
+        for name in _JOBS:
+            if name in facts:
+                facts[name] = ", ".join(map(show_job, str(facts[name]).split(", ")))
         for at_s, in_words in _IN_WORDS.items():
             if at_s in facts:
                 facts[in_words] = _when(facts[at_s], now_s, moment)

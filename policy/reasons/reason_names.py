@@ -12,7 +12,7 @@ ReasonCode = Literal[
     "under-threshold",
     # In line
     "backfill-window", "behind-head", "fragmented", "limit-of-pass", "not-looked-at", "passed-over", "promise-moved",
-    "reserved", "too-few-idle",
+    "reserved", "too-few-idle", "vnode-run-limit",
     # Preemption
     "base-class", "cut-for-promise", "cut-for-rescue", "exempt-victims", "no-lower-class", "no-priority", "no-quota",
     "no-victims", "over-quota", "preempt-delay", "preempt-delays-head", "preempted-class", "preempted-quota",
@@ -33,16 +33,16 @@ NumberName = Literal[
     "above", "above_s", "ahead", "asked", "before_s", "beside", "by", "cap", "capped", "chunks", "class", "cores_there",
     "counted", "entity", "fewer", "fewest", "going", "gone", "has", "held", "idle", "in_the_way", "keeps_start",
     "kept_by", "kept_more", "left", "left_s", "lifts_at", "limit", "may_be_taken", "meeting", "most_left_s", "nearest",
-    "need", "needs", "only_head", "open", "others", "over", "pieces", "possible", "preemptible", "quantity", "queue",
-    "resource", "scope", "short", "silent", "stagger_s", "stale", "unread", "used", "user", "varies", "vnode", "vnodes",
-    "what", "why", "width", "window", "with_away",
+    "need", "needs", "only_head", "open", "others", "over", "past", "pieces", "possible", "preemptible", "quantity",
+    "queue", "resource", "scope", "short", "silent", "stagger_s", "stale", "unread", "used", "user", "varies", "vnode",
+    "vnodes", "what", "why", "width", "window", "with_away",
 ]  # fmt: skip
 """The numbers that a reason may have."""
 
 FactName = Literal[
     NumberName,
     "at_s_in", "enough_s_in", "kept_until_s_in", "until_s_in",
-    "anywhere", "cores", "dated", "estimate", "exclusive", "placed", "requires", "walltime", "walltimes",
+    "anywhere", "cores", "dated", "estimate", "exclusive", "placed", "requires", "sets", "walltime", "walltimes",
 ]  # fmt: skip
 """What a sentence is made of: the numbers, the times in words, and what belongs to the job."""
 

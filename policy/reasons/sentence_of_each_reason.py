@@ -107,6 +107,11 @@ def _ahead(facts: Facts) -> str:
     return f"; jobs ahead of it: {facts['ahead']:,}" if "ahead" in facts else ""
 
 
+def _in_sets(facts: Facts) -> str:
+    """By what the vnodes of the job have to be alike, where placement sets hold for it."""
+    return f", in one placement set by {facts['sets']}" if facts["sets"] else ""
+
+
 def _could_start(facts: Facts) -> bool:
     """Whether a job that ends by the reservation is sure to start: only the head is in its way, and no later job of the
     pass could take its start back."""
@@ -216,7 +221,12 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     "fragmented": lambda f: (
         f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes"
         f"{' without other jobs (it asks for exclusive ones)' if f['exclusive'] else ''} in the shape it asks for"
+        f"{_in_sets(f)}"
         f"{show_closed_vnodes(f)}{_ahead(f)}"
+    ),
+    "vnode-run-limit": lambda f: (
+        f"would fit, but on {_count(f['vnodes'], 'vnode')} as many jobs run as may run there ({f['what']}): it"
+        f" waits for one of these to end{_ahead(f)}"
     ),
     "backfill-window": lambda f: (
         f"would run past the reservation of {f['head']} {f['at_s_in']} by {f['estimate']};"

@@ -16,6 +16,17 @@ def show_into_window(facts: Facts) -> str:
         more = facts["others"]
         keep = f"{facts['window']} and {more} more keep" if more else f"{facts['window']} keeps"
         return f"no vnodes have room for it but those that {keep}{'' if more else _over(facts)}"
+    if "past" in facts:
+        shorter = f": a walltime of at most {facts['walltime']} would end in time" if facts["walltime"] else ""
+        spill = " by more than prime_spill allows" if facts["before_s"] != facts["at_s"] else ""
+        return (
+            (
+                f"would fit now, but {facts['estimate']} would go on past the end of {facts['window']},"
+                f" {facts['at_s_in']},{spill}{shorter}"
+            )
+            .replace(",:", ":")
+            .rstrip(",")
+        )
     shorter = f": a walltime of at most {facts['walltime']} would end before it" if facts["walltime"] else ""
     return (
         f"would fit now, but {facts['estimate']} would run into {facts['window']}, which begins {facts['at_s_in']}, on"

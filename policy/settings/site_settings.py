@@ -94,7 +94,7 @@ def _names(value: Any) -> tuple[str, ...] | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _MOST
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -_MOST <= value <= _MOST
 
 
 @dataclass(frozen=True)
@@ -335,6 +335,14 @@ class AlertSettings:
 
 
 @dataclass(frozen=True)
+class TorqueSettings:
+    """Torque alone: how long one request to its server may take. A MoM that does not answer would make the server, and
+    whoever waits for it, wait for five minutes."""
+
+    timeout_s: int = _whole(10, 1, 300)
+
+
+@dataclass(frozen=True)
 class Settings:
     """All settings. ``Settings()`` is what a fresh installation has."""
 
@@ -351,6 +359,7 @@ class Settings:
     submission: SubmissionSettings = field(default_factory=SubmissionSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     alerts: AlertSettings = field(default_factory=AlertSettings)
+    torque: TorqueSettings = field(default_factory=TorqueSettings)
     queues: tuple[QueueSettings, ...] = ()
     cluster: QueueSettings = field(default_factory=lambda: QueueSettings(""))
 
@@ -408,6 +417,7 @@ _TABLES: tuple[tuple[str, type[Any]], ...] = (
     ("submission", SubmissionSettings),
     ("server", ServerSettings),
     ("alerts", AlertSettings),
+    ("torque", TorqueSettings),
 )
 
 
@@ -437,7 +447,8 @@ def _table(kind: type[T], data: Any, name: str, where: str, problems: list[str])
             continue
         if kept is None:
             problems.append(f"{where}: {name}.{key} = {value!r}; allowed is {known[key].metadata['allowed']}")
-        values[key] = kept
+        else:
+            values[key] = kept
     return kind(**values)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from policy.model.allocation import Allocation, Share
 from policy.model.job_request import Amounts, Request
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Window
+from policy.model.jobs_runs_vnodes_queues import CROSSING, UNLIMITED_S, Job, Window
 from policy.model.vnode_bitsets import count_vnodes
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
@@ -79,6 +79,8 @@ class Windows:
         self._of_queues: Mapping[str, tuple[Window, ...]] = {
             queue.name: queue.closed for queue in cluster.queues.values() if queue.closed
         }
+        # The latest end of a run in a queue that starts at that time.
+        self._latest_end_s: dict[tuple[str, float], float] = {}
         self.slack_s = slack_s
         of_vnodes = {window[:2] for windows, _ in self._kinds for window in windows}
         of_queues = {window[:2] for windows in self._of_queues.values() for window in windows}
@@ -95,7 +97,7 @@ class Windows:
 
     def closed_for(self, request: Request, queue: str, start_s: float, end_s: float) -> Closed:
         """What is closed to a run of that request in that queue from ``start_s`` until before ``end_s``."""
-        if any(window.meets(start_s, end_s) for window in self._of_queues.get(queue, ())):
+        if queue in self._of_queues and end_s > self._latest_end_in(queue, start_s):
             return Closed(_EVERYWHERE, (), (_EVERYWHERE,))
         # The windows that begin before the run ends, less those that end by its start, are exactly those that it meets.
         key = (bisect_left(self._starts, end_s), bisect_right(self._ends, start_s))
@@ -110,6 +112,14 @@ class Windows:
         # A job that is alone on a vnode does not share it with a window either.
         vnodes = met.whole | met.partly
         return Closed(capacity.inventory.hosts_of(vnodes) if request.sharing == "exclhost" else vnodes, (), key)
+
+    def _latest_end_in(self, queue: str, start_s: float) -> float:
+        """The latest end of a run of the queue from ``start_s`` on that none of the queue's windows is closed to."""
+        known = self._latest_end_s.get((queue, start_s))
+        if known is None:
+            known = min(window.latest_end_s(start_s) for window in self._of_queues[queue])
+            self._latest_end_s[queue, start_s] = known
+        return known
 
     def idle_now(self, capacity: Capacity, vnodes: int, now_s: float) -> int:
         """Idle cores on these vnodes without those that a window keeps at this moment. No run of the snapshot holds
@@ -152,6 +162,9 @@ class Windows:
         first = min(met, key=lambda window: window[:3])
         others = len({window.name for window in met}) - 1
         times: Numbers = (("at_s", first.start_s), ("until_s", first.end_s), ("before_s", first.start_s))
+        if first.closed_to == CROSSING:
+            latest_s = first.end_s + first.past_end_s
+            times = (("at_s", first.end_s), ("until_s", UNLIMITED_S), ("before_s", latest_s), ("past", 1))
         return Reason("into-window", (("window", first.name), ("others", others), *times))
 
     def ending_at(self, at_s: float, job: Job, allowed: int) -> str | None:

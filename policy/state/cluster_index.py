@@ -106,17 +106,19 @@ class ClusterIndex:
 
     def copy(self) -> ClusterIndex:
         """An independent copy, without the memo. It is cheap: tables are copied as a whole, values are shared."""
-        twin = ClusterIndex.__new__(ClusterIndex)
-        for name in self.__slots__:
-            setattr(twin, name, getattr(self, name))
-        for name in ("readings", "vnodes", "queues", "jobs", "runs", "_queued", "_vnodes_of_queue", "arrangements"):
-            setattr(twin, name, dict(getattr(self, name)))
+        twin = ClusterIndex((), (), (), (), self.server, self.readings)
+        twin.vnodes, twin.queues = dict(self.vnodes), dict(self.queues)
+        twin.jobs, twin.runs = dict(self.jobs), dict(self.runs)
         twin.order, twin.ends = list(self.order), list(self.ends)
-        twin.memo, twin.arrivals = None, []
+        twin.has_quotas, twin.has_priorities, twin.has_windows = self.has_quotas, self.has_priorities, self.has_windows
+        twin.arrangements = dict(self.arrangements)
+        twin._queued, twin._vnodes_of_queue = dict(self._queued), dict(self._vnodes_of_queue)
+        twin._held_back, twin._own_priorities, twin._shaped = self._held_back, self._own_priorities, self._shaped
         twin._regions = None if self._regions is None else dict(self._regions)
+        twin._partitions, twin._closed_kinds = self._partitions, self._closed_kinds
+        twin._queues_without_gates = self._queues_without_gates
         twin._capacity = None if self._capacity is None else self._capacity.copy()
         twin._idle_capacity = None if self._idle_capacity is None else self._idle_capacity.copy()
-        twin.usage = Usage()
         return twin
 
     def perform(self, ops: Sequence[Op]) -> list[Op]:
@@ -277,7 +279,7 @@ class ClusterIndex:
     def capacity(self) -> Capacity:
         """What is free."""
         if self._capacity is None:
-            capacity = Capacity(self.vnodes)
+            capacity = Capacity.of(self.vnodes)
             for run in self.runs.values():
                 capacity.take(run.allocation.shares(capacity.directory), run.job.request)
             self._capacity = capacity
@@ -288,7 +290,7 @@ class ClusterIndex:
         """What would be free without the runs; not to be changed. ``arrangements`` holds answers of
         :func:`policy.fit.fits_idle_cluster.fits_idle_cluster` and is dropped with it."""
         if self._idle_capacity is None:
-            self._idle_capacity = Capacity(self.vnodes)
+            self._idle_capacity = Capacity.of(self.vnodes)
         return self._idle_capacity
 
     def vnodes_of(self, queue: str) -> int:

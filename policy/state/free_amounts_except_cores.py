@@ -10,7 +10,7 @@ from bisect import bisect_right, insort
 from collections.abc import Sequence
 
 from policy.model.jobs_runs_vnodes_queues import Vnode
-from policy.model.vnode_bitsets import each_bit
+from policy.model.vnode_bitsets import each_bit, indices_of
 
 
 class Consumables:
@@ -18,19 +18,25 @@ class Consumables:
 
     __slots__ = ("_marks", "_thresholds", "free")
 
-    def __init__(self, vnodes: Sequence[Vnode]) -> None:
-        names = {resource: None for vnode in vnodes for resource in vnode.available if resource != "ncpus"}
-        self.free: dict[str, list[int]] = {
-            resource: [vnode.available.get(resource, 0) - vnode.elsewhere.get(resource, 0) for vnode in vnodes]
-            for resource in names
-        }
+    def __init__(self, free: dict[str, list[int]]) -> None:
+        self.free = free
         self._thresholds: dict[tuple[str, int], int] = {}
         self._marks: dict[str, list[int]] = {}
 
+    @classmethod
+    def of(cls, vnodes: Sequence[Vnode]) -> Consumables:
+        """What is free on these vnodes while nothing of the cluster runs there."""
+        names = {resource: None for vnode in vnodes for resource in vnode.available if resource != "ncpus"}
+        return cls(
+            {
+                resource: [vnode.available.get(resource, 0) - vnode.elsewhere.get(resource, 0) for vnode in vnodes]
+                for resource in names
+            }
+        )
+
     def copy(self) -> Consumables:
         """An independent copy."""
-        twin = Consumables.__new__(Consumables)
-        twin.free = {resource: list(free) for resource, free in self.free.items()}
+        twin = Consumables({resource: list(free) for resource, free in self.free.items()})
         twin._thresholds = dict(self._thresholds)
         twin._marks = {resource: list(amounts) for resource, amounts in self._marks.items()}
         return twin
@@ -62,6 +68,11 @@ class Consumables:
             self._thresholds[key] = mask
             insort(self._marks.setdefault(resource, []), amount)
         return mask
+
+    def sum_of(self, resource: str, vnodes: int) -> int:
+        """The free amount of a consumable on these vnodes together."""
+        free = self.free.get(resource)
+        return sum([free[index] for index in indices_of(vnodes)]) if free else 0
 
     def on(self, bit: int, resource: str) -> int:
         """The free amount of a consumable on one vnode (negative where it is overcommitted)."""

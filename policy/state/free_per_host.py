@@ -22,19 +22,22 @@ class HostSums:
 
     __slots__ = ("_counts", "_inventory", "_sums", "each")
 
-    def __init__(self, inventory: Inventory, free: Sequence[int]) -> None:
+    def __init__(self, inventory: Inventory, each: list[int], sums: dict[int, list[int]]) -> None:
         self._inventory = inventory
-        self.each = [max(0, amount) for amount in free]
-        everywhere = [sum([self.each[index] for index in host]) for host in inventory.host_indices()]
-        self._sums: dict[int, list[int]] = {inventory.everywhere: everywhere}
+        self.each = each
+        self._sums = sums
         self._counts: dict[int, int] | None = None
+
+    @classmethod
+    def summed(cls, inventory: Inventory, free: Sequence[int]) -> HostSums:
+        """The sums of these free amounts, one of each vnode in order; negative ones count as nothing."""
+        each = [max(0, amount) for amount in free]
+        everywhere = [sum([each[index] for index in host]) for host in inventory.host_indices()]
+        return cls(inventory, each, {inventory.everywhere: everywhere})
 
     def copy(self) -> HostSums:
         """An independent copy."""
-        twin = HostSums.__new__(HostSums)
-        twin._inventory = self._inventory
-        twin.each = self.each[:]
-        twin._sums = {vnodes: sums[:] for vnodes, sums in self._sums.items()}
+        twin = HostSums(self._inventory, self.each[:], {vnodes: sums[:] for vnodes, sums in self._sums.items()})
         twin._counts = None if self._counts is None else dict(self._counts)
         return twin
 

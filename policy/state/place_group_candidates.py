@@ -1,9 +1,9 @@
-"""Placement sets (``place=group=``): the groups of vnodes that could hold a request if nothing else were on them.
+"""Placement sets: the groups of vnodes that could hold a request if nothing else were on them.
 
 A job that some group could hold waits for one; a job that none could hold may use all vnodes, as in PBS unless
 ``do_not_span_psets`` is set (PBS Professional Administrator's Guide, "Placement Sets"). Both answers depend only on
 what vnodes have in all, so they are remembered, up to a bound. Groups have few kinds of hosts: a request is tried once
-on each kind, and then only counted.
+on each kind, and then only counted. The smallest group comes first (``cmp_placement_sets`` of PBS's scheduler).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from policy.model.job_request import Chunk, Request
+from policy.model.job_request import Chunk, Grouping, Request
 from policy.model.vnode_bitsets import indices_of
 from policy.state.vnode_totals_hosts_and_matching import Inventory, most_on_vnode
 
@@ -24,10 +24,17 @@ MOST_REMEMBERED = 1 << 17
 """At most this many groups (in answers) and kinds of hosts and vnodes (in tables) are remembered together."""
 
 
-class _Group(NamedTuple):
-    """A group's vnodes, and how many usable hosts of each kind it has."""
+class AbleGroup(NamedTuple):
+    """A group's vnodes, and its size: the cores and the memory of those asked about."""
 
     vnodes: int
+    size: tuple[int, int]
+
+
+class _Group(NamedTuple):
+    """A group, and how many usable hosts of each kind it has."""
+
+    group: AbleGroup
     hosts: Mapping[_Host, int]
 
 
@@ -52,13 +59,13 @@ class Groups:
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
-        self._able: dict[tuple[Request, int], tuple[int, ...]] = {}
-        self._tables: dict[tuple[str, int, frozenset[_Wants]], _Table] = {}
+        self._able: dict[tuple[Request, int], tuple[AbleGroup, ...]] = {}
+        self._tables: dict[tuple[Grouping, int, frozenset[_Wants]], _Table] = {}
         self._remembered = 0
 
-    def able(self, request: Request, vnodes: int) -> Sequence[int]:
-        """The groups, whole, in which these vnodes could hold the request, in order of the values that they are grouped
-        by; empty where the request names no resource to group by, or no group could."""
+    def able(self, request: Request, vnodes: int) -> Sequence[AbleGroup]:
+        """The groups, whole, in which these vnodes could hold the request, the one with the fewest cores and then the
+        least memory on these vnodes first; empty where the request is in no placement sets, or no group could."""
         if request.group is None:
             return ()
         able = self._able.get((request, vnodes))
@@ -69,11 +76,11 @@ class Groups:
             self._able[request, vnodes] = able
         return able
 
-    def _table(self, resource: str, chunks: Sequence[Chunk], vnodes: int) -> _Table:
-        key = (resource, vnodes, frozenset(chunk.wants for chunk in chunks))
+    def _table(self, grouping: Grouping, chunks: Sequence[Chunk], vnodes: int) -> _Table:
+        key = (grouping, vnodes, frozenset(chunk.wants for chunk in chunks))
         table = self._tables.get(key)
         if table is None:
-            table = self._made(resource, chunks, vnodes)
+            table = self._made(grouping, chunks, vnodes)
             self._remember(len(table.kinds) + sum(1 + len(group.hosts) for group in table.groups))
             self._tables[key] = table
         return table
@@ -86,7 +93,7 @@ class Groups:
             self._tables.clear()
             self._remembered = count
 
-    def _made(self, resource: str, chunks: Sequence[Chunk], vnodes: int) -> _Table:
+    def _made(self, grouping: Grouping, chunks: Sequence[Chunk], vnodes: int) -> _Table:
         inventory = self._inventory
         suiting = {chunk.wants: inventory.matching(chunk) for chunk in chunks}
         usable = 0
@@ -106,8 +113,13 @@ class Groups:
                 if here:
                     kind_of.update(dict.fromkeys(here, len(kinds)))
                     kinds.append(_Kind(dict(amounts), suits))
-        groups = [_Group(group, self._hosts(group & usable, kind_of)) for group in inventory.grouped_by(resource)]
-        return _Table(groups, kinds)
+        sets = [
+            AbleGroup(each, (inventory.total(each & vnodes), inventory.sum_of(each & vnodes, "mem")))
+            for resource in grouping.resources
+            for each in inventory.grouped_by(resource, has_rest=grouping.has_rest)
+        ]
+        sets.sort(key=lambda each: each.size)
+        return _Table([_Group(each, self._hosts(each.vnodes & usable, kind_of)) for each in sets], kinds)
 
     def _hosts(self, vnodes: int, kind_of: Mapping[int, int]) -> Mapping[_Host, int]:
         """How many hosts of each kind these vnodes are on."""
@@ -120,7 +132,7 @@ class Groups:
         return Counter(tuple(sorted(host)) for host in hosts.values())
 
 
-def _able(table: _Table, request: Request) -> tuple[int, ...]:
+def _able(table: _Table, request: Request) -> tuple[AbleGroup, ...]:
     """The groups that have what the request needs, on one host where it is packed."""
     apart = request.place in ("scatter", "vscatter")
     pieces = [chunk.pieces for chunk in request.chunks]
@@ -139,7 +151,7 @@ def _able(table: _Table, request: Request) -> tuple[int, ...]:
         each = [[held * count for held in holds(host)] for host, count in group.hosts.items()]
         return _covers(list(map(sum, zip(*each))), need) if each else False
 
-    return tuple(group.vnodes for group in table.groups if is_able(group))
+    return tuple(group.group for group in table.groups if is_able(group))
 
 
 def _covers(held: Sequence[int], need: Sequence[int]) -> bool:

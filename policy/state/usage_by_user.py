@@ -127,13 +127,13 @@ class Usage:
         if self._has_alone or (old and old.sharing) != (new and new.sharing):
             self._occupied = None
 
-    def occupied_amount(
-        self, cluster: CountedCluster, allocation: Allocation, request: Request, requested: int, resource: str
-    ) -> int:
-        """What a job in this allocation occupies: what it requested, and the rest of the vnodes that it has alone."""
-        capacity = cluster.capacity
+    def occupied_amount(self, cluster: CountedCluster, allocation: Allocation, job: Job, resource: str) -> int:
+        """What a job in this allocation occupies: what it requested, and the rest of the vnodes that it has alone; of
+        cores at least one for each chunk."""
+        counted = job.quota_amount(resource)
+        capacity, request = cluster.capacity, job.request
         if not (request.exclusive or capacity.sharing.has_lone_vnodes):
-            return requested
+            return counted
         directory = capacity.directory
         shares = allocation.shares(directory)
         vnodes = 0
@@ -141,7 +141,7 @@ class Usage:
             vnodes |= share.mask
         alone = capacity.sharing.held_alone(vnodes, request)
         if not alone:
-            return requested
+            return counted
         self._has_alone = True
         there, names = cluster.vnodes, directory.names
         whole = sum(there[names[index]].available.get(resource, 0) for index in indices_of(alone))
@@ -151,7 +151,7 @@ class Usage:
             for name, amount in share.amounts
             if name == resource
         )
-        return requested + max(0, whole - of_these)
+        return max(counted, job.amount(resource) + max(0, whole - of_these))
 
     def keeps_alike(self, cluster: CountedCluster, vnodes: int, request: Request, resource: str) -> bool:
         """Whether such a job keeps the same amount of a resource wherever on these vnodes it runs.
@@ -188,7 +188,7 @@ class Usage:
         if scopes is None:
             scopes = self._occupied_scopes[job.queue] = [scope for scope in self._scopes if scope[0] in ("", job.queue)]
         for scope in scopes:
-            amount = self.occupied_amount(cluster, run.allocation, job.request, job.amount(scope[1]), scope[1])
+            amount = self.occupied_amount(cluster, run.allocation, job, scope[1])
             _add(counts, scope, _entities(job), sign * amount)
 
 

@@ -52,7 +52,7 @@ class Inventory:
         self._hosts: dict[str, int] = {}
         self._host_indices: list[list[int]] | None = None
         self._host_of: list[int] | None = None
-        self._grouped: dict[str, tuple[int, ...]] = {}
+        self._grouped: dict[tuple[str, bool], tuple[int, ...]] = {}
         for vnode, bit in zip(self._vnodes, self.directory.bits.values()):
             cores, host = vnode.available.get("ncpus", 0), vnode.host or vnode.name
             self.totals[cores] = self.totals.get(cores, 0) | bit
@@ -69,6 +69,10 @@ class Inventory:
             total = sum(cores * count_vnodes(mask & vnodes) for cores, mask in self.totals.items())
             self._sums[vnodes] = total
         return total
+
+    def sum_of(self, vnodes: int, resource: str) -> int:
+        """All of a consumable on these vnodes, in use or not."""
+        return sum(dict(kind).get(resource, 0) * count_vnodes(mask & vnodes) for kind, mask in self.kinds())
 
     def available_on(self, bit: int, resource: str) -> int:
         """All of a consumable that one vnode has, in use or not."""
@@ -154,20 +158,21 @@ class Inventory:
             whole |= host if host & vnodes else 0
         return whole
 
-    def grouped_by(self, resource: str) -> Sequence[int]:
-        """The vnodes with each value of a resource that jobs may group by, in order of the values."""
-        known = self._grouped.get(resource)
+    def grouped_by(self, resource: str, *, has_rest: bool = False) -> Sequence[int]:
+        """The vnodes with each value of a resource that jobs may group by, in order of the first vnode of each; with
+        ``has_rest`` also those without a value, as if they all had an empty one."""
+        known = self._grouped.get((resource, has_rest))
         if known is not None:
             return known
         groups: dict[str, int] = {}
         for index, vnode in enumerate(self._vnodes):
             values = vnode.host or vnode.name if resource == "host" else vnode.attributes.get(resource, "")
-            for value in filter(None, values.split(",")):
+            for value in filter(None, values.split(",")) if values or not has_rest else ("",):
                 groups[value] = groups.get(value, 0) | (1 << index)
-        known = tuple(groups[value] for value in sorted(groups))
-        if known:
-            # Vnodes have few resources, but a job may name any text: empty answers are not remembered.
-            self._grouped[resource] = known
+        known = tuple(groups.values())
+        if groups.keys() - {""}:
+            # Vnodes have few resources, but a job may name any text: of such a name nothing is remembered.
+            self._grouped[resource, has_rest] = known
         return known
 
 

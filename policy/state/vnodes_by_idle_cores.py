@@ -7,7 +7,7 @@ whether the amounts are there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Callable
 
 from policy.model.allocation import Allocation, Share
@@ -17,6 +17,7 @@ from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of
 from policy.state.free_amounts_except_cores import Consumables
 from policy.state.free_per_host import HostSums
 from policy.state.place_group_candidates import Groups
+from policy.state.vnode_run_limits import RunCounts, count_runs
 from policy.state.vnode_sharing import Sharing
 from policy.state.vnode_totals_hosts_and_matching import MOST_CORELESS, Inventory, most_on_vnode
 
@@ -25,21 +26,30 @@ class Capacity:
     """Levels of idle cores, and amounts of other consumables, over an inventory of vnodes.
 
     ``levels`` maps a number of idle cores (negative on an overcommitted vnode) to the vnodes that have exactly that
-    many. ``usable`` are the vnodes that take new jobs, ``exclusive`` those held by one job alone. Long searches call
-    ``check_time``, if set, which may raise :class:`~policy.plan.pass_time_limit.TimeIsUp`; a copy keeps it.
+    many. ``usable`` are the vnodes that take new jobs, ``exclusive`` those held by one job alone. ``run_counts`` are
+    the jobs on vnodes that limit their number; None if no vnode does. Long searches call ``check_time``, if set, which
+    may raise :class:`~policy.plan.pass_time_limit.TimeIsUp`; a copy keeps it.
     """
 
     __slots__ = (
         "_by_host", "_changed", "_shared", "check_time", "directory", "exclusive", "groups", "inventory", "levels",
-        "others", "sharing", "usable",
+        "others", "run_counts", "sharing", "usable",
     )  # fmt: skip
 
-    def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
-        self.inventory = Inventory(vnodes)
-        self.directory = self.inventory.directory
-        self.groups = Groups(self.inventory)
-        self.sharing = Sharing(vnodes, self.inventory)
-        self.others = Consumables([vnodes[name] for name in self.directory.names])
+    def __init__(
+        self,
+        inventory: Inventory,
+        groups: Groups,
+        sharing: Sharing,
+        others: Consumables,
+        run_counts: RunCounts | None,
+    ) -> None:
+        self.inventory = inventory
+        self.directory = inventory.directory
+        self.groups = groups
+        self.sharing = sharing
+        self.others = others
+        self.run_counts = run_counts
         self.check_time: Callable[[], None] | None = None
         self.levels: dict[int, int] = {}
         self.usable = 0
@@ -49,22 +59,35 @@ class Capacity:
         self._changed: dict[str, int] = {}
         # The consumables whose sums are shared with a copy; they are copied before they are changed.
         self._shared: frozenset[str] = frozenset()
-        for name, bit in self.directory.bits.items():
+
+    @classmethod
+    def of(cls, vnodes: Mapping[str, Vnode]) -> Capacity:
+        """What is free on these vnodes while nothing of the cluster runs there."""
+        inventory = Inventory(vnodes)
+        directory = inventory.directory
+        others = Consumables.of([vnodes[name] for name in directory.names])
+        run_counts = count_runs(vnodes, directory)
+        capacity = cls(inventory, Groups(inventory), Sharing(vnodes, inventory), others, run_counts)
+        levels = capacity.levels
+        for name, bit in directory.bits.items():
             vnode = vnodes[name]
             level = vnode.available.get("ncpus", 0) - vnode.elsewhere.get("ncpus", 0)
-            self.levels[level] = self.levels.get(level, 0) | bit
-            self.usable |= bit if vnode.usable else 0
+            levels[level] = levels.get(level, 0) | bit
+            capacity.usable |= bit if vnode.usable else 0
+        return capacity
 
     def copy(self) -> Capacity:
         """An independent copy. It is cheap, as sets of vnodes are plain integers."""
         self._shared = frozenset(self._by_host)
-        twin = Capacity.__new__(Capacity)
-        for name in self.__slots__:
-            setattr(twin, name, getattr(self, name))
+        run_counts = None if self.run_counts is None else self.run_counts.copy()
+        twin = Capacity(self.inventory, self.groups, self.sharing, self.others.copy(), run_counts)
+        twin.check_time = self.check_time
         twin.levels = dict(self.levels)
-        twin.others = self.others.copy()
+        twin.usable = self.usable
+        twin.exclusive = self.exclusive
         twin._by_host = dict(self._by_host)
         twin._changed = dict(self._changed)
+        twin._shared = self._shared
         return twin
 
     def is_like(self, other: Capacity) -> bool:
@@ -73,6 +96,7 @@ class Capacity:
             self.levels == other.levels
             and (self.exclusive, self.usable) == (other.exclusive, other.usable)
             and self.others.free == other.others.free
+            and self.run_counts == other.run_counts
         )
 
     def replace(self, old: Vnode, new: Vnode) -> bool:
@@ -83,7 +107,7 @@ class Capacity:
             and old.host == new.host
             and old.available == new.available
             and (old.attributes, old.measures) == (new.attributes, new.measures)
-            and (old.queue, old.partition) == (new.queue, new.partition)
+            and (old.queue, old.partition, old.run_limits) == (new.queue, new.partition, new.run_limits)
         )
         bit = self.directory.bits.get(new.name, 0)
         if not same_kind or not bit:
@@ -95,19 +119,23 @@ class Capacity:
 
     # Taking and giving back
 
-    def take(self, shares: Iterable[Share], request: Request) -> None:
-        """Take what the shares hold; vnodes that the job holds alone are closed to others."""
+    def take(self, shares: Sequence[Share], request: Request) -> None:
+        """Take what the shares of one job hold; vnodes that the job holds alone are closed to others."""
         for mask, amounts, chunks, _ in shares:
             for resource, amount in amounts:
                 self._shift(resource, mask, -amount * chunks)
             self.exclusive |= self.sharing.held_alone(mask, request)
+        if self.run_counts is not None:
+            self.run_counts.count(shares, request.owner, 1)
 
-    def give(self, shares: Iterable[Share], request: Request) -> None:
+    def give(self, shares: Sequence[Share], request: Request) -> None:
         """Give back what :meth:`take` took."""
         for mask, amounts, chunks, _ in shares:
             for resource, amount in amounts:
                 self._shift(resource, mask, amount * chunks)
             self.exclusive &= ~self.sharing.held_alone(mask, request)
+        if self.run_counts is not None:
+            self.run_counts.count(shares, request.owner, -1)
 
     def _shift(self, resource: str, mask: int, by: int) -> None:
         if resource in self._changed:
@@ -137,9 +165,11 @@ class Capacity:
             for resource, amount in amounts:
                 self._shift(resource, mask, -sign * amount * chunks)
 
-    def close(self, shares: Iterable[Share], request: Request) -> int:
-        """Close the vnodes that a job with this request holds alone. Returns those that were open, for
-        :meth:`reopen`."""
+    def close(self, shares: Sequence[Share], request: Request) -> int:
+        """Close the vnodes that a job with this request holds alone, and count it among the jobs of the vnodes. Returns
+        the vnodes that were open, for :meth:`reopen`."""
+        if self.run_counts is not None:
+            self.run_counts.count(shares, request.owner, 1)
         mask = 0
         for share in shares:
             mask |= self.sharing.held_alone(share.mask, request)
@@ -147,11 +177,17 @@ class Capacity:
         self.exclusive |= closed
         return closed
 
-    def reopen(self, vnodes: int) -> None:
-        """Open vnodes that :meth:`close` closed."""
+    def reopen(self, vnodes: int, shares: Sequence[Share], request: Request) -> None:
+        """Undo :meth:`close`, which has returned these vnodes."""
         self.exclusive &= ~vnodes
+        if self.run_counts is not None:
+            self.run_counts.count(shares, request.owner, -1)
 
     # Queries
+
+    def is_bound_by_amounts(self) -> bool:
+        """Whether only free amounts bind: no vnode is or could be held by one job alone, or limits its jobs."""
+        return not self.exclusive and not self.sharing.has_lone_vnodes and self.run_counts is None
 
     def idle(self, vnodes: int) -> int:
         """Idle cores on those of these vnodes that are open to jobs."""
@@ -182,7 +218,7 @@ class Capacity:
         if sums is None:
             nothing = (0,) * len(self.directory.names)
             free = self.idle_of_each(-1) if resource == "ncpus" else self.others.free.get(resource, nothing)
-            sums = self._by_host[resource] = HostSums(self.inventory, free)
+            sums = self._by_host[resource] = HostSums.summed(self.inventory, free)
         elif changed:
             if resource in self._shared:
                 sums = self._by_host[resource] = sums.copy()
@@ -209,6 +245,8 @@ class Capacity:
     def open_to(self, request: Request) -> int:
         """The vnodes open to a job with this request. Where the job would hold a vnode alone, nothing may run on it."""
         allowed = self.usable & ~self.exclusive
+        if self.run_counts is not None and request.owner is not None:
+            allowed &= ~self.run_counts.closed_to(request.owner)
         sharing = self.sharing
         if not (request.exclusive or sharing.has_lone_vnodes):
             return allowed

@@ -44,7 +44,7 @@ def cut(request: Request) -> Request | None:
     """
     if request.place != "free" or request.exclusive or request.group is not None:
         return None
-    return Request(tuple(_cut(chunk) for chunk in request.chunks), request.place, request.sharing)
+    return Request(tuple(map(_cut, request.chunks)), request.place, request.sharing, owner=request.owner)
 
 
 def _cut(chunk: Chunk) -> Chunk:

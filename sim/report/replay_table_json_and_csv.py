@@ -17,6 +17,7 @@ from policy.model.printable_text import replace_unprintable
 from sim.replay.job_records import JobRecord
 from sim.replay.metrics import Metrics
 from sim.replay.named_policies import FORMULA
+from sim.report.csv_numbers import plain
 from sim.workload.workload import Cluster, Workload
 
 CSV_COLUMNS = ("job", "submit", "start", "end", "cores", "user", "preemptions", "vnodes")
@@ -171,18 +172,17 @@ def write_jobs_csv(path: Path, records: Iterable[JobRecord]) -> None:
         writer.writerow(CSV_COLUMNS)
         for record in records:
             job = record.job
-            writer.writerow(
-                (
-                    job.number,
-                    job.submit_s,
-                    record.start_s,
-                    record.end_s,
-                    job.cores,
-                    job.user,
-                    record.preemptions,
-                    "+".join(record.vnodes),
-                )
+            row = (
+                job.number,
+                job.submit_s,
+                record.start_s,
+                record.end_s,
+                job.cores,
+                job.user,
+                record.preemptions,
+                "+".join(record.vnodes),
             )
+            writer.writerow(plain(row))
 
 
 def short_name(name: str) -> str:

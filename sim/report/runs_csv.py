@@ -12,6 +12,7 @@ from pathlib import Path
 
 from policy.model.allocation import Allocation
 from sim.replay.job_records import JobRecord
+from sim.report.csv_numbers import plain
 
 COLUMNS = (
     "job", "run", "user", "group", "cores", "submit", "estimate_s", "run_s", "start", "end", "vnodes", "backfilled",
@@ -27,14 +28,13 @@ def write_runs_csv(path: Path, records: Iterable[JobRecord]) -> None:
         for record in records:
             job = record.job
             for number, run in enumerate(record.runs, 1):
-                writer.writerow(
-                    (
-                        job.number, number, job.user, job.group, job.cores, job.submit_s, job.estimate_s, job.run_s,
-                        run.start_s, run.end_s, show_vnodes(run.allocation), int(run.backfilled), run.class_,
-                        run.promised_s, run.promised_at_s, run.first_promised_s, run.why, run.beneficiary,
-                        run.charged_core_s, run.repeated_core_s,
-                    )
+                row = (
+                    job.number, number, job.user, job.group, job.cores, job.submit_s, job.estimate_s, job.run_s,
+                    run.start_s, run.end_s, show_vnodes(run.allocation), int(run.backfilled), run.class_,
+                    run.promised_s, run.promised_at_s, run.first_promised_s, run.why, run.beneficiary,
+                    run.charged_core_s, run.repeated_core_s,
                 )  # fmt: skip
+                writer.writerow(plain(row))
 
 
 def show_vnodes(allocation: Allocation) -> str:

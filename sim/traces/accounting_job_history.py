@@ -10,6 +10,7 @@ import re
 
 from hooks.pbs.files_and_output.accounting_fields import Fields, SenselessError, check_clock, read_fields
 from sim.traces.accounting_log_files_and_lines import AccountingRecord, LinePosition
+from torque.translate.accounting_fields import is_torque_text, read_torque_fields
 
 _JOB_ID = re.compile(rb"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(\..{1,255})?", re.DOTALL)
 _RESERVATION_ID = re.compile(rb"[RSM][0-9]+(\..*)?", re.DOTALL)
@@ -95,9 +96,10 @@ class JobHistory:
             self._checkpoint_s = max(0, stamp_s - self._running_stamp_s - self.suspended_s)
             self._running_stamp_s = None
 
-    def requeue(self, fields: Fields) -> None:
-        """The run ends and the job waits again. Work that no checkpoint saved is lost."""
-        self._note_start(fields)
+    def requeue(self, fields: Fields | None) -> None:
+        """The run ends and the job waits again. Work that no checkpoint saved is lost. Torque's log gives no fields."""
+        if fields is not None:
+            self._note_start(fields)
         if self._checkpoint_s is None:
             self.requeues += 1
         self._running_stamp_s = self._suspended_stamp_s = self.start_s = None
@@ -164,6 +166,11 @@ class JobHistories:
             raise SenselessError("no job id")
         if match[2] == b"":
             return  # An array as a whole: its subjobs have their own records.
+        if kind == "R" and not record.text.strip():
+            # Torque's record of a requeue has no fields.
+            if record.id in self._current:
+                self._current[record.id].requeue(None)
+            return
         if kind in "QSER":
             self._described(record, int(match[1]))
             return
@@ -185,7 +192,8 @@ class JobHistories:
 
     def _described(self, record: AccountingRecord, number: int) -> None:
         """Take a record that describes its job: Q, S, E or R."""
-        kind, fields = record.kind, read_fields(record.text)
+        kind, text = record.kind, record.text
+        fields = read_torque_fields(text) if is_torque_text(text) else read_fields(text)
         moment_s = {"Q": fields.queued_s, "S": fields.start_s}.get(kind, fields.end_s)
         if moment_s is not None:
             check_clock(record.stamp_s, moment_s)

@@ -1,4 +1,4 @@
-"""Reads PBS accounting logs, the daily files of `server_priv/accounting`, as workloads.
+"""Reads accounting logs of PBS and Torque, the daily files of `server_priv/accounting`, as workloads.
 
 Every job that ended in the log becomes a job that may start from the time when it was eligible and runs as long as it
 truly worked. Records that make no sense, and jobs that did not end in the log, are left out and counted by cause with

@@ -11,7 +11,7 @@ from dataclasses import replace
 from policy import Changes, Finished, Job, Plan, Queue, Reading, Request, Run, Snapshot, Vnode
 from policy.model.allocation import Allocation, Spot
 from policy.model.job_preferences import RankPreference, Requirements
-from policy.model.job_request import Chunk
+from policy.model.job_request import Chunk, Grouping
 from policy.model.jobs_runs_vnodes_queues import Window
 from policy.model.limit_attributes import Limits
 
@@ -151,7 +151,7 @@ class Site:
                 draw.choice([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64]),
             )
             pieces = draw.choice([1, 1, 1, 2, 3, 4, 6, 8, 16, 64])
-            group = "rack" if self._racks and self._number % 2 else None
+            group = Grouping(("rack",)) if self._racks and self._number % 2 else None
             request = Request((Chunk(pieces, (("mem", mem), ("ncpus", cores))),), group=group)
         rank = None
         if self._wishes and draw.random() < 0.1:

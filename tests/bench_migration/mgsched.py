@@ -25,7 +25,7 @@ def measure(_: Sequence[str]) -> Iterator[Figure]:
     """A pass of each kind, each as in a new process: nothing is read yet."""
     yield _pass("the first: it writes why requests stay", passes=1, free=False, age_s=600)
     yield _pass("the next one: nothing has changed", passes=2, free=False, age_s=600)
-    yield _pass("20 hand-overs", passes=1, free=True, age_s=600)
+    yield _pass("as many hand-overs as a pass may make", passes=1, free=True, age_s=600)
     yield _pass("all old enough for the local queue as well", passes=1, free=False, age_s=2 * _HOUR_S)
 
 

@@ -20,6 +20,7 @@ from tests.bench_pbs import (
     console_vs_other_tui,
     cost_of_epilogue_hook,
     cost_of_queuejob_hook,
+    costly_requests,
     pass_over_many_jobs,
     requests_with_many_quotas,
     shortjobs,
@@ -37,6 +38,7 @@ FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
     "ends": cost_of_epilogue_hook.measure,
     "softlimits": soft_limit_comparison.measure,
     "entries": requests_with_many_quotas.measure,
+    "costly": costly_requests.measure,
     "beside": console_vs_other_tui.measure,
 }
 

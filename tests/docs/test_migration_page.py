@@ -73,7 +73,8 @@ def test_every_option_of_mgsub_is_on_the_page_for_users() -> None:
 def test_the_units_keep_jobs_processes_alive() -> None:
     folder = Path(__file__).parents[2] / "examples" / "migration"
     assert {unit.name for unit in folder.iterdir()} == {
-        f"{program}.{kind}" for program in ("mgsched", "mgrecv") for kind in ("service", "timer")
+        *(f"{program}{kind}" for program in ("mgsched", "mgrecv") for kind in (".service", ".timer", ".path")),
+        *(f"{program}-early.service" for program in ("mgsched", "mgrecv")),
     }
     for unit in folder.glob("*.service"):
         assert "KillMode=process" in unit.read_text()

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = dict.fromkeys((ROOT / "README.md", ROOT / "docs" / "developing.md"), ROOT)
-FOLDERS = ("policy", "hooks", "migration", "sim", "tui", "container")
+FOLDERS = ("policy", "hooks", "migration", "sim", "torque", "tui", "container")
 PACKAGES = {
     page: page.parent for folder in FOLDERS if (ROOT / folder).is_dir() for page in (ROOT / folder).rglob("README.md")
 }

@@ -36,6 +36,7 @@ class Shape(NamedTuple):
     subjobs: int = 0
     saves: tuple[str, ...] = ("nothing",)
     wish: str = "signal"
+    walltime: str = "00:01:00"
 
 
 SHAPES = (
@@ -84,7 +85,7 @@ class Workload:
         lines = []
         for cores, count in asked:
             words = ["qsub", "-f", "-N", "counts", "-o", "/dev/null", "-e", "/dev/null"]
-            words += ["-l", f"select={shape.chunks}:ncpus={cores}", "-l", "walltime=00:01:00"]
+            words += ["-l", f"select={shape.chunks}:ncpus={cores}", "-l", f"walltime={shape.walltime}"]
             words += ["-J", f"1-{shape.subjobs}"] if shape.subjobs else []
             saves = self._random.choice(shape.saves)
             words += ["-l", f"pbsteer_save={shape.wish}"] if saves != "nothing" else []

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Callable
 
 from container import testbed as testbeds
@@ -38,6 +39,7 @@ from tests.hooks.deploy_on_testbed import deploy, drive
 from tests.pbs.cluster import PbsCluster
 
 QUEUE = "workq"
+QUOTAS = {"alice": 4, "bob": 16, "carol": 8, "dave": 8}
 INTERVAL_S = 1
 """Too short for passes ahead of their time, which a longer interval has."""
 
@@ -98,7 +100,7 @@ class Ground:
 
     def prepare(self) -> None:
         """Hooks, quotas, the injector, a small disk of its own under pbsteer's folder, and jobs."""
-        self.pbs.qmgr(f"set queue {QUEUE} max_run_res_soft.ncpus = '[u:alice=4],[u:bob=16],[u:carol=8],[u:dave=8]'")
+        self.set_limits()
         self._sort_by_priority()
         schedule = replace(SETTINGS.schedule, interval_s=self.interval_s)
         deploy(self.pbs, replace(SETTINGS, schedule=schedule, server=ServerSettings(mode="observe")))
@@ -178,6 +180,13 @@ class Ground:
     def set_mode(self, mode: str) -> None:
         """Set the queue's mode: one value."""
         self.pbs.qmgr(f"set queue {QUEUE} resources_available.{MODE} = {mode}")
+
+    def set_limits(self, quotas: Mapping[str, int] = QUOTAS, hard: Mapping[str, int] = MappingProxyType({})) -> None:
+        """Set the users' quotas, and hard limits of PBS, all in cores."""
+        for name, limits in (("max_run_res_soft", quotas), ("max_run_res", hard)):
+            text = ",".join(f"[u:{user}={cores}]" for user, cores in limits.items())
+            attribute = f"queue {QUEUE} {name}.ncpus"
+            self.pbs.qmgr(f"set {attribute} = '{text}'" if limits else f"unset {attribute}")
 
     def is_scheduling(self) -> bool:
         """Whether PBS's own scheduler is switched on."""
@@ -344,6 +353,7 @@ class Ground:
                 self.start_mom(host)
         if self.server_pid() is None:
             self.start_server()
+        self.set_limits()
         self.set_mode("drive")
         self.wait_for_moms()
 

@@ -50,6 +50,7 @@ class HostileBackend:
     """What a console watches in a fuzz run. ``polls`` counts the answers by what they were."""
 
     simulated = False
+    system = "PBS"
     spool = None
     own_audit = None
     commands = PbsCommands()

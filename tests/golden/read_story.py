@@ -15,12 +15,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hooks.translate.vnodes import RUN_LIMITS
 from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.forecast.forecast import forecast
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.job_preferences import Layout, RankPreference, Requirements
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, Server, Window
+from policy.model.job_request import Grouping
+from policy.model.jobs_runs_vnodes_queues import RUNS, UNLIMITED_S, HardLimits, RunLimits, Server, Window
 from policy.model.ledger_between_passes import Backfilled, Earmark, History, Tally
 from policy.model.limit_attributes import Limits
 from policy.model.pbs_units import parse_amount
@@ -29,7 +31,7 @@ from policy.order.job_sort_formula import KEYWORDS, read_formula
 from policy.order.site_order_settings import NO_THRESHOLD, FairShare, SiteOrder, SortKey
 from sim.workload.read_toml_file import read_toml
 from tests.golden.plan_as_lines import Lines, tell, tell_forecast
-from tests.policy.clusters import QUEUE, job, place_of, quotas
+from tests.policy.clusters import QUEUE, job, place_of, quotas, with_owners
 
 
 class Told(NamedTuple):
@@ -90,7 +92,8 @@ def _changes(step: Mapping[str, Any], before: Snapshot) -> Changes:
         Finished(run.id, run.job.user, run.job.application, run.job.cores, run.start_s, now_s, run.job.estimate_s)
         for run in ended
     ]
-    queued = [runs[run_id].job for run_id in step.get("let_go", [])] + [_job(line) for line in step.get("jobs", [])]
+    arrived = with_owners(map(_job, step.get("jobs", [])), before.vnodes.values())
+    queued = [*(runs[run_id].job for run_id in step.get("let_go", [])), *arrived]
     return Changes(now_s, queued, gone=[*(run.id for run in ended), *step.get("gone", [])], finished=finished)
 
 
@@ -124,12 +127,13 @@ def _ledger(lines: list[str]) -> Ledger:
 
 def _snapshot(data: Mapping[str, Any]) -> Snapshot:
     server = data.get("server", {})
+    vnodes, runs = [_vnode(line) for line in data["vnodes"]], [_run(line) for line in data.get("runs", [])]
     return Snapshot.build(
         data.get("now_s", 100),
-        [_vnode(line) for line in data["vnodes"]],
+        vnodes,
         [_queue(table) for table in data.get("queue", [{}])],
-        [_job(line) for line in data.get("jobs", [])],
-        [_run(line) for line in data.get("runs", [])],
+        with_owners([_job(line) for line in data.get("jobs", [])], vnodes),
+        [run._replace(job=of) for run in runs for of in with_owners([run.job], vnodes)],
         Server(
             "server",
             HardLimits(quotas(server.get("max_run", ""))),
@@ -147,6 +151,7 @@ def _vnode(line: str) -> Vnode:
         available[resource] = parse_amount(more.pop(resource)) or 0
     state = more.pop("state", "free")
     closed = tuple(map(_window, filter(None, more.pop("closed", "").split("; "))))
+    limits = [int(more.pop(limit)) if limit in more else None for limit in RUN_LIMITS]
     return Vnode(
         name,
         available,
@@ -157,15 +162,19 @@ def _vnode(line: str) -> Vnode:
         sharing=more.pop("sharing", "default_shared"),
         attributes=more,
         closed=closed,
+        run_limits=None if limits == [None, None, None] else RunLimits(*limits),
     )
 
 
 def _window(text: str) -> Window:
-    """``reservation R12 from 300 to 900``, and where it keeps only a part: ``with ncpus=2 mem=1gb``."""
+    """``reservation R12 from 300 to 900``, and where it keeps a part: ``with ncpus=2 mem=1gb``. A window of a queue
+    may be closed ``for starts`` only, or ``for crossing by 60``."""
     whole, _, part = text.partition(" with ")
+    whole, _, closed_to = whole.partition(" for ")
     name, start_s, end_s = re.fullmatch(r"(.*) from (\S+) to (\S+)", whole).groups()  # type: ignore[union-attr]
     amounts = {name: parse_amount(amount) or 0 for name, _, amount in (word.partition("=") for word in part.split())}
-    return Window(float(start_s), float(end_s), name, tuple(sorted(amounts.items())) or None)
+    kept, (closed_to, _, past_end_s) = tuple(sorted(amounts.items())) or None, closed_to.partition(" by ")
+    return Window(float(start_s), float(end_s), name, kept, closed_to or RUNS, float(past_end_s or 0))
 
 
 def _reading(line: str) -> tuple[str, Reading]:
@@ -250,6 +259,10 @@ def _with_wishes(asked: Job, more: dict[str, str]) -> Job:
             changes["order_values"] = tuple(map(float, value.split(",")))
         elif key == "licences":
             changes["job_wide"] = ((key, int(value)),)
+        elif key == "sets":
+            resource, *rules = value.split(",")
+            sets = Grouping((resource,), "explicit" not in rules, "within" not in rules)
+            changes["request"] = asked.request.in_sets(sets)
         elif key == "pinned":
             changes[key] = tuple(value.split(","))
         else:

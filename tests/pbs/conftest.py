@@ -27,10 +27,12 @@ from tests.clean_environment_for_tests import for_testbeds
 from tests.pbs.cluster import PbsCluster
 
 HERE = Path(__file__).parent
-OWN_TESTBED = ("test_multi_vnode_hosts.py",)
+OWN_TESTBED = ("test_multi_vnode_hosts.py", "test_vnode_limits_and_placement_sets_as_pbs_sched.py")
 """The files whose tests share a testbed of another shape."""
 CENTRES = f"{HERE.name}/centre/"
 """The folder of tests whose files share a centre of several testbeds."""
+TORQUE = "tests/torque/server/"
+"""The folder of tests that share one testbed of Torque, where they are run beside these."""
 FIRST_WORKERS = 4
 """How many workers start at once. Each further one waits until the machine has idle cores, as it has once the parts of
 `make everything` that compute are over: tests that share two cores with too many others are late."""
@@ -47,6 +49,8 @@ class Spread(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
             if engine != SESSION_ENGINE and f"[{engine}" in nodeid:
                 return engine
         file, _, _ = nodeid.partition("::")
+        if file.startswith(TORQUE):
+            return TORQUE
         return file if file.endswith(OWN_TESTBED) or CENTRES in file else nodeid
 
 

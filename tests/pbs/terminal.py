@@ -16,10 +16,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Protocol
 
 from container import testbed as testbeds
-from tests.pbs.cluster import PbsCluster
+from container.testbed import Testbed
 from tests.pbs.idle_machine_deadline import Deadline
 
 PATIENCE_S = 60.0
@@ -27,11 +27,18 @@ _PANE = "console"
 _COMMAND_S = 30.0
 
 
+class OnTestbed(Protocol):
+    """What runs on a testbed: PBS or Torque."""
+
+    @property
+    def testbed(self) -> Testbed: ...
+
+
 class Terminal:
     """A terminal of so many cells and lines in which a program runs."""
 
     def __init__(
-        self, pbs: PbsCluster, argv: Sequence[str], *, cells: int, lines: int, folder: Path, environment: Sequence[str]
+        self, pbs: OnTestbed, argv: Sequence[str], *, cells: int, lines: int, folder: Path, environment: Sequence[str]
     ) -> None:
         self._socket = str(folder / "s")
         words, host_environment = testbeds.build_command(
@@ -146,7 +153,7 @@ def joined(shown: str) -> str:
 
 @contextlib.contextmanager
 def open_terminal(
-    pbs: PbsCluster, argv: Sequence[str], *, cells: int = 110, lines: int = 36, environment: Sequence[str] = ()
+    pbs: OnTestbed, argv: Sequence[str], *, cells: int = 110, lines: int = 36, environment: Sequence[str] = ()
 ) -> Iterator[Terminal]:
     """A terminal with the program in it, taken away at the end. ``environment`` are NAME=VALUE words."""
     # Directly below the system's folder: a socket's path must be short.

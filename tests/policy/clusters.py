@@ -54,6 +54,13 @@ def job(
     return Job(job_id, user, request, queue_name, submit_s, estimate_s, sequence=sequence, **more)
 
 
+def with_owners(jobs: Iterable[Job], vnodes: Iterable[Vnode]) -> list[Job]:
+    """The jobs, with the owner in each request if some vnode limits how many jobs run on it."""
+    if all(vnode.run_limits is None for vnode in vnodes):
+        return list(jobs)
+    return [job._replace(request=job.request.of_owner((job.user, job.group))) for job in jobs]
+
+
 def place_of(text: str) -> Allocation:
     """``v1=4 v2=2`` or an exec_vnode."""
     if "(" in text:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from policy import Job
-from policy.plan.pass_time_limit import Deadline
 
 
-class Countdown(Deadline):
+class Countdown:
     """Over once it was asked ``left`` times; a user's share is that the jobs of this user were asked about ``share``
     times. None: never."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -16,18 +17,27 @@ from hypothesis import strategies as st
 
 from policy import Ledger, Settings
 from policy.model.job_preferences import RankPreference, Requirements
+from policy.reasons.reason_names import ReasonCode
 from policy.settings.site_settings import (
     BackfillSettings,
     QuotaSettings,
     StripeSettings,
 )
-from tests.property.oracles.reason_claims_tried_by_replanning import CLAIMS
+from tests.property.oracles.reason_claims_tried_by_replanning import CLAIM_NOTHING, CLAIMS
 from tests.property.oracles.reason_what_if import all_told
 from tests.property.strategies.closure_window_strategies import windowed
-from tests.property.strategies.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
+from tests.property.strategies.cluster_strategies import (
+    NOW_S,
+    Parts,
+    clusters,
+    contended_clusters,
+    crowded_clusters,
+    in_site_order,
+)
 from tests.property.strategies.ledger_between_passes_strategies import ledgers
 from tests.property.strategies.request_shape_strategies import shaped_clusters
 from tests.property.strategies.settings_strategies import all_settings, backfills, by_class_settings, eager_settings
+from tests.property.test_head_yields_to_entitled_jobs import roomy_situations
 from tests.property.test_ranking_laws import readings
 
 Situation = tuple[Parts, Ledger, Settings]
@@ -89,6 +99,34 @@ def with_windows() -> st.SearchStrategy[Situation]:
     return situations(windowed(st.one_of(clusters(), clusters(plain=True))), all_settings())
 
 
+def with_jobs_that_may_not_be_preempted() -> st.SearchStrategy[Situation]:
+    """Quotas on cores or GPUs, of the queue or of the server, that jobs which may not be preempted would exceed; with
+    full estimates, as a reserved time by shrunk ones is an expectation."""
+    return st.tuples(roomy_situations(), backfills("none", "easy")).map(
+        lambda drawn: (
+            drawn[0][0],
+            drawn[0][1]._replace(backfilled={}),
+            replace(drawn[0][2], backfill=drawn[1]),
+        )
+    )
+
+
+def in_the_order_of_schedulers() -> st.SearchStrategy[Situation]:
+    """Sites with formulas that have a threshold, and with fair share where some entities have no share."""
+    return situations(clusters(plain=True).flatmap(in_site_order).map(_with_a_high_threshold), eager_settings())
+
+
+def _with_a_high_threshold(parts: Parts) -> Parts:
+    """The same with a threshold that about half of the jobs with a formula do not exceed."""
+    queues = [
+        replace(queue, order=replace(queue.order, threshold=80.0))
+        if queue.order is not None and queue.order.formula is not None
+        else queue
+        for queue in parts.queues
+    ]
+    return replace(parts, queues=tuple(queues))
+
+
 def ranked_and_striped() -> st.SearchStrategy[Situation]:
     """Jobs with requirements on vnodes that report, or that are striped over vnodes where stripes have just started."""
     return st.tuples(clusters(plain=True), st.booleans(), st.data()).map(_ranked_or_striped)
@@ -128,6 +166,12 @@ def _some_pinned(parts: Parts) -> Parts:
     return replace(parts, jobs=tuple(jobs))
 
 
+def test_of_every_reason_it_is_known_what_it_claims() -> None:
+    claiming = {claim.code for claim in CLAIMS}
+    assert claiming & set(CLAIM_NOTHING) == set()
+    assert claiming | set(CLAIM_NOTHING) == set(get_args(ReasonCode))
+
+
 @pytest.mark.parametrize(
     ("drawn", "expected"),
     [
@@ -135,6 +179,8 @@ def _some_pinned(parts: Parts) -> Parts:
         (behind_a_head(), {"reserved", "backfill-window", "too-few-idle"}),
         (shaped_behind_a_head(), {"reserved", "backfill-window", "too-few-idle", "fragmented", "never-arranged"}),
         (where_users_contend(), {"base-class", "exempt-victims", "preempt-delay", "no-victims", "too-few-lower"}),
+        (with_jobs_that_may_not_be_preempted(), {"unpreemptible"}),
+        (in_the_order_of_schedulers(), {"under-threshold", "no-fair-share"}),
         (with_windows(), {"into-window", "queue-closed"}),
         (ranked_and_striped(), {"not-good-enough", "staggered"}),
     ],
@@ -143,6 +189,8 @@ def _some_pinned(parts: Parts) -> Parts:
         "behind_a_head",
         "shaped_behind_a_head",
         "where_users_contend",
+        "with_jobs_that_may_not_be_preempted",
+        "in_the_order_of_schedulers",
         "with_windows",
         "ranked_and_striped",
     ],

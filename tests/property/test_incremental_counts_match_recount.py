@@ -82,7 +82,7 @@ def test_sums_of_hosts_are_those_made_anew(parts: Parts, wanted: list[Request], 
 def _assert_as_anew(capacity: Capacity, vnodes: int) -> None:
     for resource in RESOURCES:
         names = capacity.directory.names
-        anew = HostSums(capacity.inventory, [capacity.free_on(1 << n, resource) for n in range(len(names))])
+        anew = HostSums.summed(capacity.inventory, [capacity.free_on(1 << n, resource) for n in range(len(names))])
         kept = capacity.by_host(resource)
         assert kept.each == anew.each
         assert kept.of(vnodes) == anew.of(vnodes)

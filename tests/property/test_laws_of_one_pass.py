@@ -24,6 +24,7 @@ from tests.property.strategies.cluster_strategies import (
     crowded_clusters,
     in_site_order,
     parts_of,
+    with_run_limits,
 )
 from tests.property.strategies.ledger_between_passes_strategies import due_ledgers, ledgers
 from tests.property.strategies.settings_strategies import (
@@ -102,6 +103,27 @@ def test_no_vnode_is_given_more_than_it_has(situation: Situation) -> None:
 def test_what_is_held_for_beneficiaries_is_there_once_the_victims_are_gone(situation: Situation) -> None:
     parts, plan = situation[0], plan_of(situation)
     assert plan_invariants.oversubscribed(parts.vnodes, plan_invariants.residents_after(parts, plan)) == []
+
+
+def limited(situation: Situation) -> st.SearchStrategy[Situation]:
+    """The situation on vnodes that limit how many jobs run on them."""
+    return with_run_limits(situation[0]).map(lambda parts: (parts, *situation[1:]))
+
+
+@given(st.one_of(situations().flatmap(limited), contended().flatmap(limited).flatmap(later)))
+def test_no_vnode_runs_more_jobs_than_it_may(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    before = plan_invariants.over_run_limits(parts.vnodes, map(plan_invariants.of_run, parts.runs))
+    after = plan_invariants.over_run_limits(parts.vnodes, plan_invariants.residents(parts, plan))
+    assert not after - before
+
+
+@given(contended().flatmap(limited))
+def test_a_beneficiary_will_find_its_vnodes_below_their_run_limits(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    before = plan_invariants.over_run_limits(parts.vnodes, map(plan_invariants.of_run, parts.runs))
+    after = plan_invariants.over_run_limits(parts.vnodes, plan_invariants.residents_after(parts, plan))
+    assert not after - before
 
 
 @given(situations())

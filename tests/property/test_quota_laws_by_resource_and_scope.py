@@ -10,7 +10,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy import Ledger, Plan, Settings, decide
+from policy import Ledger, Plan, Request, Run, Settings, decide
+from policy.model.allocation import Allocation
+from policy.model.job_request import Chunk
 from policy.model.limit_attributes import EntityKey, Limits
 from policy.settings.site_settings import PrioritySettings, QuotaSettings
 from tests.property.oracles import plan_invariants
@@ -19,10 +21,42 @@ from tests.property.strategies.cluster_strategies import NOW_S, Parts, clusters,
 _RESOURCES = ("ncpus", "ngpus")
 
 
+def bare(chunk: Chunk) -> Chunk:
+    """The chunk without its cores, with a megabyte in their place."""
+    amounts = {"mem": 1024, **dict(chunk.amounts)}
+    del amounts["ncpus"]
+    return chunk._replace(amounts=tuple(sorted(amounts.items())))
+
+
+def sometimes_bare(request: Request) -> st.SearchStrategy[Request]:
+    chunks = request.chunks
+    kinds = (chunks, chunks, tuple(map(bare, chunks)), (*chunks, bare(chunks[0])))
+    return st.sampled_from(kinds).map(lambda kind: Request(kind, request.place, request.sharing, request.group))
+
+
+def without_cores(run: Run) -> Run:
+    """The run with its memory and GPUs alone, where it has any of these on each vnode."""
+    spots = tuple(
+        spot._replace(amounts=tuple((name, amount) for name, amount in spot.amounts if name != "ncpus"))
+        for spot in run.allocation.spots
+    )
+    if not all(spot.amounts for spot in spots):
+        return run
+    chunks = tuple(Chunk(spot.chunks, spot.amounts) for spot in spots)
+    request = Request(chunks, sharing=run.job.request.sharing)
+    return run._replace(job=run.job._replace(request=request), allocation=Allocation(spots))
+
+
 @st.composite
 def scoped(draw: st.DrawFn) -> Parts:
-    """A cluster with quotas on cores and GPUs, of queues and of the server, and one rule: A."""
+    """A cluster with quotas on cores and GPUs, of queues and of the server, and one rule: A. Some jobs and runs ask for
+    no core, or for none in one of their chunks."""
     parts = draw(clusters())
+    parts = replace(
+        parts,
+        jobs=tuple(job._replace(request=draw(sometimes_bare(job.request))) for job in parts.jobs),
+        runs=tuple(draw(st.sampled_from((run, run, without_cores(run)))) for run in parts.runs),
+    )
     queues = tuple(
         replace(queue, quotas=draw(limit_sets()), other_quotas={"ngpus": draw(limit_sets(rarely=True, most=4))})
         for queue in parts.queues

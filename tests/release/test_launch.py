@@ -15,7 +15,7 @@ import pytest
 from release.pbsteer.launch import PROGRAMS, find_tree
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("container", "hooks", "migration", "policy", "sim", "tui")
+FOLDERS = ("container", "hooks", "migration", "policy", "sim", "torque", "tui")
 
 
 def test_every_program_has_an_entry_point_of_the_launcher() -> None:

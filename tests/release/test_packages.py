@@ -26,7 +26,7 @@ from tui.cli.main import COMMANDS
 
 pytestmark = pytest.mark.slow
 
-GENERIC = ("policy", "hooks", "migration", "sim", "tui", "container")
+GENERIC = ("policy", "hooks", "migration", "sim", "torque", "tui", "container")
 USES = """\
 set -e
 cd /root
@@ -169,7 +169,7 @@ def test_the_one_file_program_runs_in_a_clean_root_and_unpacks_where_others_cann
     (unpacked / "site-packages/pbsteer/launch.py").write_text("raise SystemExit('run from an untrusted folder')\n")
     for change in ("chown 12345", "chmod 0777"):
         script = f"{change} /root/.cache/pbsteer/{unpacked.name} && python3 /root/pbsteer.pyz --version"
-        assert in_root(clean_root, script).strip() == f"pbsteer, version {VERSION}"
+        assert in_root(clean_root, script).strip() == f"pbsteer, version {VERSION}, policy from source"
         in_root(clean_root, f"chown 0 /root/.cache/pbsteer/{unpacked.name}")
     assert not list((clean_root / "tmp").glob("pbsteer-*"))
     (clean_root / "root/mgstat").symlink_to("pbsteer.pyz")

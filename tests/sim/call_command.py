@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
+from typing import Any
 
 import click
 from click.testing import CliRunner, Result
+
+# The click of Python 3.9 mixes what a command prints with its errors, unless it is told otherwise.
+_APART: Mapping[str, Any] = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
 
 
 class Invoked:
@@ -17,7 +22,7 @@ class Invoked:
 
     def run(self, *arguments: object, env: Mapping[str, str] | None = None) -> Result:
         """What the command answers; what it did not mean to raise is raised here."""
-        result = CliRunner().invoke(self._command, [*self._always, *map(str, arguments)], env=env)
+        result = CliRunner(**_APART).invoke(self._command, [*self._always, *map(str, arguments)], env=env)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result

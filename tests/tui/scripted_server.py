@@ -134,6 +134,7 @@ class ScriptedBackend:
     hooks: str = ""
     name: str = "hpc1"
     simulated: bool = False
+    system: str = "PBS"
 
     def __post_init__(self) -> None:
         self.journal = JournalReader(self.folder)

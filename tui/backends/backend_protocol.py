@@ -36,6 +36,10 @@ class Backend(Protocol):
     """A server that can be polled and changed."""
 
     @property
+    def system(self) -> str:
+        """What the workload manager is called: PBS or Torque."""
+
+    @property
     def name(self) -> str:
         """The server's name as far as it is known before the first poll."""
 

@@ -111,6 +111,7 @@ class SimulatedBackend:
     simulated = True
     spool = None
     commands = PbsCommands()
+    system = "PBS"
 
     def __init__(
         self,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ import click
 
 from tui.cli.options_before_command import hand_down
 from tui.cli.shared_options import ServerAwayError, settings_option
+from tui.cli.version_and_compiled_policy import show_version
 from tui.config.theme_names import THEME_NAMES
 
 
@@ -130,15 +130,15 @@ class Parts(click.Group):
             formatter.write_dl([(name, part.help) for name, part in COMMANDS.items()])
 
 
-def _version() -> str:
-    try:
-        return version("pbsteer")
-    except PackageNotFoundError:
-        return "not installed"
-
-
 @click.group(cls=Parts, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(_version(), prog_name="pbsteer")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the version, and whether policy is compiled, and exit.",
+)
 @click.option("--demo", is_flag=True, help="Open the console on a simulated cluster, also where there is a PBS.")
 @click.option(
     "--trace",

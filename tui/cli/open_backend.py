@@ -1,4 +1,4 @@
-"""Chooses the backend (this host's PBS, else a simulated cluster) and its settings."""
+"""Chooses the backend (this host's PBS or Torque, else a simulated cluster) and its settings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from hooks.store.state_folder import state_folder
 from policy import Settings, SettingsError
 from policy.settings.site_settings import AlertSettings, ServerSettings
 from tui.backends.backend_protocol import Backend, BackendError
-from tui.backends.pbs.find_pbs import PbsPlace, find_pbs, no_pbs
+from tui.backends.pbs.find_pbs import find_pbs, no_pbs
 from tui.backends.pbs.server import PbsBackend
 from tui.backends.simulated_cluster import SimulatedBackend
+from tui.backends.torque.find_torque import find_torque
 
 if TYPE_CHECKING:
     from sim.demo.demo_cluster_with_hooks import DemoCluster
+    from tui.backends.torque.server import TorqueBackend
 from tui.config.read_site_policy_toml import chosen_settings, has_site_settings, read_settings
 
 DEMO_SEED = 1
@@ -30,36 +32,42 @@ class NoServerError(Exception):
     """This host has no PBS; the message says what would help."""
 
 
-def open_real(environment: Mapping[str, str], server: str, settings: Path | None) -> PbsBackend:
-    """This host's PBS. Raises :class:`NoServerError` where there is none, and :class:`policy.SettingsError` where the
-    file ``settings`` is invalid; where the host's own file is, the backend has a ``complaint`` instead.
+def open_real(environment: Mapping[str, str], server: str, settings: Path | None) -> PbsBackend | TorqueBackend:
+    """This host's Torque where the programs of its PATH are Torque's, else its PBS. Raises :class:`NoServerError` where
+    there is neither, and :class:`policy.SettingsError` where the file ``settings`` is invalid; where the host's own
+    file is, the backend has a ``complaint`` instead.
     """
+    torque = find_torque(environment, server)
+    if torque is not None:
+        from tui.backends.torque.server import TorqueBackend  # noqa: PLC0415 - a console on PBS starts without it
+
+        return TorqueBackend(torque, *_settings(torque.home, settings))
     place = find_pbs(environment, server)
     if place is None:
         raise NoServerError(f"{no_pbs(environment)}; --demo looks at the simulated cluster instead")
-    try:
-        if settings is None and not has_site_settings():
-            return PbsBackend(place, _applied(place) or Settings())
-        return PbsBackend(place, chosen_settings(settings))
-    except SettingsError as error:
-        if settings is not None:
-            raise
-        return _without_own_file(place, error)
+    return PbsBackend(place, *_settings(place.home, settings))
 
 
-def _without_own_file(place: PbsPlace, error: SettingsError) -> PbsBackend:
-    """The backend where the host's own settings file, which the next apply would use, is invalid: with the settings of
-    the last pass, else the built-in ones.
+def _settings(home: Path, chosen: Path | None) -> tuple[Settings, str]:
+    """The settings, and what is wrong with the host's own file (empty: nothing). Where that file, which the next apply
+    would use, is invalid, they are those of the last pass, else the built-in ones.
     """
-    applied = _applied(place)
-    whose = "the built-in settings" if applied is None else "the settings that the hooks run with"
-    return PbsBackend(place, applied or Settings(), f"{'; '.join(error.problems)}; going on with {whose}")
+    try:
+        if chosen is None and not has_site_settings():
+            return _applied(home) or Settings(), ""
+        return chosen_settings(chosen), ""
+    except SettingsError as error:
+        if chosen is not None:
+            raise
+        applied = _applied(home)
+        whose = "the built-in settings" if applied is None else "the settings that the hooks run with"
+        return applied or Settings(), f"{'; '.join(error.problems)}; going on with {whose}"
 
 
-def _applied(place: PbsPlace) -> Settings | None:
+def _applied(home: Path) -> Settings | None:
     """The settings of the last pass; None where they cannot be read."""
     with contextlib.suppress(SettingsError, KeyError):
-        published = State(state_folder(str(place.home))).read_published(LAST_PASS)["settings"]
+        published = State(state_folder(str(home))).read_published(LAST_PASS)["settings"]
         return Settings.from_data(published, LAST_PASS)
     return None
 
@@ -112,7 +120,7 @@ def cluster_of_trace(trace: Path, size: str, settings: Settings | None = None) -
 def open_any(
     environment: Mapping[str, str], server: str, settings: Path | None
 ) -> tuple[Backend, SimulatedBackend | None]:
-    """This host's PBS, else a simulated cluster; the second value is the same backend if it is simulated."""
+    """This host's PBS or Torque, else a simulated cluster; the second value is the same backend if it is simulated."""
     try:
         return open_real(environment, server, settings), None
     except NoServerError:

@@ -18,7 +18,7 @@ from tui.text.times_and_durations import clock_time, day_of, short_span
 class Header:
     """The header's contents. ``away`` says why the last poll failed (empty: it did not); ``age_s`` is the server
     status's; ``simulation`` is the state of the simulated clock, empty for a real server. ``production``: the server is
-    listed as a production server."""
+    listed as a production server. ``system`` is what the workload manager is called."""
 
     server: str
     cluster: ClusterView | None
@@ -28,6 +28,7 @@ class Header:
     away: str = ""
     simulation: str = ""
     production: bool = False
+    system: str = "PBS"
 
 
 _SLOW = 0.9
@@ -59,7 +60,7 @@ def header_line(header: Header, cells: int) -> Line:
             [part for part in (
                 (("pbsteer", "bold"),) if level < 2 else (),
                 name,
-                ((f"PBS {version}", ""),) if version and level < 3 else (),
+                ((f"{header.system} {version}", ""),) if version and level < 3 else (),
                 ((mode, "bold"),),
             ) if part],
             " · ",

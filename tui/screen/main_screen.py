@@ -382,6 +382,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             self._seen.away,
             simulation,
             production=self.runner.is_production,
+            system=self.backend.system,
         )
         self._header.show([header_line(header, self.size.width)])
 

@@ -1,4 +1,4 @@
-"""A scheduler's own files, as far as pbsteer uses them: the options of its ``sched_config``, and its dedicated time."""
+"""A scheduler's own files, as far as pbsteer uses them: its ``sched_config``, its dedicated time, and its holidays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RESOURCE_GROUP, USAGE = "resource_group", "usage"
 character of the text."""
 EDITED = "sched_config not read again"
 """The key of when a ``sched_config`` was edited, where its scheduler has not read it since."""
-_FILES = ("sched_config", "dedicated_time")
+_FILES = ("sched_config", "dedicated_time", "holidays")
 _LINE = re.compile(r"^[ \t]*([a-z_]+)[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _PRIME_WORD = re.compile(r"[ \t]+(all|prime|non_prime)$", re.IGNORECASE)
 _OPTION = re.compile(

@@ -6,10 +6,10 @@ them, since only managers and passes set it; its chunks have bounds of their own
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from hooks.pbs.job_attributes.job_ids_and_states import count_indices
-from hooks.pbs.job_attributes.resource_list import read_lengths
+from hooks.pbs.job_attributes.text_lengths import TextLengths, measure_texts, read_attribute
 
 _READ = ("depend", "Job_Name", "Account_Name", "project", "Checkpoint", "group_list", "User_List")
 _STARTED_WITH = (
@@ -18,29 +18,9 @@ _STARTED_WITH = (
 )  # fmt: skip
 
 
-class TextLengths(NamedTuple):
-    """Lengths in characters: ``read`` by resource or attribute, of what passes read; ``environment`` by attribute, of
-    what a job is started with."""
-
-    read: dict[str, int]
-    environment: dict[str, int]
-
-    def over(self, before: TextLengths) -> TextLengths:
-        """The lengths of a job after an alteration with these, which had those ``before``."""
-        return TextLengths({**before.read, **self.read}, {**before.environment, **self.environment})
-
-
 def read_text_lengths(job: Any) -> TextLengths:
     """The lengths of an event's job; at an alteration of what it changes."""
-    attributes = {name: len(text) for name in _READ if (text := read_attribute(job, name))}
-    environment = {name: len(text) for name in _STARTED_WITH if (text := read_attribute(job, name))}
-    return TextLengths({**read_lengths(job.Resource_List), **attributes}, environment)
-
-
-def read_attribute(job: Any, name: str) -> str:
-    """An attribute of an event's job; empty if it has none, or if this version of PBS does not know it."""
-    value = getattr(job, name, None)
-    return "" if value is None else str(value)
+    return measure_texts(job, _READ, _STARTED_WITH)
 
 
 def count_subjobs(job: Any) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from hooks.pbs.managers_and_operators import is_privileged
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.closures.reservations import amounts_by_vnode, is_running
-from policy.model.allocation import AllocationError, parse_exec_vnode
+from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.jobs_runs_vnodes_queues import Queue, UserReservation, Vnode
 
 _ALONE = frozenset({"excl", "exclhost"})
@@ -42,12 +42,15 @@ def _is_sites(user: str, host: str, server: Attributes) -> bool:
     return user == "root" or is_privileged(user, host, "", *lists)
 
 
-def _vnodes_of(texts: Attributes) -> dict[str, dict[str, int]]:
+def _allocation_of(texts: Attributes) -> Allocation:
     try:
-        allocation = parse_exec_vnode(texts.get("resv_nodes", ""))
+        return parse_exec_vnode(texts.get("resv_nodes", ""))
     except AllocationError:
-        return {}
-    return {vnode: dict(amounts) for vnode, amounts in amounts_by_vnode(allocation).items()}
+        return Allocation(())
+
+
+def _vnodes_of(texts: Attributes) -> dict[str, dict[str, int]]:
+    return {vnode: dict(amounts) for vnode, amounts in amounts_by_vnode(_allocation_of(texts)).items()}
 
 
 def _sum(texts: Attributes, vnodes: dict[str, Vnode]) -> dict[str, int]:
@@ -57,6 +60,10 @@ def _sum(texts: Attributes, vnodes: dict[str, Vnode]) -> dict[str, int]:
         whole = vnodes[name].available if alone and name in vnodes else amounts
         for resource, amount in whole.items():
             total[resource] = total.get(resource, 0) + amount
+    # A chunk without cores counts as one core, as a job's does (docs/policies.md, P1, 5).
+    spots = [spot for spot in _allocation_of(texts).spots if not spot.joined]
+    least = sum(spot.chunks * max(1, dict(spot.amounts).get("ncpus", 0)) for spot in spots)
+    total["ncpus"] = max(least, total.get("ncpus", 0))
     return {resource: amount for resource, amount in total.items() if amount}
 
 

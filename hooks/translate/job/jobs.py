@@ -26,12 +26,14 @@ from hooks.pbs.job_attributes.select_before_striping import own_place
 from hooks.pbs.job_attributes.victim_mark import Mark, read_marks
 from hooks.pbs.server_status_type_and_attributes import Attributes, read_whole
 from hooks.translate.job.job_preferences import NO_PREFERENCES, Preferences, read_preferences, read_saves
+from hooks.translate.job.long_selects import LEFT_UNREAD, LongSelects
 from hooks.translate.job.non_consumable_mismatch_queue_or_server import OwnerValue, find_unmet
+from hooks.translate.placement_sets import PlacementSets
 from hooks.translate.queues import Report
 from hooks.translate.site_order import OrderFacts
 from policy.eligibility.request_text_limits import find_excess, find_many_dependencies
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
-from policy.model.job_request import Amounts, Chunk, Request, RequestError, parse_request
+from policy.model.job_request import Amounts, Chunk, Request, RequestError
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.pbs_units import UnitError, parse_duration_s, parse_resource
 from policy.settings.simulated_queues import MOST_PRIORITY
@@ -67,11 +69,14 @@ class JobContext(NamedTuple):
     (:mod:`~hooks.translate.job.non_consumable_mismatch_queue_or_server`), with the ``measured`` resources. These
     are the same for equal servers; the other two change with the jobs: ``licences``: the licence of each job of which
     others are alternatives (:mod:`~hooks.translate.job.runone`); ``running``: how many subjobs of each array run.
-    ``orders``: by queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`).
+    ``orders``: by queue, what its scheduler orders jobs by (:mod:`~hooks.translate.site_order`). ``long_selects`` are
+    those of this server status. ``sets``: by queue, its placement sets (:mod:`~hooks.translate.placement_sets`).
+    ``vnodes_limit_runs``: some vnode limits how many jobs of one owner run on it.
     """
 
     consumables: frozenset[str]
     settings: Settings
+    long_selects: LongSelects
     job_wide: frozenset[str] = frozenset()
     methods: Mapping[str, str] = _NOTHING
     known: Mapping[str, Sequence[OwnerValue]] = _NOTHING
@@ -79,11 +84,16 @@ class JobContext(NamedTuple):
     licences: Mapping[str, str] = _NOTHING
     running: Mapping[str, int] = _NOTHING
     orders: Mapping[str, OrderFacts] = _NOTHING
+    sets: Mapping[str, PlacementSets] = _NOTHING
+    vnodes_limit_runs: bool = False
 
     @property
     def lasting(self) -> object:
         """The part that does not change with the jobs."""
-        return self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured, self.orders
+        return (
+            self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured, self.orders,
+            self.sets, self.vnodes_limit_runs,
+        )  # fmt: skip
 
     def is_lasting(self, job_id: str, texts: Attributes) -> bool:
         """Whether this job depends on nothing but its own attributes and the lasting part."""
@@ -98,12 +108,20 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     """
     queue, settings = texts.get("queue", ""), context.settings
     unread: list[str] = []
-    excess = find_excess(texts.get(_OWN_SELECT, "") or texts.get("Resource_List.select", ""), settings.submission)
+    user = texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0]
+    select = texts.get(_OWN_SELECT, "") or texts.get("Resource_List.select", "")
+    has_runs = is_running(texts) or texts.get("job_state", "") == "B"
+    if has_runs or context.long_selects.may_read(job_id, user, select):
+        excess = find_excess(select, settings.submission)
+    else:
+        excess = LEFT_UNREAD
     too_many = find_many_dependencies(texts.get("depend", ""), settings.submission)
-    request = _without_chunks(texts) if excess else _read_request(texts, context.consumables, unread)
+    request = _without_chunks(texts) if excess else _read_request(texts, context, unread)
     pinned = _read_pinned(texts, unread)
     if pinned.spots:
         request = _request_of(pinned, request)
+    elif context.sets and queue in context.sets:
+        request = context.sets[queue].apply(request)
     estimate_s = _read_estimate(texts, unread)
     preferences = _read_preferences(texts, settings.ranking)
     unread += preferences.unread
@@ -115,6 +133,9 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     order = context.orders.get(queue, _NO_ORDER)
     priority, own_priority = _read_priorities(texts, settings, order)
     mark = read_marks(texts).get(None, Mark())
+    user = texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0]
+    if context.vnodes_limit_runs:
+        request = request.of_owner((user, texts.get("egroup", "")))
     number = _SEQUENCE.match(job_id)
     blocked = (
         f"{unread[0]}, which cannot be read"
@@ -139,7 +160,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         saves = True
     return Job(
         job_id,
-        texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0],
+        user,
         request,
         queue,
         _read_seconds(texts.get("qtime", "")) or _read_seconds(texts.get("ctime", "")) or 0.0,
@@ -191,10 +212,15 @@ def _limit_subjobs(subjobs: tuple[int, ...], texts: Attributes, running: int) ->
     return subjobs[: most - running], ""
 
 
+def read_manager_priority(texts: Attributes) -> int:
+    """The priority that a manager or an operator gave the job; 0 without one."""
+    return max(-MOST_PRIORITY, min(MOST_PRIORITY, read_whole(texts.get(_PLACE, ""), 0)))
+
+
 def _read_priorities(texts: Attributes, settings: Settings, order: OrderFacts) -> tuple[int, int]:
     """The job's priority among all users' jobs, which managers set, and among its owner's jobs, which its owner sets.
     PBS does not record who set ``Priority``: it counts as the owner's, unless the site's own order uses it."""
-    of_manager = max(-MOST_PRIORITY, min(MOST_PRIORITY, read_whole(texts.get(_PLACE, ""), 0)))
+    of_manager = read_manager_priority(texts)
     priority = read_whole(texts.get("Priority", ""), 0)
     kind = settings.order.user_priority if not order.is_explicit else "none"
     if kind == "all":
@@ -221,15 +247,15 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
     )
 
 
-def _read_request(texts: Attributes, consumables: frozenset[str], unread: list[str]) -> Request:
+def _read_request(texts: Attributes, context: JobContext, unread: list[str]) -> Request:
     """The job's chunks: those before it was cut for a stripe, else with the defaults that PBS added (``schedselect``),
     else those requested, else the plain form without ``select``."""
     own, place = texts.get(_OWN_SELECT, ""), texts.get("Resource_List.place", "")
     select = own or texts.get("schedselect", "") or texts.get("Resource_List.select", "")
     if not select:
-        return _read_plain_request(texts, consumables, unread)
+        return _read_plain_request(texts, context.consumables, unread)
     try:
-        return parse_request(select, own_place(place) if own else place, consumables)
+        return context.long_selects.parse(select, own_place(place) if own else place, context.consumables)
     except RequestError as error:
         unread.append(str(error))
         return _without_chunks(texts)

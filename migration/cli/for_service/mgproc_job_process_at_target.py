@@ -11,16 +11,17 @@ from migration.cli.printable_error_for_click import shown_problem
 from migration.config.cluster_file import ClusterFileError
 from migration.spool.spool import SpoolError
 from migration.target_job.retry_given_up_download import CannotResumeError, resume
-from migration.target_job.run_phases_of_job_at_target import process
+from migration.target_job.run_phases_of_job_at_target import process_jobs
 
 
 @click.command(context_settings=HELP)
 @click.argument("words", nargs=-1, required=True, metavar="[resume] GID")
 def main(words: tuple[str, ...]) -> None:
-    """Process one job of another cluster until nothing is to be done now.
+    """Process a job of another cluster until nothing is to be done now, then others.
 
-    mgrecv starts it. It may be killed and repeated; a second one for a job ends at once. It runs as the service's
-    account. "resume" tries again to bring back the results of an Aborted job whose download was given up.
+    It is started when a job is accepted, and by mgrecv. It may be killed and repeated; a second one for a job ends
+    at once. It runs as the service's account. "resume" tries again to bring back the results of an Aborted job whose
+    download was given up.
     """
     if len(words) != (2 if words[0] == "resume" else 1):
         raise click.UsageError("give the id of one job, or resume and the id")
@@ -30,6 +31,6 @@ def main(words: tuple[str, ...]) -> None:
             resume(site, words[1])
             start_mgproc(words[1])
         else:
-            process(site, words[0])
+            process_jobs(site, words[0])
     except (ClusterFileError, SpoolError, CannotResumeError, ValueError) as error:
         raise shown_problem(error) from error

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import click
 
-from migration.as_user.call_root_helper import run_as
 from migration.cli.for_service.open_site_as_service import open_site_as_service
 from migration.cli.printable_error_for_click import shown_problem
 from migration.config.cluster_file import ClusterFileError
@@ -15,6 +14,7 @@ from migration.passes.source.notes_on_other_clusters import read_notes
 from migration.passes.source.run_at_source_job_script import HomeFolders
 from migration.passes.source.source_context import Source
 from migration.passes.source.source_pass import BusyError
+from migration.programs.converse_with_program import Conversation
 from migration.programs.run_external_program_with_limits import run
 from migration.protocol.ask_cluster_over_ssh import SshCall
 from migration.schedulers.choose_scheduler import open_scheduler
@@ -26,9 +26,9 @@ from policy.model.printable_text import printable
 def open_source() -> Source:
     """This cluster. Raises click.ClickException if this is not the account to which MG_HOME belongs."""
     site = open_site_as_service()
-    bounded = HungUsers(run_as, site.home, site.now)
+    bounded = HungUsers(site.run, site.home, site.now)
     return Source(
-        site.spool, site.file, SshCall(run, site.file.limits.ssh_timeout_s),
+        site.spool, site.file, SshCall(run, site.file.limits.ssh_timeout_s, Conversation),
         open_scheduler(site.file.at_home, bounded), HomeFolders(bounded), read_notes(site.home),
         say=lambda text: click.echo(printable(text)),
     )  # fmt: skip

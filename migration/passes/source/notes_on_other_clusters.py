@@ -36,11 +36,13 @@ class ClusterNotes:
 
 @dataclass
 class Notes:
-    """``number`` and ``ended`` are of the last pass. ``full``: when a cluster without room for a user is asked again.
-    ``refusals``: what clusters said that refused a job for good. ``gone``: since when a local job is not seen."""
+    """``number`` and ``ended`` are of the last pass; ``handed`` is when one has last handed a job over. ``full``: when
+    a cluster without room for a user is asked again. ``refusals``: what clusters said that refused a job for good.
+    ``gone``: since when a local job is not seen."""
 
     number: int = 0
     ended: int = 0
+    handed: int = 0
     clusters: dict[str, ClusterNotes] = field(default_factory=dict)
     full: dict[str, dict[str, int]] = field(default_factory=dict)
     refusals: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -52,7 +52,7 @@ def hand_over(source: Source, record: Record, cluster: str) -> Accepted | Declin
         return Accepted()
     if isinstance(reply, Busy):
         source.give_back(_declined(offered, source.clock(), f"{cluster}: {reply.text}"))
-        return Declined(reply.text, reply.answer)
+        return Declined(reply.text, reply.answer, for_now=True)
     if isinstance(reply, Refused):
         note_refusal(source, record, cluster, reply)
         avoid = (*offered.avoid, cluster) if reply.lasting and cluster not in offered.avoid else offered.avoid

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from migration.config.cluster_file import SENDING_IS_PAUSED
+from migration.passes.early_pass import SOURCE, answer_call, call_for_pass
 from migration.passes.promised_cores import find_in_flight
 from migration.passes.source import also_submit_locally, submit_and_follow_at_source
 from migration.passes.source.copy_states_from_targets import copy_states_from_targets, may_be_resumed, repeat_stops
@@ -44,7 +45,7 @@ from policy.migration.place_on_first_free_cluster import (
     Stop,
     placing,
 )
-from policy.migration.wait_and_retry_bounds import is_asked
+from policy.migration.wait_and_retry_bounds import is_asked, is_early_pass_due
 
 LOCK = "mgsched.lock"
 _DAY_S = 86_400
@@ -66,7 +67,8 @@ def pass_lock(home: Path, within_s: float = 0) -> Iterator[None]:
 
 
 def source_pass(source: Source) -> Placements:
-    """One pass. The caller holds :func:`pass_lock`."""
+    """One pass. The caller holds :func:`pass_lock`. It calls for an early one where more may go out in a moment."""
+    answer_call(source.spool.home, SOURCE)
     source.notes.number += 1
     take_in(source)
     settle(source)
@@ -77,8 +79,12 @@ def source_pass(source: Source) -> Placements:
     placements = _place(source)
     _note_reasons(source, placements)
     _prune(source)
-    source.notes.ended = int(source.clock())
+    ended = source.notes.ended = int(source.clock())
+    if placements.hand_overs:
+        source.notes.handed = ended
     source.notes.write(source.spool.home)
+    if is_early_pass_due(placements.busy_for_now, ended - source.notes.handed):
+        call_for_pass(source.spool.home, SOURCE)
     return placements
 
 

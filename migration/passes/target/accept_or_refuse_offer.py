@@ -91,10 +91,10 @@ def answer_now(site: Site, cluster: str, free: FreeNodes, received: list[Record]
     """What is free here for jobs of ``cluster``, less what was promised; nothing while taking them is paused."""
     this, limits = site.file.this, site.file.limits
     promised = find_in_flight(received, site.now())
-    answer = make_answer(
-        this.name, free, promised, limits.max_in_flight_per_target, arch=this.arch, time=int(site.now()),
-        version=own_version(),
-    )  # fmt: skip
+    # Each source has its own places, so that none takes those of another; the cores are promised to all.
+    others = find_in_flight((one for one in received if one.src != cluster), site.now())
+    most = limits.max_in_flight_per_target + len(others)
+    answer = make_answer(this.name, free, promised, most, arch=this.arch, time=int(site.now()), version=own_version())
     if site.file.here.takes_from(cluster):
         return answer
     return answer._replace(avail=0, avail_before_head=0, slots=0, paused=True)
@@ -190,7 +190,9 @@ def _make_key(site: Site, record: Record) -> str:
     path = key_path(site, record)
     if not path.with_name(f"{path.name}.pub").exists():
         path.unlink(missing_ok=True)
-        done = run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)], timeout_s=_KEYGEN_S)
+        # Of a key in this format ssh shows the public half only by what it signs: sshd asks for it once, not twice.
+        kind = ["-t", "ecdsa", "-b", "256", "-m", "PEM"]
+        done = run(["ssh-keygen", "-q", *kind, "-N", "", "-C", "", "-f", str(path)], timeout_s=_KEYGEN_S)
         if done.status:
             raise OSError(f"ssh-keygen: {done.problem}")
     return path.with_name(f"{path.name}.pub").read_text("ascii").strip()

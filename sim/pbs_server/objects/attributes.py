@@ -102,7 +102,8 @@ VNODE: Table = _table(
 SCHEDULER: Table = _table(
     (_TEXT, "sched_host sched_cycle_length"), (_FLAG, "throughput_mode"), (_TEXT, "job_run_wait partition"),
     (_TEXT, "sched_priv sched_log"), (_FLAG, "scheduling"), (_NUMBER, "scheduler_iteration"), (_TEXT, "comment state!"),
-    (_FLAG, "do_not_span_psets"), (_NUMBER, "preempt_queue_prio"), (_TEXT, "preempt_prio preempt_order preempt_sort"),
+    (_FLAG, "do_not_span_psets only_explicit_psets"), (_NUMBER, "preempt_queue_prio"),
+    (_TEXT, "preempt_prio preempt_order preempt_sort"),
     (_NUMBER, "log_events"), (_TEXT, "job_sort_formula job_sort_formula_threshold"), (_NUMBER, "server_dyn_res_alarm"),
 )  # fmt: skip
 

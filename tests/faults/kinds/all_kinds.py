@@ -10,6 +10,7 @@ from tests.faults.kinds import (
     killed_hanging_or_refused_passes,
     killed_or_cut_off_daemons,
     kills_during_preemption,
+    promises_under_hard_limits,
     users_interfere_during_preemption,
 )
 from tests.faults.kinds.registry import KINDS
@@ -23,6 +24,7 @@ MODULES = (
     users_interfere_during_preemption,
     failed_saves,
     costly_selects,
+    promises_under_hard_limits,
 )
 """Where they are."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.act.job_priorities_for_pbs_sched import BENEFICIARY, Advice, find_advice
+from hooks.act.job_priorities_for_pbs_sched import Advice, find_advice
+from hooks.admission.priority_below_beneficiaries import BENEFICIARY
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_files import PRIORITIES, State
@@ -37,7 +38,7 @@ def advise(
     """The advice of a pass over what the server shows."""
     translation = translate(with_own_priorities(seen, memory or {}), settings)
     plan = decide(translation.snapshot, Ledger(), settings)
-    return find_advice(plan, translation, seen, memory or {}, queues)
+    return find_advice(plan, translation, seen, memory or {}, queues, settings)
 
 
 def carried_out(seen: ServerStatus, advice: Advice) -> ServerStatus:
@@ -65,6 +66,34 @@ def test_priorities_follow_the_classes_and_within_a_class_the_users_where_these_
 def test_a_users_own_priority_moves_no_job_before_others() -> None:
     told = advise(see({**STAYING, **WAITING, "8.s": job(user="erin")})).priorities
     assert told["6.s"] == told["3.s"] > told["5.s"]
+
+
+WITHOUT_CLASSES = {"workq": queue("advise", max_run_res_soft__ncpus="[u:alice=4],[u:bob=8],[u:carol=4]")}
+
+
+def test_without_classes_a_users_own_priority_reaches_no_beneficiary_and_orders_nobody() -> None:
+    """alice, over quota, has an older job with PBS's highest priority; bob's is the one for which others make room."""
+    runs = {"1.s": running(8, "v1", euser="alice"), "2.s": running(8, "v2", euser="alice")}
+    waiting = {
+        "3.s": job(user="alice", Priority="1023"),
+        "4.s": job(cores=8, user="bob"),
+        "5.s": job(cores=8, user="carol", Priority="-1024"),
+        "6.s": job(cores=8, user="dave", Resource_List__pbsteer_priority="7"),
+    }
+    seen = server_status({**runs, **waiting}, vnodes=FULL, queues=WITHOUT_CLASSES)
+    advice = advise(seen)
+    assert "4.s" in advice.above
+    assert advice.priorities == {"4.s": BENEFICIARY, "3.s": 0, "5.s": 0, "6.s": 7}
+    later = carried_out(seen, advice)
+    assert (later.jobs["3.s"]["Priority"], dict(advise(later, advice.memory).priorities)) == ("0", {})
+    back = carried_out(later, advise(later, advice.memory, queues=()))
+    assert [back.jobs[name]["Priority"] for name in ("3.s", "5.s")] == ["1023", "-1024"]
+
+
+def test_where_users_own_priorities_order_all_they_stay_below_beneficiaries() -> None:
+    waiting = {"3.s": job(cores=8, user="carol", Priority="1023"), "5.s": job(cores=8, user="carol", Priority="-9")}
+    seen = server_status({**STAYING, **waiting}, vnodes=FULL, queues=WITHOUT_CLASSES)
+    assert advise(seen, settings=Settings(order=OrderSettings("all"))).priorities == {"3.s": BENEFICIARY - 1}
 
 
 def test_a_job_for_which_others_are_preempted_stands_above_all() -> None:

@@ -36,6 +36,9 @@ ALICE_8 = quota("[u:alice=8]")
         (reserve("2:ncpus=1", "scatter:excl"), False),
         (reserve("8:ncpus=1", "free:exclhost"), True),
         (reserve("1:mem=4gb"), True),
+        (reserve("8:ncpus=0:mem=1gb"), True),
+        (reserve("", ncpus="0"), True),
+        (reserve("9:ncpus=0:mem=1gb"), False),
     ],
 )
 def test_a_users_reservation_counts_with_all_that_it_keeps(asked: Reserved, is_within: bool) -> None:

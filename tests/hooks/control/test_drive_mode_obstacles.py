@@ -43,17 +43,10 @@ def test_a_queue_without_obstacles_is_driven_whether_its_scheduler_is_on_or_not(
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"server": {**SERVER, "node_group_enable": "True", "node_group_key": "switch"}}, "placement sets .* switch"),
-        (
-            {"scheds": {"default": {"partition": "pbs-default", "do_not_span_psets": "True"}}},
-            "scheduler default has do_not_span_psets = True",
-        ),
-        ({"files": config("backfill_prime:\ttrue ALL\n")}, "backfill_prime is true"),
         ({"files": config('server_dyn_res: "floatlic !/usr/bin/lic"\n')}, "server_dyn_res is set .floatlic"),
         ({"files": config('peer_queue: "workq workq@other"\n')}, "peer_queue is set"),
-        ({"files": config("primetime_prefix: work\n")}, "queue workq is a queue of prime time"),
         ({"files": {"default": {"dedicated_time": "tomorrow"}}}, "dedicated_time .* cannot be read: 'tomorrow'"),
-        ({"vnodes": {"v1": vnode(max_user_run="1")}}, "vnode v1 has max_user_run = 1"),
+        ({"files": {"default": {"holidays": "weekday six"}}}, "holidays .* cannot be read: 'weekday six'"),
         ({"vnodes": {"v1": vnode(no_multinode_jobs="True")}}, "vnode v1 has no_multinode_jobs"),
         ({"vnodes": {"v1": vnode(provision_enable="True")}}, "vnode v1 has provision_enable"),
         ({"unread": {"workq": "queue workq: max_run: ..."}}, "max_run"),
@@ -72,9 +65,15 @@ def test_a_scheduler_that_runs_by_a_config_nobody_can_read_is_an_obstacle(state:
     assert find(scheds=scheds, files=config("fair_share: false ALL")) == ""
 
 
-@pytest.mark.parametrize("name", ["p_fast", "np_night"])
-def test_the_usual_prefixes_hold_where_the_scheduler_names_none(name: str) -> None:
-    assert f"queue {name} is a queue of" in find_all(queues={name: queue("drive")})[name]
+def test_prime_time_placement_sets_and_run_limits_of_vnodes_are_no_obstacle() -> None:
+    found = find_all(
+        {"default": {"sched_config": "backfill_prime: true ALL", "holidays": "YEAR 2026\nweekday 0600 1730"}},
+        queues={"p_fast": queue("drive"), "np_night": queue("drive", node_group_key="rack")},
+        server={**SERVER, "node_group_enable": "True", "node_group_key": "switch"},
+        scheds={"default": {"partition": "pbs-default", "do_not_span_psets": "True"}},
+        vnodes={"v1": vnode(max_user_run="1")},
+    )
+    assert found == {}
 
 
 def test_dedicated_time_and_its_queues_are_no_obstacle() -> None:
@@ -85,7 +84,11 @@ def test_dedicated_time_and_its_queues_are_no_obstacle() -> None:
 
 
 def test_vnodes_that_the_queue_does_not_use_are_no_obstacle() -> None:
-    vnodes = {"v1": vnode(), "v2": vnode(max_running="1", queue="other"), "v3": vnode(max_running="1", partition="P")}
+    vnodes = {
+        "v1": vnode(),
+        "v2": vnode(no_multinode_jobs="True", queue="other"),
+        "v3": vnode(provision_enable="True", partition="P"),
+    }
     assert find(vnodes=vnodes) == ""
 
 
@@ -97,12 +100,13 @@ def test_an_obstacle_to_one_queue_keeps_the_others_of_its_scheduler_with_it() ->
     queues = {
         "workq": queue("drive", partition="P2"),
         "free": queue("drive"),
-        "p_fast": queue("drive", partition="P1"),
+        "fast": queue("drive", partition="P1"),
     }
-    found = find_all(queues=queues, scheds=scheds)
-    assert sorted(found) == ["p_fast", "workq"]
+    vnodes = {"v1": vnode(provision_enable="True", partition="P1")}
+    found = find_all(queues=queues, scheds=scheds, vnodes=vnodes)
+    assert sorted(found) == ["fast", "workq"]
     assert found["workq"] == (
-        "scheduler second also serves queue p_fast (cannot be driven): drive all its queues or none"
+        "scheduler second also serves queue fast (cannot be driven): drive all its queues or none"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -120,6 +121,50 @@ def test_jobs_that_come_bring_a_pass_within_a_look(clock: Clock, config: Path, a
     waited_s, left_s = run_early_passes(clock, config, ScheduleSettings(interval_s=15, look_s=0.5))
     assert after_s <= waited_s <= after_s + 0.5
     assert left_s == pytest.approx(15 - waited_s)
+
+
+@pytest.mark.parametrize("in_s", [2.3, 7.25, 13.9])
+def test_what_the_plan_has_set_for_a_moment_brings_a_pass_at_that_moment(
+    clock: Clock, config: Path, in_s: float
+) -> None:
+    early_passes = EarlyPasses(pbs_ifl, str(config))
+    begun_s = clock.now_s
+    early_passes.begin_pass(SCHEDULE)
+    clock.sleep(PASS_S)
+    coming = early_passes.wait(PassResult(0.01, 0.01, next_s=begun_s + in_s))
+    assert coming is not None
+    assert coming.early is not None
+    assert clock.now_s == pytest.approx(begun_s + in_s)
+    assert coming.early.left_s == pytest.approx(15 - in_s)
+
+
+@pytest.mark.parametrize("in_s", [14.8, 15.2, 400.0, math.inf])
+def test_a_moment_after_the_next_due_pass_is_left_to_later_passes(clock: Clock, config: Path, in_s: float) -> None:
+    early_passes = EarlyPasses(pbs_ifl, str(config))
+    begun_s = clock.now_s
+    early_passes.begin_pass(SCHEDULE)
+    assert early_passes.wait(PassResult(0.01, 0.01, next_s=begun_s + in_s)) is None
+    assert clock.now_s <= begun_s + 14.6
+
+
+@pytest.mark.parametrize(("cpu_s", "most"), [(0.01, 15), (0.3, 5)])
+def test_plans_that_always_name_the_next_moment_bring_few_passes(
+    clock: Clock, config: Path, cpu_s: float, most: int
+) -> None:
+    """One a second at most, and in no more than a tenth of a core's time, also if the clock was set ahead."""
+    early_passes = EarlyPasses(pbs_ifl, str(config))
+    passes = 1
+    early_passes.begin_pass(SCHEDULE)
+    while early_passes.wait(PassResult(cpu_s, cpu_s, next_s=clock.now_s - 1000 * (passes % 2))) is not None:
+        passes += 1
+        early_passes.begin_pass(SCHEDULE)
+    assert most - 2 <= passes <= most
+
+
+def test_no_moment_of_a_plan_brings_a_pass_where_they_are_switched_off(clock: Clock, config: Path) -> None:
+    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes.begin_pass(ScheduleSettings(interval_s=15, look_s=0))
+    assert early_passes.wait(PassResult(0.01, 0.01, next_s=clock.now_s + 3)) is None
 
 
 def test_what_came_while_the_pass_was_reading_counts_too(clock: Clock, config: Path) -> None:

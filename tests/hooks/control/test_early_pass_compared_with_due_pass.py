@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -11,15 +12,23 @@ from hooks.control.early_pass import EarlyPass
 from hooks.control.pass_guard import PassOutcome
 from hooks.entries.periodic import run_pass
 from hooks.store.state_files import LAST_PASS, State
-from policy.settings.site_settings import Settings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings
 from tests.hooks.sample_server_statuses import job, queue, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
+PLAIN = Settings()
 
-def run(state_of_pass: State, jobs: Mapping[str, Mapping[str, str]], early: EarlyPass | None = None) -> PassOutcome:
+
+def run(
+    state_of_pass: State,
+    jobs: Mapping[str, Mapping[str, str]],
+    early: EarlyPass | None = None,
+    settings: Settings = PLAIN,
+    **more: str,
+) -> PassOutcome:
     """A pass that drives."""
-    pbs_ifl.WORLD.update(server_status(jobs, queues={"workq": queue("drive")}).to_data())
-    return run_pass(pbs_ifl, Settings(), state_of_pass, CircuitBreaker(), early)
+    pbs_ifl.WORLD.update(server_status(jobs, queues={"workq": queue("drive", **more)}).to_data())
+    return run_pass(pbs_ifl, settings, state_of_pass, CircuitBreaker(), early)
 
 
 def started() -> list[str]:
@@ -61,3 +70,46 @@ def test_an_early_pass_that_did_nothing_has_no_line_in_the_journal(
     run(state_of_pass, {"1.s": running()}, early)
     assert len(state_of_pass.read_journal(9)) == (early is None)
     assert state_of_pass.read_published(LAST_PASS)["running"] == 1
+
+
+QUOTAS = {"max_run_res_soft__ncpus": "[u:alice=0],[u:bob=16]"}
+
+
+@pytest.mark.parametrize(
+    ("method", "grace_s", "is_followed"), [("signal", 30, True), ("signal", 0, False), ("requeue", 30, False)]
+)
+@pytest.mark.parametrize("early", [None, EarlyPass(10)], ids=["due", "early"])
+def test_it_follows_a_pass_that_preempts_if_the_victims_have_time_to_save(
+    state_of_pass: State, early: EarlyPass | None, method: str, grace_s: int, is_followed: bool
+) -> None:
+    """Others would be requeued by it, or requested to be twice. The next moment is the end of their time."""
+    settings = Settings(checkpoint=CheckpointSettings(method=method, grace_s=grace_s))
+    jobs = {"1.s": running(8, "v1"), "2.s": running(8, "v2"), "3.s": job(cores=8, user="bob")}
+    outcome = run(state_of_pass, jobs, early, settings, **QUOTAS)
+    (entry,) = state_of_pass.read_journal(9)
+    assert len(entry["asked"] + entry["requeued"]) == 1
+    assert outcome.may_be_followed == is_followed
+    assert outcome.passed.next_s == (None if not grace_s else entry["time_s"] + grace_s)
+
+
+def test_none_follows_a_pass_whose_request_to_a_victim_failed(state_of_pass: State) -> None:
+    settings = Settings(checkpoint=CheckpointSettings(method="signal", grace_s=30))
+    pbs_ifl.REFUSALS.update({"1.s": "the MoM is away", "2.s": "the MoM is away"})
+    jobs = {"1.s": running(8, "v1"), "2.s": running(8, "v2"), "3.s": job(cores=8, user="bob")}
+    outcome = run(state_of_pass, jobs, EarlyPass(10), settings, **QUOTAS)
+    assert "the MoM is away" in "".join(outcome.sentences)
+    assert not outcome.may_be_followed
+
+
+def test_the_next_moment_is_the_save_before_a_promised_start(state_of_pass: State) -> None:
+    """A run with ten minutes ends at the time that a wide job is promised; another could be cut for it."""
+    settings = Settings(
+        backfill=BackfillSettings(kind="checkpoint", shrink_factor=0.2, shrink_threshold_s=30),
+        checkpoint=CheckpointSettings(method="signal", grace_s=30),
+    )
+    run_of_ten_minutes = running(8, "v1", stime=str(int(time.time()) - 100))
+    wide = job(cores=1, user="bob", Resource_List__select="2:ncpus=8")
+    jobs = {"1.s": run_of_ten_minutes, "3.s": wide}
+    outcome = run(state_of_pass, jobs, None, settings)
+    (estimate,) = state_of_pass.read_journal(9)[0]["estimates"]
+    assert outcome.passed.next_s == estimate["promised_s"] - 30

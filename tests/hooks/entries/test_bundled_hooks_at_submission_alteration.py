@@ -266,6 +266,19 @@ def test_queuejob_does_nothing_before_the_first_pass_and_in_observe(hook: Hook) 
         assert "soft_walltime" not in answer["events"][0]["resources"]
 
 
+@pytest.mark.parametrize(("mode", "expected"), [("observe", "1023"), ("advise", "1022"), ("drive", "1023")])
+def test_in_advise_a_users_priority_stays_below_that_of_beneficiaries(hook: Hook, mode: str, expected: str) -> None:
+    """A pass gives the latter 1023, as root, and a manager may."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    one = {"select": "1:ncpus=1"}
+    for event, given in (("queuejob", submit(**one)), ("modifyjob", alter(one, {}))):
+        events = [{**given, "Priority": priority} for priority in (1023, 7)]
+        by_manager = {**given, "Priority": 1023, "requestor": "olga"}
+        answer = hook.run(event, events=[*events, by_manager])
+        assert answer["verdicts"] == [None] * 3
+        assert [each["priority"] for each in answer["events"]] == [expected, "7", "1023"], event
+
+
 QUEUED, HELD, RUNNING, BEGUN = 1, 2, 4, 7
 SUBJOBS_RUN = {"array_state_count": "Queued:3 Running:2 Exiting:0 Expired:1 "}
 NONE_RUN = {"array_state_count": "Queued:3 Running:0 Exiting:0 Expired:1 "}

@@ -65,6 +65,16 @@ class select(str):  # noqa: N801 - PBS's own name
     __slots__ = ()
 
 
+class priority:  # noqa: N801 - PBS's own name
+    """A job's priority, which is no number: only its text can be read."""
+
+    def __init__(self, value: int) -> None:
+        self._value = value
+
+    def __str__(self) -> str:
+        return str(self._value)
+
+
 class place(str):  # noqa: N801 - PBS's own name
     """An arrangement of chunks."""
 

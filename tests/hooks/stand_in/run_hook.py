@@ -34,12 +34,17 @@ def main() -> None:
     events = []
     for given in scenario["events"]:
         resources = pbs.Resources(given.pop("Resource_List", {}))
+        if "reservation" in given:
+            pbs.event().resv = pbs.Record(Resource_List=resources, **given.pop("reservation"))
         for name in ("requestor", "requestor_host"):
             setattr(pbs.event(), name, given.pop(name, getattr(pbs.event(), name)))
         before = given.pop("job_o", {})
         if before:
-            pbs.event().job_o = pbs.Record(**{**before, "Resource_List": pbs.Resources(before["Resource_List"])})
+            known = pbs.Record(**{**before, "Resource_List": pbs.Resources(before["Resource_List"])})
+            pbs.event().job_o = pbs.event().resv_o = known
         reruns: list[bool] = []
+        if "Priority" in given:
+            given["Priority"] = pbs.priority(given["Priority"])
         on_host = {"in_ms_mom": lambda: True, "rerun": partial(reruns.append, True)}
         pbs.event().job = pbs.Record(Resource_List=resources, **{"id": "", **on_host, **given})
         ended = None
@@ -49,7 +54,8 @@ def main() -> None:
         except SystemExit as error:
             ended = str(error)
         told = {key: str(value) for key, value in resources.items()}
-        events.append({"ended": ended, "resources": told, "is requeued": bool(reruns)})
+        priority = str(getattr(pbs.event().job, "Priority", ""))
+        events.append({"ended": ended, "resources": told, "is requeued": bool(reruns), "priority": priority})
     loaded = sorted(name for name in sys.modules if name.startswith("pbsteer_"))
     answer = {
         "events": events,

@@ -73,9 +73,6 @@ def test_fair_share_has_its_tree_usage_and_decay() -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ("by_queue: True prime\nby_queue: False non_prime\n", "by_queue is not the same in prime"),
-        ("fair_share: True prime\n", "fair_share is not the same in prime"),
-        ('job_sort_key: "ncpus HIGH" prime\n', "job_sort_key is not the same in prime"),
         ('job_sort_key: "arch HIGH" ALL\n', "job_sort_key arch is no number"),
         ('job_sort_key: "ncpus" ALL\n', "without HIGH or LOW"),
         ("fair_share: True ALL\nfairshare_entity: project\n", "fairshare_entity is project"),
@@ -88,6 +85,13 @@ def test_what_is_not_honoured_is_named(config: str, words: str) -> None:
     assert read.order is None
     assert words in read.obstacle
     assert read.obstacle.endswith("which pbsteer does not honour")
+
+
+def test_the_order_is_that_of_the_present_time() -> None:
+    config = 'by_queue: True prime\nby_queue: False non_prime\njob_sort_key: "ncpus HIGH" prime\n'
+    always, never = "weekday all none\n", "YEAR 2026\nweekday none all\nsaturday none all\nsunday none all\n"
+    found = {text: order_of(config, files={"holidays": text}).order for text in (always, never)}
+    assert [(order.taken, len(order.keys)) for order in found.values()] == [(BY_QUEUE, 1), (TOGETHER, 0)]
 
 
 def test_levels_of_preemption_by_fair_share_are_named() -> None:
@@ -118,7 +122,7 @@ def test_the_snapshots_jobs_have_what_the_order_needs_of_them() -> None:
 
 
 def test_order_by_age_follows_no_site_order_and_has_no_obstacle_from_it() -> None:
-    files = {"default": {"sched_config": "fair_share: True prime\n"}}
+    files = {"default": {"sched_config": "fairshare_entity: project\nfair_share: True\n"}}
     by_site = translate(seen(), Settings(), files)
     by_age = translate(seen(), Settings(order=OrderSettings(by="age")), files)
     assert "workq" in by_site.unread

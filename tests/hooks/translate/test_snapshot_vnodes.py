@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hooks.pbs.custom_resources import PLENTY
-from hooks.translate.snapshot import translate
+from hooks.translate.snapshot import Known, translate
 from policy.model.job_request import parse_request
-from policy.model.jobs_runs_vnodes_queues import Vnode
+from policy.model.jobs_runs_vnodes_queues import RunLimits, Vnode
 from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import RESOURCES, job, problems_of, running, server_status, snapshot_of, vnode
 
@@ -118,3 +118,24 @@ def test_what_no_vnode_has_and_no_scheduler_looks_at_is_not_counted() -> None:
 def test_no_readings_are_made_up() -> None:
     texts = vnode(used=3) | {"resources_available.pbsteer_temperature": "60"}
     assert snapshot_of(server_status(vnodes={"v1": texts}), SETTINGS).readings == {}
+
+
+def test_run_limits_of_vnodes_are_read_and_jobs_then_name_their_owners() -> None:
+    seen = server_status(
+        {"1.server": job(egroup="chem")}, {"v1": vnode(max_user_run="2", max_group_run="many"), "v2": vnode()}
+    )
+    snapshot = snapshot_of(seen, SETTINGS)
+    limits = {name: each.run_limits for name, each in snapshot.vnodes.items()}
+    assert limits == {"v1": RunLimits(of_user=2), "v2": None}
+    assert snapshot.jobs["1.server"].request.owner == ("alice", "chem")
+    without = snapshot_of(server_status({"1.server": job(egroup="chem")}, {"v2": vnode()}), SETTINGS)
+    assert without.jobs["1.server"].request.owner is None
+
+
+def test_jobs_translated_before_a_vnode_got_a_limit_are_translated_again() -> None:
+    known = Known()
+    texts = job(egroup="chem")
+    before = translate(server_status({"1.server": texts}, {"v1": vnode()}), SETTINGS, known=known)
+    after = translate(server_status({"1.server": texts}, {"v1": vnode(max_running="1")}), SETTINGS, known=known)
+    owners = [each.snapshot.jobs["1.server"].request.owner for each in (before, after)]
+    assert owners == [None, ("alice", "chem")]

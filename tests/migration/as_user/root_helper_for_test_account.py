@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from migration.as_user import call_root_helper
+from migration.as_user import root_helper_command
 from migration.as_user.call_root_helper import run_as as do
 from migration.programs.run_external_program_with_limits import Finished
 
@@ -25,7 +25,7 @@ def use_helper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: str = ""
         f"pwd.getpwnam = find_account\n{before}\nmain()\n"
     )
     script.chmod(0o755)
-    monkeypatch.setattr(call_root_helper, "helper_argv", lambda: [str(script)])
+    monkeypatch.setattr(root_helper_command, "helper_argv", lambda: [str(script)])
 
 
 def build(folder: Path | str, command: str, log: str = "new", **more: Any) -> Finished:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.as_user import call_root_helper, remove_folder_in_limited_steps, user_files_in_landing_folder
+from migration.as_user import remove_folder_in_limited_steps, root_helper_command, user_files_in_landing_folder
 from migration.as_user.call_root_helper import run_as as do
 from migration.as_user.user_files_in_landing_folder import PARTLY
 from tests.migration.as_user.root_helper_for_test_account import build
@@ -64,7 +64,9 @@ def test_what_cannot_be_removed_is_counted_and_named_and_the_rest_is_gone(landin
 @pytest.mark.parametrize("mounted", [".", "x/y"])
 def test_nothing_that_is_mounted_there_is_emptied(landing: Path, mounted: str) -> None:
     folder = folder_of(landing, "mkdir -p x/y; touch f")
-    remove = " ".join([*call_root_helper.helper_argv(), "guest", "60", "0", "/", "remove", str(landing), "guest/a/j"])
+    remove = " ".join(
+        [*root_helper_command.helper_argv(), "guest", "60", "0", "/", "remove", str(landing), "guest/a/j"]
+    )
     script = f"mount -t tmpfs -o uid={UID} none {folder}/{mounted}; touch {folder}/{mounted}/kept; {remove} </dev/zero"
     script += f"; echo $?; ls {folder}/{mounted}"
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=True, timeout=60)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.as_user import call_root_helper, refused_accounts, root_helper
+from migration.as_user import refused_accounts, root_helper, root_helper_command
 from migration.as_user.call_root_helper import run_as as do
 from migration.as_user.user_files_in_landing_folder import TAKEN
 from migration.programs.run_external_program_with_limits import STOPPED, TIMED_OUT
@@ -193,7 +193,7 @@ def test_what_leaves_the_session_of_a_build_ends_with_it(
 def test_what_leaves_an_operation_ends_also_where_the_helper_is_killed(landing: Path) -> None:
     do(["folder", str(landing), "guest/a"], user="guest")
     words = [
-        *call_root_helper.helper_argv(),
+        *root_helper_command.helper_argv(),
         "guest",
         "600",
         str(len(LEAVE) + 10),
@@ -226,7 +226,7 @@ def test_an_operation_inherits_no_file_and_its_user_reaches_no_file_of_it(landin
         os.set_inheritable(inherited.fileno(), True)
         command = "ls -l /proc/*/fd /proc/1/environ; cat /proc/1/environ; ulimit -c"
         argv = [
-            *call_root_helper.helper_argv(),
+            *root_helper_command.helper_argv(),
             "guest",
             "60",
             str(len(command)),
@@ -257,7 +257,7 @@ def test_an_operation_cannot_be_traced_before_it_is_a_program(
     use_helper(monkeypatch, tmp_path, before)
     do(["folder", str(landing), "guest/a"], user="guest")
     with subprocess.Popen(
-        [*call_root_helper.helper_argv(), "guest", "60", "-", "/", "state", str(landing / "guest/a")],
+        [*root_helper_command.helper_argv(), "guest", "60", "-", "/", "state", str(landing / "guest/a")],
         stdin=subprocess.PIPE,
     ) as helper:
         wait_until(lambda: len(own_processes(helper.pid)) == 3)
@@ -275,7 +275,7 @@ def test_no_list_of_processes_shows_a_builds_command(landing: Path) -> None:
     do(["folder", str(landing), "guest/a"], user="guest")
     command = "secret=of-alice; until [ -e go ]; do :; done"
     words = [
-        *call_root_helper.helper_argv(),
+        *root_helper_command.helper_argv(),
         "guest",
         "60",
         str(len(command)),
@@ -297,7 +297,7 @@ def test_no_list_of_processes_shows_a_builds_command(landing: Path) -> None:
 
 def test_a_limit_of_0_seconds_is_none() -> None:
     """Transfers at the source end with their connection alone."""
-    words = [*call_root_helper.helper_argv(), "guest", "0", "-", "/", "manifest", "/etc/default"]
+    words = [*root_helper_command.helper_argv(), "guest", "0", "-", "/", "manifest", "/etc/default"]
     assert subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60).returncode == 0
 
 
@@ -372,8 +372,8 @@ def test_an_operation_ends_at_its_limit_when_stopped_and_when_its_caller_is_kill
 
     caller = subprocess.Popen(
         [sys.executable, "-c", (
-            "from migration.as_user import call_root_helper;"
-            f"call_root_helper.helper_argv = lambda: {call_root_helper.helper_argv()!r};"
+            "from migration.as_user import call_root_helper, root_helper_command;"
+            f"root_helper_command.helper_argv = lambda: {root_helper_command.helper_argv()!r};"
             f"call_root_helper.run_as(['build', 'new'], user='guest', cwd={folder!r}, stdin=b'sleep 61')"
         )],
         cwd=REPO,

@@ -26,9 +26,12 @@ from migration.protocol.messages import (
     Taken,
     Unknown,
     from_line_bytes,
+    is_unknown_verb,
+    read_several,
     read_verb,
     reply_from_data,
     reply_to_data,
+    several_to_data,
     states_that_fit,
     to_line_bytes,
 )
@@ -200,3 +203,19 @@ def test_a_record_that_was_taken_comes_back_also_when_it_has_grown() -> None:
     with pytest.raises(MessageError, match=r"record: .* characters: at most"):
         Hand.from_data(Hand(grown).to_data(0), 0)
     assert reply_from_data(reply_to_data(State(grown), 0), 0) == State(grown)
+
+
+def test_of_several_questions_each_has_a_verb_and_a_body() -> None:
+    body = About("a.1", 2).to_data()
+    assert read_several(to_line_bytes(several_to_data("stop", body))) == ("stop", to_line_bytes(body))
+    assert read_several(to_line_bytes(several_to_data("avail", None))) == ("avail", b"")
+    for wrong in ('{"v":1,"ask":"several"}', '{"v":1,"ask":["stop"]}', '{"v":1,"ask":"stop","body":"x"}', "{}", "[]"):
+        with pytest.raises(MessageError):
+            read_several(f"{wrong}\n".encode())
+
+
+def test_a_verb_that_another_version_does_not_know_is_told_from_what_else_fails() -> None:
+    with pytest.raises(MessageError) as raised:
+        read_verb("mg new")
+    assert is_unknown_verb(Failed(str(raised.value)[:300]), "new")
+    assert not is_unknown_verb(Failed("pbsnodes: timed out"), "new")

@@ -122,7 +122,7 @@ def test_pbs_cannot_say_where_pbsteer_does_not_start_the_jobs(tmp_path: Path) ->
 
 
 def test_a_library_that_no_python_can_load_says_nothing_and_a_server_that_does_not_answer_is_silent() -> None:
-    run = FakeRun({"/": '{"error": "pbs_ifl below /x cannot be loaded"}\n'})
+    run = FakeRun({"/": '{"error": "no library: pbs_ifl below /x cannot be loaded"}\n'})
     assert read_status(run, "/x", 10) is None
     assert run.calls
     assert len(run.calls) == len({call.argv[0] for call in run.calls})

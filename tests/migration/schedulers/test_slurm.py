@@ -150,14 +150,26 @@ def test_states_of_several_jobs_in_one_call_and_the_missing_are_gone() -> None:
 
 
 def test_whether_it_would_start_now() -> None:
-    def verdict(said: Any) -> Any:
-        return SlurmScheduler(FakeRun({"sbatch --test-only": said}), "global").would_start_now(JOB)
+    def verdict(said: Any, *pending: str) -> Any:
+        reasons = "".join(f"{reason}\n" for reason in pending)
+        run = FakeRun({"sbatch --test-only": said, "squeue -h -t PD -p global -o %r": reasons})
+        return SlurmScheduler(run, "global").would_start_now(JOB)
 
     line = "sbatch: Job 5 to start at {} using 20 processors on nodes n[1-3] in partition global"
     assert verdict(failed(0, line.format(local(0)))).now is True
     later = verdict(failed(0, line.format(local(600))))
     assert later.now is False
     assert later.text.startswith("would start in ")
+    for reasons, now in (
+        ("None", None),
+        ("None Priority Priority", None),
+        ("Resources Priority", False),
+        ("None Resources", False),
+        ("Priority", False),
+        ("Dependency None", False),
+    ):
+        found = verdict(failed(0, line.format(local(600))), *reasons.split())
+        assert found.now is now, f"{reasons}: only where nothing that is pending was tried yet, Slurm cannot say"
     assert verdict(failed(0, line.format(local(76 * 86_400)))).now is None
     refused = verdict(failed(1, "allocation failure: Requested node configuration is not available"))
     assert (refused.now, refused.text) == (False, "allocation failure: Requested node configuration is not available")

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import subprocess
+import threading
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from migration.config.cluster_file import ClusterFileError
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
 from migration.schedulers.scheduler_interface import SubmitRefused
 from migration.target_job.job_at_target import Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, is_leased, take_share, take_slot
 from migration.target_job.local_job_script import write_script
-from migration.target_job.run_phases_of_job_at_target import _is_its_turn, process
+from migration.target_job.run_phases_of_job_at_target import process, process_jobs
+from migration.target_job.service_context import find_mark
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.wait_and_retry_bounds import BUSY_FOR_S
 from tests.migration.target_job.fake_target import FakeTarget
@@ -140,15 +146,69 @@ def test_downloads_that_wait_are_few_of_a_user_and_the_rest_is_tried_again(targe
         process(target.site, "a.1")
     assert target.users.operations == []
     assert (target.read().state, target.read().tries) == ("Downloading", 0)
-    assert Job(target.site, "a.1").due_in_s == 60
+    assert Job(target.site, "a.1").rests
+    target.now_s += 60
+    assert not Job(target.site, "a.1").rests
 
 
-def test_uploads_of_one_user_leave_places_for_others(target: FakeTarget) -> None:
-    limits = replace(target.site.file.limits, max_uploads=3, max_transfers_per_user=2)
-    site = replace(target.site, file=replace(target.site.file, limits=limits))
-    target.put(gid="a.1", state="Uploading")
-    for number, account in enumerate(("alice", "alice", "bob", "bob"), 2):
-        target.put(gid=f"a.{number}", state="Waiting", account=account)
-    assert [gid for gid in ("a.2", "a.3", "a.4", "a.5") if _is_its_turn(site, gid)] == ["a.2", "a.4"]
-    Job(site, "a.1").set_due(60)
-    assert [gid for gid in ("a.2", "a.3", "a.4", "a.5") if _is_its_turn(site, gid)] == ["a.2", "a.3", "a.4"]
+def test_a_process_goes_on_with_other_jobs_that_have_something_to_do(target: FakeTarget) -> None:
+    for number, state in enumerate(("Submitted", "Submitted", "Submitted", "Submitted"), 1):
+        target.put(gid=f"a.{number}", state=state)
+    Job(target.site, "a.3").set_due(60)
+    with hold_lease(target.site.spool.job_folder("a.4")):
+        process_jobs(target.site, "a.2")
+    assert list(target.scheduler.names) == ["mg_a.2_1", "mg_a.1_1"]
+
+
+def test_each_job_is_processed_by_the_cluster_file_as_it_is_then(target: FakeTarget) -> None:
+    """A file that was replaced holds for the next step, and one with problems ends the process with the problem."""
+    path = target.site.home / "cluster.toml"
+    path.write_text(CLUSTER_FILE.format("/one"))
+    site = replace(target.site, mark=find_mark(target.site.home))
+    assert site.renewed() is site
+    other = path.with_name("new")
+    other.write_text(CLUSTER_FILE.format("/two"))
+    other.replace(path)
+    assert site.renewed().file.this.landing == "/two"
+    assert (site.renewed().spool, site.renewed().run) == (site.spool, site.run)
+    target.put(gid="a.1", state="Submitted")
+    target.put(gid="a.2", state="Submitted")
+    path.write_text("this = 7")
+    with pytest.raises(ClusterFileError, match="this: 7"):
+        process_jobs(site, "a.1")
+    assert list(target.scheduler.names) == ["mg_a.1_1"], "nothing more by the old file"
+    path.unlink()
+    with pytest.raises(ClusterFileError, match=r"no cluster\.toml"):
+        process_jobs(site, "a.2")
+    assert not is_leased(site.spool.job_folder("a.2"))
+
+
+CLUSTER_FILE = """this = "b"
+[[cluster]]
+name = "b"
+scheduler = "slurm"
+landing = "{}"
+[[cluster]]
+name = "a"
+ssh = "mg@a"
+"""
+
+
+def test_a_look_at_a_lease_holds_up_no_other_look_and_no_process(tmp_path: Path) -> None:
+    with hold_lease(tmp_path):
+        pass
+    with (tmp_path / "lease").open() as looked:
+        fcntl.flock(looked, fcntl.LOCK_SH)
+        assert not is_leased(tmp_path), "another look is none"
+        threading.Timer(0.1, fcntl.flock, (looked, fcntl.LOCK_UN)).start()
+        with hold_lease(tmp_path) as held:
+            assert held, "a look ends"
+
+
+def test_a_job_that_stays_as_it_is_is_not_taken_on_for_ever(target: FakeTarget) -> None:
+    target.put(state="Downloading", stop="discard", localid="1")
+    target.put(gid="a.2", state="Downloading")
+    with hold_lease(target.site.spool.job_folder("a.2")) as held:
+        assert held
+        process_jobs(target.site, "a.1")
+    assert target.read("a.1").state == "Stopped"

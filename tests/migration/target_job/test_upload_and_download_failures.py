@@ -12,6 +12,7 @@ from migration.programs.run_external_program_with_limits import TIMED_OUT, Finis
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.target_job.folder_not_yet_removed import Unremoved, write_unremoved
 from migration.target_job.job_at_target import Job, key_path
+from migration.target_job.job_process_lock_and_transfer_slots import take_slot
 from migration.target_job.retry_given_up_download import CannotResumeError, resume
 from migration.target_job.run_phases_of_job_at_target import process
 from policy.migration.job_record_and_copy_updates import Record
@@ -85,6 +86,38 @@ def test_a_shared_file_that_is_there_is_not_copied_and_the_link_leads_to_it(targ
     assert ("shared", "/land", "alice/a/data/m", "5", "7") in target.users.operations
     assert sum(operation[0] == "rsync" for operation in target.users.operations) == 1
     assert ("links", record.dstdir) in target.users.operations
+
+
+def test_a_shared_file_that_another_job_brings_is_awaited_without_a_slot_and_the_folder_comes_once(
+    target: FakeTarget,
+) -> None:
+    file = {"link": "mesh", "path": "/data/m", "size": 5, "mtime_ns": 7}
+    there = Finished(0, b'["/land/alice/a/data/m", true]', b"")
+    with path_lock(target.site.home, "/land/alice/a/data/m", 0):
+        record = upload(target, {**SURVEY, "shared": [file]}, shared=there)
+        assert (record.state, record.reason, record.tries) == (
+            "Uploading", "/data/m is being brought by another job", 0,
+        )  # fmt: skip
+        assert Job(target.site, "a.1").rests
+        with take_slot(target.site.home, "upload", 1) as free:
+            assert free
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().reason) == ("Submitted", "")
+    names = [operation[0] for operation in target.users.operations]
+    assert (names.count("rsync"), names.count("ssh"), names.count("links")) == (1, 1, 1)
+
+
+def test_after_a_failure_the_folder_comes_anew(target: FakeTarget) -> None:
+    file = {"link": "mesh", "path": "/data/m", "size": 5, "mtime_ns": 7}
+    survey = {**SURVEY, "shared": [file]}
+    record = upload(target, survey, shared=failed(1, "no such folder"))
+    assert record.reason == "tried again: /data/m: no such folder"
+    assert not list(target.site.spool.job_folder("a.1").glob("awaited.*"))
+    target.users.answers["shared"] = Finished(0, b'["/land/alice/a/data/m", true]', b"")
+    target.now_s += 61
+    process(target.site, "a.1")
+    assert target.read().state == "Submitted"
+    assert sum(operation[0] == "rsync" for operation in target.users.operations) == 2
 
 
 def test_an_upload_makes_no_folder_in_the_place_of_one_that_is_removed_meanwhile(target: FakeTarget) -> None:

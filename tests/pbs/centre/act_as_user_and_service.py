@@ -236,7 +236,7 @@ class SiteUser(NamedTuple):
                 self.run("pkill", "-KILL", "-u", "mg", letter=letter, user="root")
                 self._delete_all(letter)
             files = "request.q sent.q received.q done.q shown source.json hung.json jobs slots mgsched.lock"
-            self.sh(f"cd {HOME} && rm -rf {files} && rm -f incoming/*", letter=letter, user="root")
+            self.sh(f"cd {HOME} && rm -rf {files} && rm -f incoming/* *.call", letter=letter, user="root")
 
     def _delete_all(self, letter: str) -> None:
         deadline = Deadline(WITHIN_S)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +15,14 @@ from container.centre import centre as centres
 from container.centre.centre import Centre
 from container.centre.centre_spec import Programs
 from container.run_program import Finished
-from container.testbed import run_on
+from container.slurm.slurm_conf import CONF
+from container.testbed import Testbed, run_on
 from container.testbed_spec import TestbedError
+from migration.programs import run_external_program_with_limits as programs
+from migration.programs.run_external_program_with_limits import Run
+from migration.schedulers.scheduler_interface import LocalJob
+from migration.schedulers.slurm import SlurmScheduler
+from policy.migration.job_demand import Demand
 from tests.pbs.idle_machine_deadline import Deadline
 
 
@@ -59,6 +67,74 @@ def test_the_clusters_own_job_takes_the_cores_of_a_guest_which_is_requeued(slurm
     wait_for(slurm_centre, own.strip(), "R")
     assert state_of(slurm_centre, guest.strip()) == "PD"
     run_as(slurm_centre, "a", ["scancel", guest.strip()])
+
+
+def test_jobs_that_slurm_has_not_tried_yet_delay_no_guest(slurm_centre: Centre) -> None:
+    """By Slurm's own estimate they do, as if each took a node for all of its time."""
+    testbed = slurm_centre.clusters["b"]
+    slurm = SlurmScheduler(run_at(testbed), "global")
+    job = LocalJob("asks", "alice", Demand(1, walltime_s=600), "/", "/bin/true", "/dev/null", "/dev/null")
+    assert slurm.would_start_now(job).now is True
+    with idle_slurm(testbed):
+        for _ in range(2):
+            submit_guest(slurm_centre, "b", "1", "true")
+        verdict = slurm.would_start_now(job)
+        assert (verdict.now, verdict.text[:21]) == (None, "Slurm cannot say when"), verdict
+    wait_until_all_ended(slurm_centre, "b")
+    try:
+        for _ in range(2):
+            submit_guest(slurm_centre, "b", str(slurm_centre.spec.cores), "sleep 300")
+        deadline = Deadline(60)
+        while (verdict := slurm.would_start_now(job)).now is not False:
+            assert not deadline.has_passed(), verdict
+            time.sleep(0.2)
+        assert "would start in" in verdict.text
+    finally:
+        run_on(testbed, "server", ["scancel", "--user", "alice"]).demand_success()
+
+
+def submit_guest(centre: Centre, letter: str, cores: str, script: str) -> None:
+    run_as(centre, letter, ["sbatch", "-p", "global", "-n", cores, "-t", "10", "-o", "/dev/null", "--wrap", script])
+
+
+def run_at(testbed: Testbed) -> Run:
+    def run(
+        argv: Sequence[str],
+        *,
+        user: str | None = None,
+        cwd: str | None = None,
+        stdin: bytes = b"",
+        timeout_s: float = 60,
+        env: Mapping[str, str] | None = None,
+    ) -> programs.Finished:
+        assert not stdin
+        assert env is None
+        folder = Path(cwd) if cwd is not None else None
+        done = run_on(testbed, "server", argv, user=user, timeout_s=timeout_s, cwd=folder)
+        return programs.Finished(done.status, done.stdout.encode(), done.stderr.encode())
+
+    return run
+
+
+@contextmanager
+def idle_slurm(testbed: Testbed) -> Iterator[None]:
+    """Slurm takes jobs and tries to start none."""
+    script = """cp -p "$1" "$1.kept"
+sed -i 's/^SchedulerParameters=.*/SchedulerParameters=defer,sched_interval=-1,bf_interval=-1/' "$1"
+scontrol reconfigure"""
+    run_on(testbed, "server", ["sh", "-e", "-c", script, "sh", str(CONF)]).demand_success()
+    try:
+        yield
+    finally:
+        back = 'mv "$1.kept" "$1"; scontrol reconfigure'
+        run_on(testbed, "server", ["sh", "-e", "-c", back, "sh", str(CONF)]).demand_success()
+
+
+def wait_until_all_ended(centre: Centre, letter: str) -> None:
+    deadline = Deadline(60)
+    while run_as(centre, letter, ["squeue", "--noheader"]):
+        assert not deadline.has_passed()
+        time.sleep(0.2)
 
 
 def wait_for(centre: Centre, job: str, state: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.reader.apply_status_differences import Assembly
 from tui.backends.pbs.find_pbs import find_pbs
-from tui.backends.pbs.start_and_ask_reader_process import Reader
+from tui.backends.pbs.reader_under_pbs_python import pbs_reader
 
 _TRIES = 40
 _USER = "alice"
@@ -39,7 +39,7 @@ def main(seed: int, steps: int) -> None:
     chance = random.Random(seed)
     place = find_pbs(os.environ)
     assert place is not None
-    watcher = Reader(place)
+    watcher = pbs_reader(place)
     watcher._assembly = counting = Counting()
     watcher.server_status()
     operations: Counter[str] = Counter()
@@ -71,7 +71,7 @@ def main(seed: int, steps: int) -> None:
 
 
 def read_anew(place: Any) -> ServerStatus:
-    reader = Reader(place)
+    reader = pbs_reader(place)
     try:
         return reader.server_status()
     finally:

@@ -139,9 +139,9 @@ def test_queues_are_stopped_disabled_and_switched(pbs: PbsCluster) -> None:
     assert "resources_available.pbsteer_mode = advise" in pbs.qmgr("list queue workq")
     said = do_all(pbs, "mode", "workq", "drive", "--preview")
     assert "scheduler default is being switched off" in said
-    pbs.qmgr("set server node_group_enable = True", "set server node_group_key = arch")
+    pbs.qmgr(f"set node {pbs.mom_names[0]} no_multinode_jobs = True")
     said = do_all(pbs, "mode", "workq", "drive", "--preview")
-    assert "obstacle, queue workq: placement sets are in use (node_group_key = arch)" in said
+    assert f"obstacle, queue workq: vnode {pbs.mom_names[0]} has no_multinode_jobs = True" in said
 
 
 REFUSED: dict[str, tuple[str, ...]] = {

@@ -259,7 +259,8 @@ def test_hooks_that_raise_hold_up_neither_submissions_nor_starts(pbs: PbsCluster
     pbs.run(["qalter", "-l", "walltime=00:09:00", by_hand], user="alice").demand_success()
     pbs.run(["qrls", by_hand]).demand_success()
     assert pbs.wait_for_state(by_hand, "F")["Exit_status"] == 0
-    reserve(pbs, "alice", 1).demand_success()
+    reserved = reserve(pbs, "alice", 1).demand_success().stdout.split()[0]
+    pbs.run(["pbs_ralter", "-N", "renamed", reserved], user="alice").demand_success()
     clear(pbs)
     pbs.wait_until(lambda: "the periodic hook failed" in pbs.server_log()[before:], 120.0, "a pass that raised")
     for event in EVENTS:

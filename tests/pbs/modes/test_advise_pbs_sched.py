@@ -103,6 +103,35 @@ def test_a_victim_is_held_until_its_beneficiary_has_run_into_its_place(by_priori
     assert [failure for entry in entries for failure in entry["failures"]] == []
 
 
+def test_the_highest_priority_of_an_older_job_gets_no_victims_cores(by_priority: PbsCluster) -> None:
+    """Carol has waited longer, at PBS's highest priority as far as users come, and raises her job again and again."""
+    pbs, cores = by_priority, by_priority.spec.cores
+    pbs.qmgr(f"set queue workq max_run_res_soft.ncpus = '[u:alice={cores}],[u:bob={cores}]'")
+    early = fill(pbs, "alice")
+    submitted_before = pbs.qsub("carol", select=f"1:ncpus={cores}", options=["-p", str(TOP)])
+    deploy(pbs, quick_settings("advise"))
+    settle(pbs)
+    carols = pbs.qsub("carol", select=f"1:ncpus={cores}", options=["-p", str(TOP)])
+    assert priority_of(pbs, carols) < TOP
+    pbs.wait_until(lambda: priority_of(pbs, submitted_before) == 0, 120.0, "a pass gives it its level")
+    bobs = pbs.qsub("bob", select=f"1:ncpus={cores}")
+
+    def raise_and_look() -> bool:
+        for job_id in (submitted_before, carols):
+            pbs.run(["qalter", "-p", str(TOP), job_id], user="carol")
+        return pbs.job_state(bobs) == "R"
+
+    pbs.wait_until(raise_and_look, 120.0, "bob's job runs")
+    assert {pbs.job_state(job_id) for job_id in (submitted_before, carols)} == {"Q"}
+    assert len({job for entry in state_of(pbs).read_journal(1000) for job in entry["requeued"]}) == 1
+    assert sum(pbs.job_state(job_id) == "R" for job_id in early) == len(early) - 1
+    # In drive the same line of sched_config orders all users' jobs, which passes say.
+    assert "orders by job_priority" not in notes(pbs)
+    drive(pbs)
+    wait_for_pass(pbs)
+    assert "the job_sort_key in its sched_config of scheduler default orders by job_priority" in notes(pbs)
+
+
 def test_priorities_follow_the_classes_and_are_put_back(by_priority: PbsCluster) -> None:
     pbs = by_priority
     deploy(pbs, quick_settings())

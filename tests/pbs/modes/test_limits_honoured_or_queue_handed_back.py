@@ -105,19 +105,14 @@ def test_a_job_waits_for_its_time_and_for_who_holds_it(pbs: PbsCluster) -> None:
 
 
 REFUSED = [
-    ("set server node_group_key = arch, node_group_enable = True", "placement sets are in use (node_group_key = arch)"),
     (
         "set server job_sort_formula = 'len([ncpus])'",
         "job_sort_formula (len([ncpus])) has 'len([ncpus])', which is not",
     ),
-    ("set sched default do_not_span_psets = True", "has do_not_span_psets = True, which pbsteer does not honour"),
-    ("set node {vnode} max_user_run = 1", "has max_user_run = 1, which pbsteer does not honour"),
     ("set node {vnode} no_multinode_jobs = True", "has no_multinode_jobs = True"),
 ]
 CONFIGURED = [
-    ("fair_share: true\tprime", "fair_share is not the same in prime and in non-prime time"),
     ('job_sort_key: "arch HIGH" ALL', "job_sort_key arch is no number"),
-    ("backfill_prime: true\tALL", "backfill_prime is true"),
     ('server_dyn_res: "tokens !/bin/true"', "server_dyn_res is set"),
     ('peer_queue: "workq workq@elsewhere"', "peer_queue is set"),
 ]

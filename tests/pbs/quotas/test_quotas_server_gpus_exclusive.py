@@ -51,3 +51,26 @@ def test_an_exclusive_job_counts_all_of_its_vnode(pbs: PbsCluster) -> None:
     bobs = pbs.qsub("bob", select="1:ncpus=8")
     wait_for_all(pbs, [bobs])
     assert sorted(pbs.job_state(job) for job in alices) == ["Q", "R", "R"]
+
+
+def test_chunks_without_cores_count_as_cores(pbs: PbsCluster) -> None:
+    """Six GPUs, and only cores have quotas. alice's jobs take no core: each counts as two, of her two, and one more
+    that may not be rerun waits beside idle GPUs. bob, within quota, gets a GPU of hers."""
+    pbs.qmgr("create resource ngpus type=long,flag=nh")
+    for vnode in pbs.mom_names:
+        pbs.qmgr(f"set node {vnode} resources_available.ngpus = 2")
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=2],[u:bob=8]'")
+    deploy_and_drive(pbs, quick_settings())
+    ask = "2:ncpus=0:ngpus=1"
+    kept = pbs.qsub("alice", select=ask, options=("-r", "n"))
+    wait_for_all(pbs, [kept])
+    refused = pbs.qsub("alice", select=ask, options=("-r", "n"))
+    pbs.wait_until(lambda: "pbsteer" in pbs.job(refused).get("comment", ""), 120.0, "a pass has told why it waits")
+    assert "would use 2 + 2 of a quota of 2" in pbs.job(refused)["comment"]
+    over = [pbs.qsub("alice", select=ask) for _ in range(2)]
+    wait_for_all(pbs, over)
+    assert pbs.job_state(refused) == "Q"
+    bobs = pbs.qsub("bob", select="1:ncpus=1:ngpus=1")
+    wait_for_all(pbs, [bobs])
+    assert sorted(pbs.job_state(job) for job in over) == ["Q", "R"]
+    assert pbs.job_state(kept) == "R"

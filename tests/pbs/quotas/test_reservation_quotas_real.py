@@ -13,8 +13,12 @@ from tests.pbs.cluster import PbsCluster
 
 
 def reserve(pbs: PbsCluster, user: str, cores: int, in_hours: int = 2, *more: str) -> Finished:
+    return reserve_chunks(pbs, user, f"{cores}:ncpus=1", in_hours, *more)
+
+
+def reserve_chunks(pbs: PbsCluster, user: str, select: str, in_hours: int, *more: str) -> Finished:
     begin = time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + 3600 * in_hours))[2:]
-    return pbs.run(["pbs_rsub", "-R", begin, "-D", "1800", "-l", f"select={cores}:ncpus=1", *more], user=user)
+    return pbs.run(["pbs_rsub", "-R", begin, "-D", "1800", "-l", f"select={select}", *more], user=user)
 
 
 def clear(pbs: PbsCluster) -> None:
@@ -56,6 +60,31 @@ def test_users_reserve_within_their_quotas_and_managers_what_they_like(pbs: PbsC
         reserve(pbs, "alice", 8, 6).demand_success()
         reserve(pbs, "dave", 12, 8).demand_success()
         reserve(pbs, "carol", 12, 10).demand_success()
+    finally:
+        clear(pbs)
+
+
+def test_reservations_and_their_alterations_beyond_the_bounds_are_refused_in_every_mode(pbs: PbsCluster) -> None:
+    beyond = "+".join(f"1:ncpus=0:mem={kib + 1}kb" for kib in range(257))
+    deploy(pbs, quick_settings())
+    try:
+        for mode in ("observe", "advise", "drive"):
+            set_mode(pbs, mode)
+            settle(pbs)
+            kinds = reserve_chunks(pbs, "alice", beyond, 2)
+            assert "257 kinds of chunks, counting equal neighbours once; allowed are 256" in kinds.stderr, mode
+            text = reserve(pbs, "alice", 1, 2, "-l", f"software={'x' * 9_000}")
+            assert "allowed are 8,192 (submission.text_length)" in text.stderr, mode
+            lists = [part for option in "UG" for part in (f"-{option}", ",".join([f"+{option}{'x' * 90}"] * 800))]
+            users = reserve(pbs, "alice", 1, 2, *[part.replace("+", "") for part in lists])
+            assert "lists of users, groups and hosts have" in users.stderr, mode
+            kept = reserve(pbs, "alice", 1).demand_success().stdout.split()[0]
+            for argv, words in ((["-l", f"select={beyond}"], "257 kinds of chunks"), (lists, "lists of users")):
+                done = pbs.run(["pbs_ralter", *argv, kept], user="alice")
+                assert done.status != 0, mode
+                assert words in done.stderr, (mode, done.stderr[:500])
+            pbs.run(["pbs_ralter", "-N", "mine", kept], user="alice").demand_success()
+            clear(pbs)
     finally:
         clear(pbs)
 

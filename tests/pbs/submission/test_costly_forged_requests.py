@@ -1,5 +1,5 @@
 """Costly or forged requests of one user on a real server: refused in every mode; where they are in the server already,
-the passes go on and the jobs of everybody else start."""
+the passes go on and the jobs of everybody else start. What passes take then: ``python -m tests.bench_pbs costly``."""
 
 from __future__ import annotations
 
@@ -104,7 +104,6 @@ def test_passes_go_on_beside_a_hundred_costly_jobs_of_one_user(pbs: PbsCluster) 
     for _ in range(3):
         wait_for_pass(pbs)
     entry = last_pass(pbs)
-    assert entry["seconds"]["decide_s"] < 1.0
     blocked = next(wait for wait in entry["waits"] if wait["code"] == "blocked")
     assert blocked["jobs"] == 100
     assert "its select has" in blocked["sentence"]
@@ -169,8 +168,7 @@ def test_an_over_wide_array_is_refused_and_one_that_is_there_stops_no_starts(pbs
     deploy(pbs, quick_settings())
     drive(pbs)
     wait_for_pass(pbs)
-    seconds = last_pass(pbs)["seconds"]
-    assert seconds["read_s"] + seconds["decide_s"] < 2.0
+    assert state_of(pbs).read_published(PASSES).get("setbacks", 0) == 0
     refused = pbs.try_qsub("bob", options=["-J", "0-10000"])
     assert "it has 10,001 subjobs; allowed are 10,000 (submission.array_size)" in refused.stderr
     pbs.qsub("bob", options=["-h", "-J", "0-9999"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policy import Changes
+from policy import Changes, Run
 from policy.eligibility.soft_quotas import Quotas, Standing
+from policy.fit.best_fit import fit
 from policy.model.jobs_runs_vnodes_queues import Server
 from policy.model.limit_attributes import parse_limits
 from tests.policy.clusters import cluster, job, queue, run, vnode
@@ -104,6 +105,35 @@ def test_what_is_left_is_looked_up_once_and_again_when_something_has_changed() -
     assert of.headroom("workq").first_exceeded(asked) is None
     index.set_run("3", run("3", "alice", "v1=1"))
     assert of.headroom("workq").first_exceeded(asked) == ("u", "alice")
+
+
+@pytest.mark.parametrize(
+    ("select", "place", "amount"),
+    [
+        ("3:ncpus=0:mem=1gb", "scatter", 3),
+        ("1:ncpus=2+4:ncpus=0:mem=1gb", "", 6),
+        ("1:ncpus=0:mem=1gb", "excl", 9),
+        ("1:ncpus=2", "", 2),
+    ],
+)
+def test_a_chunk_without_cores_counts_as_one(select: str, place: str, amount: int) -> None:
+    """In each look-up: what a job needs, what runs use, what is left. A vnode of nine cores for it alone counts as
+    these."""
+    asked = job("9", "alice", select, place=place)
+    there = [vnode(f"v{number}", 9, has={"mem": 4 << 20}) for number in range(1, 4)]
+    for limit in (amount, amount - 1):
+        index = cluster(there, [asked], queues=[queue(f"[u:alice={limit}]")]).cluster()
+        of = Quotas(index)
+        assert of.needs(asked) == {"ncpus": amount}
+        assert (
+            (of.exceeded_by(asked) is None) == (of.headroom("workq").first_exceeded(asked) is None) == (limit == amount)
+        )
+    where = fit(index.capacity, asked.request, index.vnodes_of("workq"))
+    assert where is not None
+    index.set_run("9", Run("9", asked, 0, where, 100))
+    assert of.used("workq", ("u", "alice")) == amount
+    over = of.surplus(asked, where)
+    assert over is None, "the floor is the quota"
 
 
 def test_jobs_of_as_many_cores_count_by_what_else_they_ask_for() -> None:

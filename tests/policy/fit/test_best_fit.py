@@ -13,7 +13,7 @@ from tests.policy.clusters import show_cores, vnode
 
 
 def where(select: str, *vnodes: Vnode, place: str = "") -> str | None:
-    capacity = Capacity({v.name: v for v in vnodes})
+    capacity = Capacity.of({v.name: v for v in vnodes})
     before = dict(capacity.levels)
     allocation = fit(capacity, parse_request(select, place), -1)
     assert capacity.levels == before
@@ -108,7 +108,7 @@ def test_wishes_choose_the_vnode() -> None:
 
 
 def test_only_vnodes_that_are_allowed_open_and_usable() -> None:
-    capacity = Capacity({v.name: v for v in (A4, vnode("b", 4, usable=False), C8)})
+    capacity = Capacity.of({v.name: v for v in (A4, vnode("b", 4, usable=False), C8)})
     assert fit(capacity, parse_request("4"), 0b010) is None
     assert fit(capacity, parse_request("4"), 0b011) is not None
     assert fit(capacity, parse_request("5"), 0b011) is None

@@ -22,7 +22,7 @@ def numa(host: str, *cores: int, **more: Any) -> list[Vnode]:
 
 
 def capacity_of(*vnodes: Vnode) -> Capacity:
-    return Capacity({each.name: each for each in vnodes})
+    return Capacity.of({each.name: each for each in vnodes})
 
 
 def where(select: str, *vnodes: Vnode, place: str = "") -> str | None:

@@ -135,6 +135,20 @@ def test_a_refusal_about_one_job_says_nothing_of_the_next() -> None:
     assert found.stays["a.1"].lacks[1] == ("b", "no account")
 
 
+def test_a_request_that_stays_for_a_cluster_that_is_busy_for_now_may_go_out_in_a_moment() -> None:
+    busy = Declined("would start in 300 s", for_now=True)
+    answers: dict[Step, Outcome] = {Ask("a"): free(0), Ask("b"): free(8), Ask("c"): free(0)}
+    for said, expected in ((busy, True), (Declined("no account"), False)):
+        _, found = drive(placing([request("a.1", 1)], SETTINGS), {**answers, Offer("a.1", "b"): said})
+        assert found.busy_for_now == expected
+    _, found = drive(
+        placing([request("a.1", 1), request("a.2", 9)], SETTINGS),
+        {**answers, Ask("c"): free(8), Offer("a.1", "b"): busy},
+    )
+    assert found.placed == {"a.1": "c"}
+    assert not found.busy_for_now, "b would be too small for a.2 in a moment too"
+
+
 def test_an_unconfirmed_hand_over_goes_to_nobody_else_and_its_cores_count() -> None:
     outcomes: dict[Step, Outcome] = {
         Ask("a"): free(0),

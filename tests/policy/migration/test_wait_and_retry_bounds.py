@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.wait_and_retry_bounds import WaitSettings, goes_back, is_asked, pause_s
+from policy.migration.wait_and_retry_bounds import WaitSettings, goes_back, is_asked, is_early_pass_due, pause_s
 
 WAITS = Record(gid="a.1", src="a", dst="b", state="Submitted", localid="7")
 
@@ -37,3 +37,8 @@ def test_pauses_double_up_to_half_an_hour() -> None:
 def test_a_cluster_that_failed_three_times_is_asked_every_tenth_pass() -> None:
     assert is_asked(2, 7)
     assert [number for number in range(1, 31) if is_asked(3, number)] == [10, 20, 30]
+
+
+def test_an_early_pass_is_due_for_a_minute_after_a_hand_over_while_a_target_is_busy_for_now() -> None:
+    assert [is_early_pass_due(True, since_s) for since_s in (0, 59, 60, 10**9, -1)] == [True, True, False, False, False]
+    assert not is_early_pass_due(False, 0)

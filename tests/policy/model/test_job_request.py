@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.model.job_request import Chunk, Request, RequestError, parse_request
+from policy.model.job_request import Chunk, Grouping, Request, RequestError, parse_request
 
 
 def test_chunks_amounts_wishes_and_ranks() -> None:
@@ -62,7 +62,7 @@ def test_long_texts_are_not_remembered() -> None:
 
 
 def test_a_group_is_read_from_place() -> None:
-    assert parse_request("2", "scatter:group=rack").group == "rack"
+    assert parse_request("2", "scatter:group=rack").group == Grouping(("rack",))
 
 
 def test_quotes_keep_separators_together() -> None:

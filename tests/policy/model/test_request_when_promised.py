@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from policy import Changes, Job, Ledger
-from policy.model.job_request import parse_request
+from policy.model.job_request import Grouping, parse_request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.request_when_promised import RequestWhenPromised
 from tests.policy.clusters import cluster, codes, job, plan_for, run, started, vnode
@@ -44,6 +45,19 @@ def asking(select: str = SELECT, place: str = "", estimate_s: float = 100, **mor
 def test_what_a_promise_covers(now: Job, covered: bool) -> None:
     assert RequestWhenPromised.of(asking()).covers(now) == covered
     assert RequestWhenPromised.from_data(RequestWhenPromised.of(asking()).to_data()).covers(now) == covered
+
+
+def test_placement_sets_and_the_owner_are_read_back() -> None:
+    request = parse_request(SELECT).in_sets(Grouping(("rack", "row"), has_rest=False)).of_owner(("bob", "chem"))
+    asked = RequestWhenPromised.of(asking()._replace(request=request))
+    assert RequestWhenPromised.from_data(json.loads(json.dumps(asked.to_data()))) == asked
+    old = {**RequestWhenPromised.of(asking()).to_data(), "place": ["free", "", "rack"]}
+    assert RequestWhenPromised.from_data(old).request == parse_request(SELECT, "group=rack")
+
+
+def test_limits_that_a_vnode_got_since_take_no_promise_back() -> None:
+    limited = asking()._replace(request=parse_request(SELECT).of_owner(("bob", "chem")))
+    assert RequestWhenPromised.of(asking()).covers(limited)
 
 
 def test_more_licences_are_more() -> None:

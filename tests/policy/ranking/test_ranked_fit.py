@@ -19,7 +19,7 @@ def by(capacity: Capacity, names: str) -> Callable[[int], Iterator[int]]:
 
 
 def where(select: str, order: str, *vnodes: Vnode, place: str = "", allowed: int = -1) -> str | None:
-    capacity = Capacity({v.name: v for v in vnodes})
+    capacity = Capacity.of({v.name: v for v in vnodes})
     before = (dict(capacity.levels), capacity.free_on(1, "mem"), capacity.exclusive)
     allocation = fit_ranked(capacity, parse_request(select, place), allowed, by(capacity, order), -1)
     assert (capacity.levels, capacity.free_on(1, "mem"), capacity.exclusive) == before
@@ -69,7 +69,7 @@ def test_other_consumables_bind_too() -> None:
 
 def test_a_chunk_without_cores() -> None:
     small, large = vnode("a", 0, has={"ngpus": 1}), vnode("b", 0, has={"ngpus": 4})
-    capacity = Capacity({v.name: v for v in (small, large)})
+    capacity = Capacity.of({v.name: v for v in (small, large)})
     allocation = fit_ranked(capacity, parse_request("2:ncpus=0:ngpus=1"), -1, by(capacity, "a b"))
     assert allocation is not None
     assert allocation.vnodes == ("a", "b")
@@ -101,7 +101,7 @@ def test_chunks_of_several_kinds_are_scattered_over_hosts_too() -> None:
 
 def test_only_vnodes_that_are_open_to_the_job() -> None:
     vnodes = {v.name: v for v in (vnode("a", 4, usable=False), vnode("b", 4), vnode("c", 4))}
-    capacity = Capacity(vnodes)
+    capacity = Capacity.of(vnodes)
     capacity.take_amounts(place_of("b=1").shares(capacity.directory))
     alone = fit_ranked(capacity, parse_request("2", "excl"), -1, by(capacity, "a b c"))
     shared = fit_ranked(capacity, parse_request("2"), -1, by(capacity, "a b c"))

@@ -57,10 +57,11 @@ def test_what_started_since_takes_its_requirement_where_that_is_more() -> None:
 
 
 def test_the_order_of_the_runs_changes_no_digit() -> None:
-    needs = [Requirements(network=part) for part in (0.1, 0.2, 0.3)]
+    first, second, third = 0.1, 0.2, 0.3
+    needs = [Requirements(network=part) for part in (first, second, third)]
     runs = [run(951 + number, needs=of) for number, of in enumerate(needs)]
     few = FULL._replace(network=1)
-    assert sum(of.network or 0 for of in needs) != sum(of.network or 0 for of in reversed(needs))
+    assert first + second + third != third + second + first
     assert left(*runs, reading=few) == left(*reversed(runs), reading=few)
 
 

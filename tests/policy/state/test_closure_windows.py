@@ -7,7 +7,7 @@ import math
 from policy import Settings, Vnode
 from policy.explain.queue_position import InLine
 from policy.model.job_request import parse_request
-from policy.model.jobs_runs_vnodes_queues import Window
+from policy.model.jobs_runs_vnodes_queues import CROSSING, STARTS, Window
 from policy.settings.site_settings import ScheduleSettings
 from policy.state.closure_windows import NOTHING_CLOSED, windows_of
 from policy.state.cluster_snapshot import Changes
@@ -52,6 +52,27 @@ def test_a_queue_that_is_closed_is_closed_everywhere() -> None:
     assert windows.closed_to(job("1", estimate_s=100), 10).vnodes == -1
     assert windows.closed_to(job("1", estimate_s=90), 10) is NOTHING_CLOSED
     assert windows.closed_to(job("1", queue_name="other"), 10) is NOTHING_CLOSED
+
+
+def test_a_window_may_be_closed_to_starts_or_to_going_on_past_its_end() -> None:
+    starts = Window(100, 200, "non-prime time", closed_to=STARTS)
+    kept = Window(200, 300, "prime time", closed_to=CROSSING, past_end_s=30)
+    windows = windows_of(cluster([vnode("v1")], queues=[queue(closed=(starts, kept))]).cluster(), 10, 0)
+    assert windows is not None
+    assert windows.changes_s == [200, 300]
+
+    def is_closed(start_s: float, end_s: float) -> bool:
+        return windows.closed_for(parse_request("1"), QUEUE, start_s, end_s) is not NOTHING_CLOSED
+
+    assert [is_closed(start_s, 330) for start_s in (99, 100, 199, 200, 299, 300)] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert [is_closed(start_s, 331) for start_s in (99, 200, 299, 300)] == [False, True, True, False]
 
 
 def test_windows_that_are_over_are_none() -> None:

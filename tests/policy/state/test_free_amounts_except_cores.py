@@ -14,7 +14,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 7), st.integers(-12, 12), st.integer
 
 @given(CHANGES)
 def test_the_vnodes_with_at_least_so_much_are_those_counted_one_by_one(changes: list[tuple[int, int, int]]) -> None:
-    consumables = Consumables([vnode(name, has={"mem": 10}) for name in "abc"])
+    consumables = Consumables.of([vnode(name, has={"mem": 10}) for name in "abc"])
     free = [10, 10, 10]
     asked = set()
     for vnodes, by, amount in changes:
@@ -32,19 +32,19 @@ def _counted(free: list[int], amount: int) -> int:
 
 
 def test_what_is_in_use_elsewhere_is_not_free() -> None:
-    consumables = Consumables([vnode("a", has={"mem": 10}, elsewhere={"mem": 12, "ncpus": 1}), vnode("b")])
+    consumables = Consumables.of([vnode("a", has={"mem": 10}, elsewhere={"mem": 12, "ncpus": 1}), vnode("b")])
     assert (consumables.on(0b01, "mem"), consumables.on(0b10, "mem")) == (-2, 0)
     assert consumables.at_least("mem", 0) == 0b10
 
 
 def test_of_a_consumable_that_no_vnode_has_there_is_nothing() -> None:
-    consumables = Consumables([vnode("a")])
+    consumables = Consumables.of([vnode("a")])
     consumables.shift("ngpus", 1, 4)
     assert (consumables.at_least("ngpus", 1), consumables.on(1, "ngpus")) == (0, 0)
 
 
 def test_a_copy_is_its_own() -> None:
-    consumables = Consumables([vnode("a", has={"mem": 10})])
+    consumables = Consumables.of([vnode("a", has={"mem": 10})])
     twin = consumables.copy()
     assert consumables.at_least("mem", 5) == 1
     twin.shift("mem", 1, -9)

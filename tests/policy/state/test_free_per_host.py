@@ -14,7 +14,7 @@ VNODES = {
 
 
 def sums_of(*free: int) -> HostSums:
-    return HostSums(Inventory(VNODES), free)
+    return HostSums.summed(Inventory(VNODES), free)
 
 
 def test_a_host_has_what_its_vnodes_have_together() -> None:
@@ -48,4 +48,4 @@ def test_a_copy_changes_by_itself() -> None:
 
 
 def test_a_consumable_that_no_vnode_has() -> None:
-    assert Capacity(VNODES).by_host("licences").of(-1) == [0, 0, 0]
+    assert Capacity.of(VNODES).by_host("licences").of(-1) == [0, 0, 0]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from policy import Ledger, Vnode, parse_request
 from policy.fit.best_fit import fit, fits
 from policy.model.job_preferences import RankPreference, Requirements
-from policy.model.job_request import Request
+from policy.model.job_request import Grouping, Request
 from policy.model.jobs_runs_vnodes_queues import Reading, Window
 from policy.model.ledger_between_passes import PROMISE, Earmark
 from policy.model.vnode_bitsets import each_bit
@@ -39,11 +39,11 @@ TWO = parse_request("2:ncpus=4", "group=rack")
 
 
 def capacity_of(*vnodes: Vnode) -> Capacity:
-    return Capacity({v.name: v for v in vnodes})
+    return Capacity.of({v.name: v for v in vnodes})
 
 
 def able(select: str, place: str, *vnodes: Vnode, on: int = -1) -> list[int]:
-    return list(capacity_of(*vnodes).groups.able(parse_request(select, place), on))
+    return [group.vnodes for group in capacity_of(*vnodes).groups.able(parse_request(select, place), on)]
 
 
 # What a group could hold
@@ -52,7 +52,7 @@ def able(select: str, place: str, *vnodes: Vnode, on: int = -1) -> list[int]:
 def test_all_that_its_vnodes_have_counts_also_what_others_use() -> None:
     busy = [racked(v.name, elsewhere={"ncpus": 4}) for v in RACKS[:3]]
     assert able("2:ncpus=4", "group=rack", *busy) == [0b011]
-    assert able("1:ncpus=4", "group=rack", *busy) == [0b011, 0b100]
+    assert able("1:ncpus=4", "group=rack", *busy) == [0b100, 0b011], "the smaller one first"
     assert able("3:ncpus=4", "group=rack", *busy) == []
 
 
@@ -60,8 +60,53 @@ def test_only_the_vnodes_asked_about_count() -> None:
     assert able("2:ncpus=4", "group=rack", *RACKS, on=0b0111) == [0b0011]
 
 
-def test_no_groups_without_a_resource_to_group_by_or_where_nothing_has_it() -> None:
-    assert able("1", "free", *RACKS) == able("1", "group=nothing", *RACKS) == []
+def test_no_groups_without_a_resource_to_group_by() -> None:
+    assert able("1", "free", *RACKS) == []
+
+
+def test_vnodes_without_a_value_are_a_group_unless_the_site_wants_explicit_ones_only() -> None:
+    assert able("1", "group=nothing", *RACKS) == [0b1111]
+    assert able("1:ncpus=4", "group=rack", *RACKS[:2], vnode("c")) == [0b100, 0b011]
+    explicit = parse_request("1:ncpus=4").in_sets(Grouping(("rack", "nothing"), has_rest=False))
+    assert [group.vnodes for group in capacity_of(*RACKS[:2], vnode("c")).groups.able(explicit, -1)] == [0b011]
+
+
+def test_sets_by_several_resources_are_all_tried_the_smallest_first() -> None:
+    vnodes = [racked(name, has={"mem": 4}) for name in ("a1", "a2", "b1")]
+    both = parse_request("1:ncpus=4").in_sets(Grouping(("row", "rack")))
+    able_groups = capacity_of(*vnodes).groups.able(both, -1)
+    assert [(group.vnodes, group.size) for group in able_groups] == [
+        (0b100, (4, 4)),
+        (0b011, (8, 8)),
+        (0b111, (12, 12)),
+    ]
+
+
+def test_of_sets_of_one_size_the_one_with_the_least_left_comes_first() -> None:
+    def where(*busy: Vnode) -> str:
+        allocation = fit(capacity_of(*busy), parse_request("1:ncpus=1", "group=rack"), -1)
+        assert allocation is not None
+        return show_cores(allocation)
+
+    assert where(racked("a1"), racked("b1", elsewhere={"ncpus": 1})) == "b1=1"
+    left = {"ncpus": 1, "mem": 1}, {"ncpus": 1, "mem": 3}
+    assert where(*(racked(name, has={"mem": 4}, elsewhere=each) for name, each in zip(("a1", "b1"), left))) == "b1=1"
+    assert where(racked("a1", 8, elsewhere={"ncpus": 7}), racked("b1")) == "b1=1", "the smaller set, though emptier"
+
+
+def test_a_job_that_no_set_holds_goes_nowhere_where_it_may_not_span_them() -> None:
+    three = parse_request("3:ncpus=4").in_sets(Grouping(("rack",), may_span=False))
+    capacity = capacity_of(*RACKS)
+    assert fit(capacity, three, -1) is None
+    assert fit_ranked(capacity, three, 0b1111, each_bit) is None
+    waiting = job("1", select="3:ncpus=4")._replace(request=three)
+    assert codes(plan_for(cluster(RACKS, [waiting]))) == {"1": "never-arranged"}
+
+
+def test_vnodes_that_take_no_jobs_make_no_set_able() -> None:
+    down = [racked("a1"), racked("a2", usable=False), racked("b1")]
+    allocation = fit(capacity_of(*down), TWO, -1)
+    assert allocation is not None and sorted(allocation.vnodes) == ["a1", "b1"]
 
 
 def test_a_vnode_with_several_values_is_in_several_groups() -> None:
@@ -108,9 +153,9 @@ def test_who_fits_a_group_when_it_is_empty_is_held_by_it(
         )
     )
     grouped = parse_request("+".join(select), f"{place}:group=rack")
-    held = capacity.groups.able(grouped, -1)
+    held = [group.vnodes for group in capacity.groups.able(grouped, -1)]
     anywhere = Request(grouped.chunks, place)
-    for group in capacity.inventory.grouped_by("rack"):
+    for group in capacity.inventory.grouped_by("rack", has_rest=True):
         there = fit(capacity, anywhere, group) is not None
         assert group in held or not there
         if len(select) == 1:

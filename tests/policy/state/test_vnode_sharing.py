@@ -8,7 +8,7 @@ from tests.policy.clusters import place_of, vnode
 
 
 def of(*vnodes: Vnode) -> Capacity:
-    return Capacity({v.name: v for v in vnodes})
+    return Capacity.of({v.name: v for v in vnodes})
 
 
 def test_a_job_alone_closes_its_vnode_and_one_alone_on_its_host_the_host() -> None:

@@ -70,6 +70,7 @@ def test_how_many_chunks_there_could_ever_be() -> None:
 
 def test_groups_by_host_or_attribute_value() -> None:
     inventory = of(vnode("a", attributes={"rack": "r2"}), vnode("b", attributes={"rack": "r1,r2"}), vnode("c"))
-    assert inventory.grouped_by("rack") == (0b010, 0b011)
+    assert inventory.grouped_by("rack") == (0b011, 0b010)
+    assert inventory.grouped_by("rack", has_rest=True) == (0b011, 0b010, 0b100)
     assert inventory.grouped_by("host") == (0b001, 0b010, 0b100)
     assert inventory.grouped_by("nothing") == ()

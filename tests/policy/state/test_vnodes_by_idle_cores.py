@@ -9,7 +9,7 @@ from tests.policy.clusters import place_of, vnode
 
 
 def of(*vnodes: Vnode) -> Capacity:
-    return Capacity({v.name: v for v in vnodes})
+    return Capacity.of({v.name: v for v in vnodes})
 
 
 def test_levels_are_sets_of_vnodes_by_idle_cores() -> None:

@@ -113,7 +113,7 @@ def test_nobody_gets_more_than_one_piece_above_another(pieces: tuple[int, ...], 
 
 
 def placed(select: str, width: int, *vnodes: Vnode, span: int = 1) -> str | None:
-    capacity = Capacity({v.name: v for v in vnodes})
+    capacity = Capacity.of({v.name: v for v in vnodes})
     request = cut(parse_request(select))
     assert request is not None
     found = stripe(capacity, request, (1 << len(vnodes)) - 1, width, span, lowest)
@@ -144,7 +144,7 @@ def test_stripes_of_several_nodes_keep_their_ranks_together() -> None:
 
 def test_within_a_node_each_piece_goes_to_the_domain_with_the_fewest() -> None:
     domains = [vnode("h[0]", 4, host="h", has={"ngpus": 1}), vnode("h[1]", 4, host="h", has={"ngpus": 3})]
-    capacity = Capacity({v.name: v for v in domains})
+    capacity = Capacity.of({v.name: v for v in domains})
 
     def spread(select: str) -> list[int] | None:
         request = parse_request(select)
@@ -162,7 +162,7 @@ def test_within_a_node_each_piece_goes_to_the_domain_with_the_fewest() -> None:
 def test_a_node_that_gets_none_of_a_chunk_need_not_have_its_resources() -> None:
     """One that counts no resource at all can take the whole of a node's load."""
     request = parse_request("1:ncpus=0+1:ncpus=1")
-    capacity = Capacity({v.name: v for v in [vnode("h[0]", 1, host="h"), vnode("h[1]", 1, host="h")]})
+    capacity = Capacity.of({v.name: v for v in [vnode("h[0]", 1, host="h"), vnode("h[1]", 1, host="h")]})
     parts = spread_within(capacity, request, (1, 0), 0b11)
     assert parts is not None
     assert [load for _, load in parts] == [(1, 0)]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from policy import Job, Ledger, Plan, Queue, Run, Start, Vnode
 from policy.model.allocation import Allocation
-from policy.model.job_request import Chunk, Request
+from policy.model.job_request import Chunk, Grouping, Request
 from policy.model.ledger_between_passes import PROMISE
 from policy.model.limit_attributes import EntityKey
 from tests.property.strategies.cluster_strategies import Parts
@@ -82,6 +82,22 @@ def oversubscribed(vnodes: Iterable[Vnode], there: Iterable[Resident]) -> list[s
         for (name, resource), amount in sorted(amounts.items())
         if amount > by_name[name].available.get(resource, 0) - by_name[name].elsewhere.get(resource, 0)
     ]
+
+
+def over_run_limits(vnodes: Iterable[Vnode], there: Iterable[Resident]) -> Counter[tuple[str, EntityKey]]:
+    """How many jobs too many run on each vnode, in all and of each user and group."""
+    counts: Counter[tuple[str, EntityKey]] = Counter()
+    for resident in there:
+        for name in {*resident.allocation.vnodes}:
+            for entity in (("o", ""), ("u", resident.job.user), ("g", resident.job.group)):
+                counts[name, entity] += 1
+    over: Counter[tuple[str, EntityKey]] = Counter()
+    for vnode in vnodes:
+        for kind, limit in zip("oug", vnode.run_limits or ()):
+            for (name, entity), count in counts.items():
+                if name == vnode.name and entity[0] == kind and limit is not None and count > limit:
+                    over[name, entity] = count - limit
+    return over
 
 
 def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
@@ -157,21 +173,27 @@ def misplaced(vnodes: Iterable[Vnode], queue: Queue, job: Job, allocation: Alloc
     if request.place == "vscatter" and len(set(spots)) < len(spots):
         problems.append(f"scattered on {spots}")
     if request.group:
-        values = [set(by_name[name].attributes.get(request.group, "").split(",")) for name in spots]
-        if values and not set.intersection(*values) - {""}:
+        sets = [_sets_of(by_name[name], request.group) for name in spots]
+        if sets and not set.intersection(*sets):
             open_to = [v for v in by_name.values() if v.usable and v.partition == queue.partition]
-            if _some_group_could_hold(open_to, request, request.group):
+            if not request.group.may_span or _some_group_could_hold(open_to, request, request.group):
                 problems.append(f"grouped by {request.group} on {spots}")
     return problems
 
 
-def _some_group_could_hold(vnodes: Sequence[Vnode], request: Request, resource: str) -> bool:
+def _sets_of(vnode: Vnode, grouping: Grouping) -> set[tuple[str, str]]:
+    """The placement sets that a vnode is in, as resource and value."""
+    values = {(name, value) for name in grouping.resources for value in vnode.attributes.get(name, "").split(",")}
+    return {each for each in values if each[1] or grouping.has_rest}
+
+
+def _some_group_could_hold(vnodes: Sequence[Vnode], request: Request, grouping: Grouping) -> bool:
     """Whether the chunks surely fit into vnodes of one value if nothing else ran: each on the first vnode with room,
     and on one that has no other where they are to be apart. A job that no group could hold may go anywhere."""
-    values = {value for vnode in vnodes for value in vnode.attributes.get(resource, "").split(",")} - {""}
+    values = set().union(*(_sets_of(vnode, grouping) for vnode in vnodes))
     pieces = [chunk for chunk in request.chunks for _ in range(chunk.pieces)]
     for value in values:
-        group = [vnode for vnode in vnodes if value in vnode.attributes.get(resource, "").split(",")]
+        group = [vnode for vnode in vnodes if value in _sets_of(vnode, grouping)]
         hosts = {host(vnode) for vnode in group} if request.place == "pack" else {None}
         for packed in hosts:
             left = {v.name: Counter(v.available) for v in group if packed in (None, host(v))}
@@ -230,12 +252,15 @@ def add_use(
 
 
 def kept(parts: Parts, resident: Resident, counted: str) -> int:
-    """What somebody keeps others from: all of the vnodes that are theirs alone, and what is asked for on others."""
+    """What somebody keeps others from: all of the vnodes that are theirs alone, and what is asked for on others; of
+    cores at least one for each chunk."""
     by_name = {vnode.name: vnode for vnode in parts.vnodes}
     alone = _alone_on(resident, by_name)
     whole = sum(by_name[name].available.get(counted, 0) for name in alone)
     on_these = sum(amount for (name, of), amount in held([resident]).items() if of == counted and name in alone)
-    return resident.job.amount(counted) + max(0, whole - on_these)
+    asked = resident.job.amount(counted)
+    bare = [chunk.pieces for chunk in resident.job.request.chunks if not dict(chunk.amounts).get("ncpus")]
+    return asked + max(whole - on_these, sum(bare) if counted == "ncpus" else 0)
 
 
 def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:

@@ -6,22 +6,33 @@ and None where the sentence makes no such claim or a condition that it names doe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from policy import Ledger, Settings, Snapshot, Vnode, decide
 from policy.explain.queue_position import IN_LINE, InLine
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits
 from policy.model.limit_attributes import ALL, EntityKey
-from policy.reasons.reason_names import NumberName
+from policy.order.fair_share_tree import ROOT, FairShareTree, Group
+from policy.order.site_order_settings import ROUND_ROBIN, SiteOrder
+from policy.reasons.reason_names import NumberName, ReasonCode
 from policy.settings.site_settings import (
     BackfillSettings,
     PrioritySettings,
     QuotaSettings,
     RescueSettings,
     ScheduleSettings,
+)
+from tests.property.oracles.reason_claims_on_quotas import (
+    lifted_by_that_quota,
+    lifted_once_given_back,
+    not_once_it_may_be_preempted,
+    not_without_that_cap,
+    within_once_given_back,
+    within_that_quota,
 )
 from tests.property.oracles.reason_what_if import Told, starts_of, with_entry
 
@@ -84,46 +95,6 @@ def ends_before_the_window(told: Told) -> bool | None:
     return same is None or same.number("window") != told.reason.number("window")
 
 
-def within_that_quota(told: Told) -> bool | None:
-    said = told.said(r"with a quota of (\d+), if no other job takes that first")
-    if said is None:
-        return None
-    going = int(dict(told.reason.numbers).get("going", 0))
-    return _is_within(told, told.with_quota(_entity(told), int(said[1])), told.number("used") + going)
-
-
-def within_once_given_back(told: Told) -> bool | None:
-    said = told.said(r"within it once (\d+) of these are given back")
-    changed = (
-        told.giving_back(_entity(told), int(said[1]), str(told.reason.number("counted"))) if said is not None else None
-    )
-    if said is None or changed is None:
-        return None
-    return _is_within(told, changed, told.number("used") - int(said[1]))
-
-
-def _is_within(told: Told, changed: Told, used: int) -> bool | None:
-    """Whether the entry, of which so much is to be used now, does not keep the job back any more; no answer where other
-    jobs of it took that first."""
-    same = changed.same_again()
-    if same is None or same.number("entity") != told.reason.number("entity"):
-        return True
-    return None if int(same.number("used")) > used else False
-
-
-def lifted_by_that_quota(told: Told) -> bool | None:
-    said = told.said(r"a quota of at least (\d+) lifts it")
-    return None if said is None else told.with_quota(_entity(told), int(said[1])).same_again() is None
-
-
-def lifted_once_given_back(told: Told) -> bool | None:
-    said = told.said(r"or (\d+) of the \d+ in use given back")
-    changed = (
-        told.giving_back(_entity(told), int(said[1]), str(told.reason.number("counted"))) if said is not None else None
-    )
-    return None if changed is None else changed.same_again() is None
-
-
 def preempts_at_that_time(told: Told) -> bool | None:
     """At the time named the job preempts or has started, as long as the runs are there: nobody ends meanwhile."""
     if told.reason.code == "preempt-delay" and not told.said("could take now"):
@@ -178,7 +149,10 @@ def so_many_are_ahead(told: Told) -> bool | None:
 
 def _is_plain(told: Told) -> bool:
     """Whether cores and the order of the queue alone decide: no shapes, classes, victims, windows,
-    requirements or stripes."""
+    requirements or stripes, nor an order that is another one when jobs are gone."""
+    orders = [queue.order for queue in told.parts.queues if queue.order is not None]
+    if any(order.taken == ROUND_ROBIN or order.fair_share is not None for order in orders):
+        return False
     counts = told.job.request.only_cores and told.settings.backfill.order == "first-come" and told.job.rank is None
     counts = counts and not told.job.pinned
     windows = any(queue.closed for queue in told.parts.queues) or any(vnode.closed for vnode in told.parts.vnodes)
@@ -191,6 +165,29 @@ def _shares_a_line(told: Told) -> set[str]:
     parts = told.plan.started.cluster().partitions()
     queues = next((queues for _, queues, _ in parts if told.job.queue in queues), ())
     return {job.id for job in told.parts.jobs if job.queue in queues}
+
+
+def reached_with_a_threshold_below(told: Told) -> bool:
+    """With a threshold just below its value the reason is gone, with one at its value it is not."""
+    value = float(told.reason.number("has"))
+    below = told.with_orders(lambda order: replace(order, threshold=value - 1)).same_again()
+    return below is None and told.with_orders(lambda order: replace(order, threshold=value)).same_again() is not None
+
+
+def started_with_a_share(told: Told) -> bool:
+    """With a share of the machine for its entity the reason is gone, and where those without shares may run too."""
+    entity = str(told.reason.number("entity"))
+    shared = FairShareTree([Group(entity, ROOT, 1)], 1, {})
+
+    def changed(**changes: Any) -> bool:
+        def change(order: SiteOrder) -> SiteOrder:
+            return (
+                order if order.fair_share is None else replace(order, fair_share=replace(order.fair_share, **changes))
+            )
+
+        return told.with_orders(change).same_again() is None
+
+    return changed(tree=shared) and changed(enforced=False)
 
 
 def fits_nowhere_now(told: Told) -> bool | None:
@@ -226,7 +223,7 @@ def fits_alone(told: Told) -> bool | None:
 def may_under_that_limit(told: Told) -> bool | None:
     said = told.said(r"for a limit of (\d+)")
     who = str(told.reason.number("entity"))
-    entity = ALL if who == "all jobs together" else _entity(told)
+    entity = ALL if who == "all jobs together" else told.entity()
     what, limit = str(told.reason.number("what")), int(said[1]) if said else 0
     if said is None:
         return False
@@ -316,7 +313,7 @@ def is_nearer_by_so_much(told: Told) -> bool | None:
 class Claim(NamedTuple):
     """``code`` claims what is ``said``; ``try_it`` tries that."""
 
-    code: str
+    code: ReasonCode
     said: str
     try_it: Callable[[Told], bool | None]
 
@@ -329,6 +326,10 @@ CLAIMS = (
     Claim("into-window", "with the walltime named that window is not in the way", ends_before_the_window),
     Claim("over-quota", "within the quota named", within_that_quota),
     Claim("over-quota", "within quota once so much is given back", within_once_given_back),
+    Claim("unpreemptible", "within the quota named", within_that_quota),
+    Claim("unpreemptible", "within quota once so much is given back", within_once_given_back),
+    Claim("unpreemptible", "not once it may be preempted", not_once_it_may_be_preempted),
+    Claim("no-lower-class", "preempts or says else without the cap named", not_without_that_cap),
     Claim("base-class", "lifted by the quota named", lifted_by_that_quota),
     Claim("base-class", "lifted once so much is given back", lifted_once_given_back),
     Claim("exempt-victims", "preempts or starts at the time named", preempts_at_that_time),
@@ -353,6 +354,13 @@ CLAIMS = (
         "not once it is started",
         no_longer(lambda told: told.with_queue(lambda queue: replace(queue, started=True))),
     ),
+    Claim(
+        "queue-unknown",
+        "not once it is managed",
+        no_longer(lambda told: told.with_queue(lambda queue: replace(queue, managed=True))),
+    ),
+    Claim("under-threshold", "not with a threshold below its value", reached_with_a_threshold_below),
+    Claim("no-fair-share", "not with a share, nor where none is needed", started_with_a_share),
     Claim("no-quota", "not with a quota", is_counted_with_a_quota),
     Claim(
         "no-priority",
@@ -391,9 +399,21 @@ CLAIMS = (
 )
 
 
-def _entity(told: Told) -> EntityKey:
-    kind, name = str(told.reason.number("entity")).split(":")
-    return kind, name
+CLAIM_NOTHING: Mapping[ReasonCode, str] = MappingProxyType(
+    {
+        "left-undone": "the hooks give it, for what they did not carry out of a plan",
+        "not-looked-at": "only a pass without time left gives it: tests/property/test_pass_time_limit_laws.py",
+        "promise-moved": "what has happened to the promise of a head, whatever is changed now",
+        "preempted-quota": "why a run is preempted",
+        "preempted-class": "why a run is preempted",
+        "cut-for-promise": "why a run is cut",
+        "cut-for-rescue": "why a run is cut",
+        "striped": "where a start goes",
+        "packed": "where a start goes",
+        "stripe-unplaced": "what was tried before the place that a start goes to",
+    }
+)
+"""The codes whose sentences say nothing that would help the job, and why not."""
 
 
 def _raised(hard: HardLimits, what: str, entity: EntityKey, limit: int) -> HardLimits:

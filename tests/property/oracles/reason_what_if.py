@@ -12,6 +12,7 @@ from policy import Job, Ledger, Plan, Queue, Settings, Snapshot, decide
 from policy.explain.explanation_lines_beside_reason import ExplanationLines
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.limit_attributes import EntityKey, Limits
+from policy.order.site_order_settings import SiteOrder
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import NumberName
 from tests.property.oracles.cluster_over_many_passes import History, live
@@ -64,6 +65,36 @@ class Told:
     def with_quota(self, entity: EntityKey, limit: int) -> Told:
         return self.with_queue(lambda queue: replace(queue, quotas=with_entry(queue.quotas, entity, limit)))
 
+    def with_quota_named(self, limit: int) -> Told:
+        """With another limit where the entry stands that the reason names: on the queue or on the server, for cores or
+        for another resource."""
+        entity, counted, scope = self._entry()
+        if not scope:
+            server = self.parts.server
+            quotas = {**server.quotas, counted: with_entry(server.quotas[counted], entity, limit)}
+            return replace(self, parts=replace(self.parts, server=replace(server, quotas=quotas)))
+        if counted == "ncpus":
+            return self.with_quota(entity, limit)
+        return self.with_queue(
+            lambda queue: replace(
+                queue,
+                other_quotas={
+                    **queue.other_quotas,
+                    counted: with_entry(queue.other_quotas[counted], entity, limit),
+                },
+            )
+        )
+
+    def with_orders(self, change: Callable[[SiteOrder], SiteOrder]) -> Told:
+        """With another order of each scheduler."""
+        queues = tuple(
+            queue if queue.order is None else replace(queue, order=change(queue.order)) for queue in self.parts.queues
+        )
+        return replace(self, parts=replace(self.parts, queues=queues))
+
+    def with_ledger(self, **changes: Any) -> Told:
+        return replace(self, ledger=self.ledger._replace(**changes))
+
     def without_jobs(self, gone: Iterable[str]) -> Told:
         ids = set(gone)
         return replace(self, parts=replace(self.parts, jobs=tuple(job for job in self.parts.jobs if job.id not in ids)))
@@ -72,13 +103,26 @@ class Told:
         ids = set(gone)
         return replace(self, parts=replace(self.parts, runs=tuple(run for run in self.parts.runs if run.id not in ids)))
 
-    def giving_back(self, entity: EntityKey, amount: int, counted: str) -> Told | None:
-        """Without so many of the entity's runs that it holds at least so much less; None where it has not so much."""
+    def entity(self) -> EntityKey:
+        """The user, group or project that the reason names."""
+        kind, name = str(self.reason.number("entity")).split(":")
+        return kind, name
+
+    def _entry(self) -> tuple[EntityKey, str, str]:
+        """The entry that the reason names: its entity, its resource, and its queue ("" for the server). A priority
+        quota is the one of the job's queue."""
+        numbers = dict(self.reason.numbers)
+        return self.entity(), str(numbers["counted"]), str(numbers.get("queue", self.job.queue))
+
+    def giving_back(self, amount: int) -> Told | None:
+        """Without so many of the runs of the entity named that it holds at least so much less; None where it has not so
+        much."""
+        entity, counted, scope = self._entry()
         gone: list[str] = []
         back = 0
         letting_go = {preempt.id for preempt in self.plan.preempts}
         for run in sorted(self.parts.runs, key=lambda run: run.job.request.amount(counted)):
-            if run.id in letting_go or run.job.queue != self.job.queue or entity not in entities_of(run.job):
+            if run.id in letting_go or scope not in ("", run.job.queue) or entity not in entities_of(run.job):
                 continue
             if back < amount:
                 gone.append(run.id)

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from policy import Finished, Job, Queue, Reading, Run, Snapshot, Vnode, parse_request
 from policy.model.allocation import Allocation, Spot
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, Server
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits, RunLimits, Server
 from policy.model.limit_attributes import GENERIC, EntityKey, Limits
 from policy.model.pbs_units import show_resource
 from policy.order.fair_share_tree import ROOT, FairShareTree, Group
 from policy.order.job_sort_formula import read_formula
 from policy.order.site_order_settings import BY_QUEUE, ROUND_ROBIN, TOGETHER, FairShare, SiteOrder, SortKey
+from tests.policy.clusters import with_owners
 
 NOW_S = 1000
 USERS = ("alice", "bob", "carol", "dave")
@@ -308,6 +309,22 @@ def site_orders(queues: Iterable[Queue]) -> st.SearchStrategy[SiteOrder]:
     )
     by_number = st.builds(lambda order, what: replace(order, needs=_NUMBERS, **what), plain, explicit)
     return st.one_of(plain, by_number)
+
+
+@st.composite
+def with_run_limits(draw: st.DrawFn, parts: Parts) -> Parts:
+    """The cluster with vnodes that limit how many jobs run on them."""
+    limits = st.sampled_from((None, None, 1, 2, 0, 3))
+    vnodes = tuple(
+        replace(vnode, run_limits=RunLimits(draw(limits), draw(limits), draw(limits))) if draw(st.booleans()) else vnode
+        for vnode in parts.vnodes
+    )
+    return replace(
+        parts,
+        vnodes=vnodes,
+        jobs=tuple(with_owners(parts.jobs, vnodes)),
+        runs=tuple(run._replace(job=of) for run in parts.runs for of in with_owners([run.job], vnodes)),
+    )
 
 
 def in_site_order(parts: Parts) -> st.SearchStrategy[Parts]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from policy import Ledger
 from policy.model.allocation import Allocation, Spot, parse_exec_vnode
-from policy.model.job_request import Chunk, Request
+from policy.model.job_request import Chunk, Grouping, Request
 from policy.model.ledger_between_passes import Backfilled, Cut, Earmark, History, Moved, Tally
 from policy.model.request_when_promised import RequestWhenPromised
 from tests.property.strategies.cluster_strategies import NOW_S, USERS, Parts
@@ -93,7 +93,11 @@ def any_ledgers() -> st.SearchStrategy[Ledger]:
     amounts = st.dictionaries(names, counts, max_size=2).map(lambda table: tuple(sorted(table.items())))
     ranks = st.one_of(st.none(), counts)
     chunks = st.builds(Chunk, counts, amounts, st.lists(st.tuples(names, names), max_size=2).map(tuple), ranks, ranks)
-    requests = st.builds(Request, st.lists(chunks, max_size=2).map(tuple), names, names, st.one_of(st.none(), names))
+    sets = st.builds(Grouping, st.lists(names, min_size=1, max_size=2).map(tuple), st.booleans(), st.booleans())
+    owners = st.one_of(st.none(), st.tuples(names, names))
+    requests = st.builds(
+        Request, st.lists(chunks, max_size=2).map(tuple), names, names, st.one_of(st.none(), sets), owners
+    )
     return st.builds(
         Ledger,
         st.dictionaries(ids, times, max_size=3),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from policy.model.jobs_runs_vnodes_queues import Window
 from sim.replay.job_records import Replay
 from sim.replay.metrics import measure
 from sim.replay.named_policies import resolve
@@ -51,7 +52,7 @@ def test_nodes_of_the_same_reservations_share_their_windows() -> None:
     windows = windows_of_nodes([Reservation("whole", (1, 2, 3), 20, 10), part])
     assert [len(windows[node]) for node in (1, 2, 3, 4)] == [1, 2, 2, 1]
     assert windows[2] is windows[3]
-    assert windows[4] == ((0, 10, "reservation part", (("ncpus", 1),)),)
+    assert windows[4] == (Window(0, 10, "reservation part", (("ncpus", 1),)),)
 
 
 def test_vnodes_are_closed_by_their_number() -> None:

@@ -282,7 +282,9 @@ def test_check_lists_all_keys() -> None:
 
 
 def test_the_version_is_printed() -> None:
-    assert run("--version").output.startswith("pbsteer, version ")
+    printed = run("--version").output
+    assert printed.startswith("pbsteer, version ")
+    assert printed.endswith(", policy from source\n")
 
 
 def test_opening_turns_into_one_line_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -77,12 +77,12 @@ async def test_a_journal_that_may_not_be_read_is_said_on_the_plan(backend: Scrip
 async def test_hooks_that_fail_or_stopped_need_attention(backend: ScriptedBackend, audit: Path) -> None:
     write_journal(
         backend.folder,
-        a_pass(600, failures=["cannot start 13.hpc1: \x1b[2J"], notes=["queue workq is not driven: placement sets"]),
+        a_pass(600, failures=["cannot start 13.hpc1: \x1b[2J"], notes=["queue workq is not driven: peer_queue is set"]),
     )
     async with open_console(backend, audit, (120, 40)) as steered:
         assert "no pass of the hooks for 10 min" in steered.text
         assert "cannot start 13.hpc1: ␛[2J" in steered.text
-        assert "queue workq is not driven: placement sets" in steered.text
+        assert "queue workq is not driven: peer_queue is set" in steered.text
 
 
 async def test_vnodes_that_are_down_say_since_when_and_why(backend: ScriptedBackend, audit: Path) -> None:

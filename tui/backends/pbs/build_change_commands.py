@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.limit_attributes import EntityKey, show_entity
-from tui.backends.commands_interface import Change, ChangeError, Target
+from tui.backends.commands_interface import Change, ChangeError, Readback, Target
 from tui.backends.read_value_before_and_after_change import (
     IN_USE,
     Entries,
@@ -43,6 +43,7 @@ class PbsCommands:
     """The commands of PBS Professional and OpenPBS; they support every operation."""
 
     unsupported: Mapping[str, str] = MappingProxyType({})
+    doer = "PBS"
 
     def check_name(self, name: str) -> None:
         """Raise :class:`ChangeError` for a name that qmgr does not accept."""
@@ -57,41 +58,41 @@ class PbsCommands:
         """An operator's hold, beside the holds that there are."""
         before = _HOLDS.of(texts)
         after = "".join(letter for letter in _HOLD_LETTERS if letter in before or letter == "o")
-        return Change(_job(job), ("qhold", "-h", "o", job), _HOLDS, before, after, ("qrls", "-h", "o", job))
+        return self._change(_job(job), ("qhold", "-h", "o", job), _HOLDS, before, after, ("qrls", "-h", "o", job))
 
     def release(self, job: str, texts: Attributes) -> Change:
         """The holds that there are, by their letters."""
         before = _HOLDS.of(texts)
-        return Change(_job(job), ("qrls", "-h", before, job), _HOLDS, before, "n", ("qhold", "-h", before, job))
+        return self._change(_job(job), ("qrls", "-h", before, job), _HOLDS, before, "n", ("qhold", "-h", before, job))
 
     def delete(self, job: str, texts: Attributes) -> Change:
         """PBS replies before the job is gone."""
         readback = JobState()
-        return Change(_job(job), ("qdel", job), readback, readback.of(texts), "gone", lasting=True)
+        return self._change(_job(job), ("qdel", job), readback, readback.of(texts), "gone", lasting=True)
 
     def requeue(self, job: str, texts: Attributes) -> Change:
         """Any other state proves it, since the job may start again at once."""
         readback = JobState()
-        return Change(_job(job), ("qrerun", job), readback, readback.of(texts), None)
+        return self._change(_job(job), ("qrerun", job), readback, readback.of(texts), None)
 
     def move(self, job: str, texts: Attributes, queue: str) -> Change:
         """To the end of another queue."""
         before = texts.get("queue", "")
-        return Change(_job(job), ("qmove", queue, job), Plain("queue"), before, queue, ("qmove", before, job))
+        return self._change(_job(job), ("qmove", queue, job), Plain("queue"), before, queue, ("qmove", before, job))
 
     def set_job_priority(self, job: str, texts: Attributes, priority: int) -> Change:
         """The job's own attribute ``Priority``."""
         readback = Plain("Priority", "0")
         before, after = readback.of(texts), str(priority)
         argv, back = (("qalter", "-p", number, job) for number in (after, before))
-        return Change(_job(job), argv, readback, before, after, back)
+        return self._change(_job(job), argv, readback, before, after, back)
 
     def set_walltime(self, job: str, texts: Attributes, seconds: int) -> Change:
         """The job's ``Resource_List.walltime``; a manager may raise that of a running job."""
         readback, hours = Plain(_WALLTIME), _hours(seconds)
         before = readback.of(texts)
         back = ("qalter", "-l", f"walltime={before}", job) if before != readback.missing else ()
-        return Change(_job(job), ("qalter", "-l", f"walltime={hours}", job), readback, before, hours, back)
+        return self._change(_job(job), ("qalter", "-l", f"walltime={hours}", job), readback, before, hours, back)
 
     def set_comment(self, job: str, texts: Attributes, comment: str) -> Change:
         """The job's attribute ``comment``, which ``qstat -s`` shows."""
@@ -99,7 +100,7 @@ class PbsCommands:
         before = readback.of(texts)
         old = texts.get("comment", "")
         back = ("qalter", "-W", f"comment={old}", job) if self.can_comment(old) else ()
-        return Change(_job(job), ("qalter", "-W", f"comment={comment}", job), readback, before, comment, back)
+        return self._change(_job(job), ("qalter", "-W", f"comment={comment}", job), readback, before, comment, back)
 
     def can_comment(self, text: str) -> bool:
         """Whether ``qalter -W`` takes the text as one value: it splits at commas and knows quotes."""
@@ -108,18 +109,20 @@ class PbsCommands:
     def run(self, job: str, texts: Attributes, exec_vnode: str) -> Change:
         """Without PBS's scheduler, which ``qrun`` would ask if no vnodes were named."""
         readback = JobState()
-        return Change(_job(job), ("qrun", "-H", exec_vnode, job), readback, readback.of(texts), None, lasting=True)
+        return self._change(
+            _job(job), ("qrun", "-H", exec_vnode, job), readback, readback.of(texts), None, lasting=True
+        )
 
     def suspend(self, job: str, texts: Attributes) -> Change:
         """PBS replies before the job's hosts have stopped it."""
         readback = JobState()
         argv, back = (("qsig", "-s", signal, job) for signal in ("suspend", "resume"))
-        return Change(_job(job), argv, readback, readback.of(texts), "suspended", back, lasting=True)
+        return self._change(_job(job), argv, readback, readback.of(texts), "suspended", back, lasting=True)
 
     def resume(self, job: str, texts: Attributes) -> Change:
         """PBS leaves it to its scheduler when the job goes on."""
         readback = JobState()
-        return Change(_job(job), ("qsig", "-s", "resume", job), readback, readback.of(texts), None, lasting=True)
+        return self._change(_job(job), ("qsig", "-s", "resume", job), readback, readback.of(texts), None, lasting=True)
 
     def set_offline(self, vnode: str, texts: Attributes, comment: str | None = None) -> Change:
         """The state ``offline`` beside the vnode's other states."""
@@ -133,7 +136,7 @@ class PbsCommands:
         """``set`` or ``unset`` of one attribute."""
         readback = Plain(attribute, missing)
         there, back = (_set(self._place(target), attribute, text) for text in (value, texts.get(attribute, "")))
-        return Change(target, there, readback, readback.of(texts), value or missing, back)
+        return self._change(target, there, readback, readback.of(texts), value or missing, back)
 
     def set_limits(
         self, target: Target, texts: Attributes, resource: str, limits: Mapping[EntityKey, int | None]
@@ -146,7 +149,9 @@ class PbsCommands:
         before = {entity: entries.get(entity) for entity in limits}
         place = self._place(target)
         there, back = (_set_entries(place, resource, *both) for both in ((before, limits), (limits, before)))
-        return Change(target, there, Entries(resource, tuple(limits)), show_entries(before), show_entries(limits), back)
+        return self._change(
+            target, there, Entries(resource, tuple(limits)), show_entries(before), show_entries(limits), back
+        )
 
     def _place(self, target: Target) -> str:
         """The object of a qmgr line: PBS has one server, which goes without its name."""
@@ -154,6 +159,19 @@ class PbsCommands:
             return "server"
         self.check_name(target.name)
         return f"{target.kind} {target.name}"
+
+    def _change(
+        self,
+        target: Target,
+        argv: Argv,
+        readback: Readback,
+        before: str,
+        after: str | None,
+        back: Argv = (),
+        *,
+        lasting: bool = False,
+    ) -> Change:
+        return Change(target, argv, readback, before, after, back, lasting, doer=self.doer)
 
 
 def _job(job: str) -> Target:

@@ -11,7 +11,9 @@ from tui.backends.backend_protocol import Backend, BackendError
 
 
 def find_hook_faults(backend: Backend) -> tuple[str, ...]:
-    """A sentence for each hook that is disabled, or missing beside others of ours."""
+    """A sentence for each hook that is disabled, or missing beside others of ours; none where there are no hooks."""
+    if "mode" in backend.commands.unsupported:
+        return ()
     try:
         reply = backend.run(("qmgr", "-c", "list hook @default"))
     except BackendError:

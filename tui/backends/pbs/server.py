@@ -26,9 +26,10 @@ from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
 from tui.backends.pbs.explain_unreachable_server import explain
 from tui.backends.pbs.find_pbs import PbsPlace
-from tui.backends.pbs.run_program import ProgramOutput, run
-from tui.backends.pbs.start_and_ask_reader_process import Reader, ReaderUnusableError
+from tui.backends.pbs.reader_under_pbs_python import pbs_reader
 from tui.backends.pbs.status_from_qstat_pbsnodes_qmgr import BUILT_IN, flat, objects, read_json, server_status_from
+from tui.backends.run_program import ProgramOutput, run
+from tui.backends.start_and_ask_reader_process import Reader, ReaderUnusableError
 from tui.model.typed_attributes import moment
 
 READ_TIMEOUT_S = 60.0
@@ -61,6 +62,7 @@ class PbsBackend:
     simulated = False
     own_audit = None
     commands = PbsCommands()
+    system = "PBS"
 
     def __init__(self, place: PbsPlace, settings: Settings, complaint: str = "") -> None:
         self.complaint = complaint
@@ -68,7 +70,7 @@ class PbsBackend:
         self._place = place
         self._settings = settings
         self._environment = {"PBS_SERVER": place.server} if place.server else {}
-        self._reader: Reader | None = Reader(place)
+        self._reader: Reader | None = pbs_reader(place)
         self._names: tuple[str, ...] = ()
         self._own: bool | None = None
         self.journal = JournalReader(state_folder(str(place.home)), self._find_other)

@@ -16,9 +16,10 @@ from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, Serve
 from hooks.telemetry.host_reading_format import parse_reading
 from policy.model.pbs_units import show_count
 from policy.settings.site_settings import MODES
-from tui.backends.pbs.open_hook_deployment import qmgr_command
+from tui.backends.open_hook_deployment import qmgr_command
 from tui.cli.doctor.finding import Finding, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_host_and_server import Observed
+from tui.cli.version_and_compiled_policy import is_policy_compiled
 
 TESTED_VERSIONS = ("23.06",)
 """The versions of PBS that the project's tests have run on."""
@@ -30,12 +31,14 @@ _SKEW_S = 5.0
 """A clock that is further ahead than this is reported: pbsteer's own readings and records have whole seconds."""
 
 _SHOWN = 5
+_MOST_QUEUED = "max_queued"
 _DOWN_STATES = ("down", "unresolvable", "state-unknown")
 
 
 def check_versions(observed: Observed) -> Iterator[Finding]:
     """The versions of pbsteer, of the Python that runs it, and of PBS."""
     text = f"pbsteer {VERSION} {source_digest()}, Python {platform.python_version()}"
+    text += ", policy compiled" if is_policy_compiled() else ""
     status = observed.server_status
     if status is None:
         yield ok("versions", text)
@@ -73,6 +76,19 @@ def check_queues(status: ServerStatus, modes: Mapping[str, str]) -> Iterator[Fin
     if paused:
         remedy = qmgr_command("set server scheduling = True") if stopped else "pbsteer resume"
         yield warn("queues", paused, remedy)._replace(shared="pbsteer is paused")
+
+
+def check_number_of_jobs(status: ServerStatus, modes: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether PBS bounds how many jobs may be queued, where passes read them to act (docs/hooks.md, "Bounds")."""
+    unbounded = [
+        name
+        for name, mode in sorted(modes.items())
+        if mode != "observe" and not status.queues[name].get(_MOST_QUEUED) and not status.server.get(_MOST_QUEUED)
+    ]
+    if unbounded:
+        shown = show_first(unbounded, _SHOWN)
+        text = f"no {_MOST_QUEUED} bounds the jobs of a user in {shown}: each pass reads them all"
+        yield warn("queues", text, qmgr_command(f"set server {_MOST_QUEUED} = [u:PBS_GENERIC=5000]"))
 
 
 def _is_started(status: ServerStatus, queue: str) -> bool:

@@ -13,6 +13,7 @@ import click
 from tui.cli.doctor.check_hooks_passes_settings import check_hooks, check_passes, check_settings
 from tui.cli.doctor.check_server_queues_schedulers import (
     check_clocks,
+    check_number_of_jobs,
     check_queues,
     check_schedulers,
     check_server,
@@ -44,6 +45,7 @@ def examine(observed: Observed, proc: Path = _PROC) -> Iterator[Finding]:
         modes = observed.modes()
         last_s = max((float(entry.get("time_s", 0.0)) for entry in observed.passes or ()), default=0.0)
         yield from check_queues(status, modes)
+        yield from check_number_of_jobs(status, modes)
         yield from check_hooks(observed)
         yield from check_passes(observed)
         yield from check_schedulers(status, modes, proc)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.express_preemption_not_honoured import find_express_queues
+from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Switched, assign_schedulers
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files
@@ -48,8 +49,12 @@ def mode_lines(cluster: ClusterView, after: ServerStatus, queues: Sequence[str],
     lines: list[Line] = [((f"{mode}: {_MEANS[mode]}", ""),)]
     for queue, why in {**obstacles, **find_unsorted(after, advised, files)}.items():
         lines.append(((safe(f"obstacle, queue {queue}: {why}"), "bad"),))
-    express = find_express_queues(after, {queue: found.modes[queue] for queue in queues if queue in found.modes}, files)
-    lines += [((safe(f"queue {queue}: {what}"), "warn"),) for queue, what in express.items()]
+    modes = {queue: found.modes[queue] for queue in queues if queue in found.modes}
+    remarks = [
+        *find_express_queues(after, modes, files).items(),
+        *find_queues_ordered_by_users(found.snapshot.cluster().queues, modes, cluster.settings).items(),
+    ]
+    lines += [((safe(f"queue {queue}: {what}"), "warn"),) for queue, what in remarks]
     lines += [((safe(note), "warn"),) for note in duties.notes]
     for name in duties.on:
         away = (

@@ -279,7 +279,7 @@ def preemptible_jobs(cluster: ClusterView) -> dict[tuple[str, EntityKey], int]:
     for run in cluster.decision.snapshot.runs.values():
         job = run.job
         if (
-            job.request.amount(settings.shown) <= over.get((job.queue, job.user), 0)
+            job.quota_amount(settings.shown) <= over.get((job.queue, job.user), 0)
             and job.rerunable
             and cluster.now_s - run.start_s >= settings.exempt_s
             and cluster.ledger.preemptions.get(run.id, 0) < settings.cap

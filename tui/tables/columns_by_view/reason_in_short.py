@@ -67,6 +67,7 @@ def _head(facts: _Facts) -> str:
 _SHORT: Mapping[str, Callable[[_Facts], str]] = {
     "too-few-idle": _too_few,
     "fragmented": lambda f: f"{_number(f, 'idle'):,} cores idle, but not as it asks for them",
+    "vnode-run-limit": lambda f: f"{f.get('what', '')} of {_number(f, 'vnodes'):,} vnodes",
     "reserved": _first,
     "behind-head": lambda f: f"behind {_head(f)}",
     "backfill-window": lambda f: f"would delay {_head(f)}, reserved {_at(f)}",
@@ -87,6 +88,7 @@ _SHORT: Mapping[str, Callable[[_Facts], str]] = {
 _TITLES: Mapping[str, str] = {
     "too-few-idle": "too few cores are idle",
     "fragmented": "idle cores are not as they ask for them",
+    "vnode-run-limit": "vnodes run as many jobs as they may",
     "reserved": "first in line, with a reservation",
     "behind-head": "behind the job first in line",
     "backfill-window": "would delay a reservation",

@@ -35,6 +35,7 @@ def used(owner: str, user: str = "alice", scope: str = "workq", **more: str) -> 
     [
         ({}, 4),
         ({"Resource_List.place": "excl"}, 8),
+        ({"resv_nodes": "(v1:ncpus=0:mem=1gb)+(v1:ncpus=2)"}, 3),
         ({"reserve_state": "2"}, 0),
         ({"resv_nodes": "nonsense"}, 0),
     ],

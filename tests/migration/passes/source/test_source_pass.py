@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from migration.passes.early_pass import SOURCE, call_file
 from migration.passes.source.source_pass import BusyError, forget, pass_lock, plan
 from migration.schedulers.scheduler_interface import LocalJob, SubmitRefused
 from migration.spool.queue_file import Queue
@@ -69,6 +70,39 @@ def test_bounds_of_a_pass_and_of_jobs_on_their_way(tmp_path: Path) -> None:
     assert [len(one.records) for one in centre.targets.values()] == [2, 2]
     centre.run_pass()
     assert [len(one.records) for one in centre.targets.values()] == [2, 2]
+
+
+def test_a_pass_calls_for_an_early_one_while_a_batch_waits_for_a_target_that_is_busy_for_now(centre: Centre) -> None:
+    called, b = call_file(centre.home, SOURCE), centre.targets["b"]
+    centre.submit(cores=1, want="b")
+    centre.run_pass()
+    assert not called.exists(), "nothing waits"
+    b.busy = True
+    centre.submit(cores=1, want="b")
+    for wait_s, is_called in ((0, True), (59, True), (1, False)):
+        centre.clock.now += wait_s
+        centre.run_pass()
+        assert centre.record("a.2").reason == "b: just filled"
+        assert called.exists() == is_called, "for a minute after the last hand-over"
+    b.busy = False
+    centre.run_pass()
+    assert centre.record("a.2").state == "Waiting"
+    assert not called.exists()
+
+
+def test_a_job_may_wait_for_those_on_their_way_a_moment_and_for_cores_until_the_minute_is_over(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, max_in_flight_per_target=2)
+    called = call_file(centre.home, SOURCE)
+    for cores in (4, 8):
+        centre.submit(cores, want="b")
+    centre.run_pass()
+    assert centre.record("a.2").reason == "b: short by 4 cores (4 of 8)"
+    assert not called.exists()
+    for _ in range(2):
+        centre.submit(cores=1, want="b")
+    centre.run_pass()
+    assert centre.record("a.4").reason == "b: 2 jobs are on their way there already"
+    assert called.exists()
 
 
 def test_a_silent_cluster_is_asked_in_every_tenth_pass(centre: Centre) -> None:

@@ -281,3 +281,16 @@ def test_a_pause_is_of_the_cluster_that_it_names(target: FakeTarget) -> None:
     assert isinstance(hand(target), Taken)
     pause(target, "any")
     assert isinstance(hand(target, gid="a.2", cores=1), Busy)
+
+
+def test_no_source_takes_the_places_of_another(target: FakeTarget) -> None:
+    """So many jobs of each source are on their way; the cores of all are promised to nobody else."""
+    limits = replace(target.site.file.limits, max_in_flight_per_target=2)
+    target.site = replace(target.site, file=replace(target.site.file, limits=limits))
+    for number in (1, 2):
+        target.put(gid=f"c.{number}", src="c", state="Waiting", cores=1)
+    of_a, of_c = (send(target, "avail", cluster=cluster) for cluster in ("a", "c"))
+    assert isinstance(of_a, Answer)
+    assert isinstance(of_c, Answer)
+    assert (of_a.slots, of_c.slots) == (2, 0)
+    assert (of_a.avail, of_c.avail) == (6, 6)

@@ -39,7 +39,7 @@ def a_healthy_server(home: Path, settings: Settings = Settings()) -> Observed:  
         "gpu": {"partition": "gpu", "scheduling": "True", "state": "idle"},
     }
     vnodes = {**status.vnodes, "v3": {**status.vnodes["v3"], "state": "free"}}
-    server = {**status.server, "scheduling": "True"}
+    server = {**status.server, "scheduling": "True", "max_queued": "[u:PBS_GENERIC=5000]"}
     return Observed(
         NOON_S,
         home / "policy.toml",

@@ -83,6 +83,20 @@ def test_what_is_wrong_in_the_server_is_named_with_what_to_do(
     assert remedy in found.remedy
 
 
+def test_where_passes_act_and_nothing_bounds_the_number_of_jobs_that_is_said(tmp_path: Path) -> None:
+    observed = a_healthy_server(tmp_path)
+    status = observed.server_status
+    assert status is not None
+    unbounded = {**{name: text for name, text in status.server.items() if name != "max_queued"}}
+    acting = edited(with_status(observed, server=unbounded), "queues", "workq", **{MODE_ATTRIBUTE: "drive"})
+    found = [each for each in bad(acting) if "max_queued" in each.text]
+    assert [each.level for each in found] == [Level.WARN]
+    assert "workq" in found[0].text
+    assert "set server max_queued" in found[0].remedy
+    of_queue = edited(acting, "queues", "workq", **{MODE_ATTRIBUTE: "drive", "max_queued": "[u:PBS_GENERIC=9]"})
+    assert not [each for each in bad(of_queue) if "workq" in each.text and "max_queued" in each.text]
+
+
 def test_a_pause_is_named_with_what_ends_it(tmp_path: Path) -> None:
     observed = a_healthy_server(tmp_path)
     assert observed.server_status is not None
@@ -130,9 +144,9 @@ def test_settings_that_fight_are_named(tmp_path: Path) -> None:
     invalid = replace(observed, site_problems=("p.toml: rescue.enabled = True with backfill.kind = 'none'",))
     (found,) = bad(invalid)
     assert (found.level, found.shared) == (Level.WRONG, "p.toml: rescue.enabled")
-    kept_back = replace(observed, obstacles={"workq": "placement sets are on"})
+    kept_back = replace(observed, obstacles={"workq": "peer_queue is set"})
     (found,) = bad(kept_back)
-    assert "queue workq is in drive and is not driven: placement sets are on" in found.text
+    assert "queue workq is in drive and is not driven: peer_queue is set" in found.text
 
 
 def test_a_queue_without_a_mode_has_the_one_of_the_settings(tmp_path: Path) -> None:

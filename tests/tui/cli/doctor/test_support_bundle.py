@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.deploy.bundle_hook import EVENTS
 from hooks.deploy.health.hook_errors_in_log import Complaint
 from policy.settings.site_settings import AlertSettings, ServerSettings, Settings
 from tests.tui.cli.doctor.observed_healthy_server import PASS, a_healthy_server
@@ -87,7 +88,7 @@ def test_what_helps_is_in_it(tmp_path: Path) -> None:
     members = a_bundle(tmp_path)
     assert set(members) == {"README", "findings.json", "settings.json", "server.json", "hooks.json", "passes.json"}
     assert json.loads(members["hooks.json"])["errors"] == [{"at_s": 1.0, "kinds": ["ValueError"]}]
-    assert len(json.loads(members["hooks.json"])["hooks"]) == 7
+    assert len(json.loads(members["hooks.json"])["hooks"]) == len(EVENTS)
     (entry,) = json.loads(members["passes.json"])
     assert (entry["starts"], entry["waits"], entry["seconds"]) == (1, {"no-quota": 2}, PASS["seconds"])
     assert json.loads(members["server.json"])["vnodes_by_state"] == {"free": 3}

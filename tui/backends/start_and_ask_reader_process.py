@@ -1,9 +1,8 @@
-"""The reader process: ``hooks/reader/answer_console_by_json_lines.py`` under PBS's Python, a line of JSON per request.
+"""The reader process: a program of ``hooks/reader`` or ``torque/read`` that answers a line of JSON per request.
 
 It is started at the first request, serves one request at a time, and is restarted if it died. One time limit covers a
-whole request: its reply and all Pythons tried for it. Lines are processed as they come, in small steps, so that other
-threads of the console do not wait. The Python that can load pbs_ifl is found by trying PBS's, the system's and the
-console's.
+whole request: its reply and all command lines tried for it. Lines are processed as they come, in small steps, so that
+other threads of the console do not wait. Which Python can load the manager's library is found by trying.
 """
 
 from __future__ import annotations
@@ -13,27 +12,23 @@ import json
 import os
 import select
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import hooks.reader.answer_console_by_json_lines
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from hooks.reader.answer_lines import NO_LIBRARY
 from hooks.reader.apply_status_differences import Assembly
 from tui.backends.backend_protocol import BackendError
-from tui.backends.pbs.find_pbs import PbsPlace
 
 TIMEOUT_S = 60.0
 _CHUNK = 1 << 16
-_NO_LIBRARY = "pbs_ifl below"
 _LAST = frozenset({"rest", "ended", "used", "error"})
 """Keys that only the last line of a reply has."""
 
 
 class ReaderUnusableError(Exception):
-    """No Python on this host can load PBS's library; the server status must come from PBS's programs."""
+    """No Python on this host can load the manager's library; the server status must come from its programs."""
 
 
 class _EndedError(Exception):
@@ -41,16 +36,22 @@ class _EndedError(Exception):
 
 
 class _NoLibraryError(Exception):
-    """This Python cannot load PBS's library."""
+    """This Python cannot load the library."""
 
 
 class Reader:
-    """The reader process of one installed PBS."""
+    """The reader process of one server. ``command_lines`` are the ways to start it, tried in turn; ``environment`` is
+    what it gets beside the console's own."""
 
-    def __init__(self, place: PbsPlace, timeout_s: float = TIMEOUT_S) -> None:
-        self._place = place
+    def __init__(
+        self,
+        command_lines: Sequence[Sequence[str]],
+        environment: Mapping[str, str],
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        self._command_lines = list(command_lines)
+        self._environment = environment
         self._timeout_s = timeout_s
-        self._pythons = pythons(place)
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
         self._answered = False
@@ -63,7 +64,7 @@ class Reader:
             server_status = self._server_status_or_none(deadline_s)
             if server_status is not None:
                 return server_status
-            self._pythons.pop(0)
+            self._command_lines.pop(0)
 
     def _deadline_s(self) -> float:
         return time.monotonic() + self._timeout_s
@@ -85,7 +86,7 @@ class Reader:
         try:
             for part in self._ask({"want": "status", "whole": self._assembly.is_empty}, deadline_s):
                 error = part.get("error")
-                if isinstance(error, str) and error.startswith(_NO_LIBRARY):
+                if isinstance(error, str) and error.startswith(NO_LIBRARY):
                     raise _NoLibraryError
                 self._answered = True
                 if error is not None:
@@ -173,20 +174,17 @@ class Reader:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
             return self._process
-        while self._pythons:
-            argv = [
-                self._pythons[0],
-                "-I",
-                str(Path(hooks.reader.answer_console_by_json_lines.__file__).resolve()),
-                str(self._place.exec_path),
-            ]
-            environment = {**os.environ, **({"PBS_SERVER": self._place.server} if self._place.server else {})}
+        while self._command_lines:
             try:
                 self._process = subprocess.Popen(
-                    argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+                    self._command_lines[0],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env={**os.environ, **self._environment},
                 )
             except OSError:
-                self._pythons.pop(0)
+                self._command_lines.pop(0)
                 continue
             return self._process
         raise ReaderUnusableError
@@ -200,9 +198,3 @@ class Reader:
                 if pipe is not None:
                     with contextlib.suppress(BrokenPipeError):
                         pipe.close()
-
-
-def pythons(place: PbsPlace) -> list[str]:
-    """The Pythons to try, PBS's own first."""
-    candidates = [str(place.exec_path / "python" / "bin" / "python3"), "/usr/bin/python3", sys.executable]
-    return [python for python in dict.fromkeys(candidates) if os.access(python, os.X_OK)]

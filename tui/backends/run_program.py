@@ -1,4 +1,4 @@
-"""Runs one of PBS's programs from an argument list within a time limit.
+"""Runs one of a manager's programs from an argument list within a time limit.
 
 It uses :mod:`subprocess`, whose child runs no Python code after the fork: the console has several threads, and a child
 that needs a lock held by one of them would hang before it reaches the program.

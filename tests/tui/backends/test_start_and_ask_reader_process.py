@@ -9,38 +9,35 @@ import pytest
 
 from hooks.pbs.server_status_type_and_attributes import LONGEST_TEXT, shorten_text
 from tui.backends.backend_protocol import BackendError
-from tui.backends.pbs import start_and_ask_reader_process
-from tui.backends.pbs.find_pbs import PbsPlace
-from tui.backends.pbs.start_and_ask_reader_process import Reader
+from tui.backends.start_and_ask_reader_process import TIMEOUT_S, Reader
 
 REST = '{"rest": {"time_s": 1.0, "server": {}, "queues": {}, "resources": {}, "scheds": {}, "reservations": {}}}'
 LONG = 48_000_000
 """Characters of one line. Copied anew with each piece that comes, it would take many times the reader's own limit."""
 
 
-def a_reader(folder: Path, program: str, monkeypatch: pytest.MonkeyPatch, timeout_s: float) -> Reader:
-    """One whose only Python is a program that answers so."""
+def a_reader(folder: Path, program: str, timeout_s: float) -> Reader:
+    """One whose only command line is a program that answers so."""
     python = folder / "python"
     python.write_text(f"#!/bin/sh\nread question\n{program}\n")
     python.chmod(python.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setattr(start_and_ask_reader_process, "pythons", lambda _: [str(python)])
-    return Reader(PbsPlace(folder, folder, "hpc1"), timeout_s)
+    return Reader([[str(python)]], {}, timeout_s)
 
 
-def test_a_very_long_line_is_read_within_the_usual_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_very_long_line_is_read_within_the_usual_time(tmp_path: Path) -> None:
     program = (
         """echo '{"anew": true}'; echo '{"keys": ["comment"]}'; printf '{"jobs": [[0, "1.s", "'\n"""
         f"""head -c {LONG} /dev/zero | tr '\\0' x; echo '"]]}}'; echo '{REST}'; read on"""
     )
-    asked = a_reader(tmp_path, program, monkeypatch, start_and_ask_reader_process.TIMEOUT_S)
+    asked = a_reader(tmp_path, program, TIMEOUT_S)
     try:
         assert len(asked.server_status().jobs["1.s"]["comment"]) == LONG
     finally:
         asked.close()
 
 
-def test_an_answer_that_never_ends_ends_with_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = a_reader(tmp_path, "while :; do echo '{\"jobs\": []}'; done", monkeypatch, 0.3)
+def test_an_answer_that_never_ends_ends_with_its_time(tmp_path: Path) -> None:
+    asked = a_reader(tmp_path, "while :; do echo '{\"jobs\": []}'; done", 0.3)
     with pytest.raises(BackendError, match=r"did not answer within 0\.3 s"):
         asked.server_status()
 

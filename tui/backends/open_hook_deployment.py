@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.read_installed_server_state import DeployError, Qmgr, Reply
 from tui.backends.backend_protocol import BackendError
 from tui.backends.pbs.find_pbs import PbsPlace, read_conf
-from tui.backends.pbs.run_program import run
+from tui.backends.run_program import run
+from tui.backends.torque.find_torque import find_torque
 
 TIMEOUT_S = 60.0
 
@@ -20,6 +22,8 @@ def read_place(conf: Path) -> PbsPlace:
     try:
         settings = read_conf(conf)
     except OSError as error:
+        if find_torque(os.environ) is not None:
+            raise DeployError("the programs of this host are Torque's, which has no hooks: this is for PBS") from error
         raise DeployError(f"{conf}: {error.strerror}: is this the PBS server's host?") from error
     for key in ("PBS_HOME", "PBS_EXEC"):
         if not settings.get(key):

@@ -1,0 +1,1 @@
+"""Torque on the testbed's hosts, from the installed one."""

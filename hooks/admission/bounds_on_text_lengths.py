@@ -1,0 +1,27 @@
+"""The bounds on how long the texts of a job or of a reservation are together, at submission and at alteration."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from hooks.pbs.job_attributes.text_lengths import TextLengths
+from policy.eligibility.request_text_limits import find_long_environment, find_long_texts
+from policy.settings.site_settings import SubmissionSettings
+
+_SHORT = 200
+"""Texts of an alteration of up to so many characters are let through without reading the other ones."""
+
+
+def find_overlong(
+    subject: Any, before: Any, measure: Callable[[Any], TextLengths], kept: str, bounds: SubmissionSettings
+) -> str:
+    """The message where the texts of an event's job or reservation are beyond the bounds; empty where they are within
+    them. ``before``: at an alteration, what it was; its texts count with those that stay. ``kept`` names those that
+    PBS keeps and no pass reads."""
+    lengths = measure(subject)
+    if before is not None:
+        if sum(lengths.read.values()) + sum(lengths.environment.values()) <= _SHORT:
+            return ""
+        lengths = lengths.over(measure(before))
+    read_length, kept_length = sum(lengths.read.values()), sum(lengths.environment.values())
+    return find_long_texts(read_length, bounds) or find_long_environment(kept_length, bounds, kept)

@@ -1,0 +1,170 @@
+"""Prime and non-prime time: a scheduler's ``holidays`` file as windows in which its queues start no jobs.
+
+A queue whose name begins with ``primetime_prefix`` starts jobs in prime time only, one with ``nonprimetime_prefix`` in
+non-prime time only; their jobs may run on. Where ``backfill_prime`` is true, no job goes on past the end of the time in
+which it starts, but for ``prime_spill`` (``prime.cpp`` and ``check.cpp`` of PBS's scheduler; Administrator's Guide,
+"Using Primetime and Holidays"). Times are local to the host.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import is_true, read_options
+from policy.model.jobs_runs_vnodes_queues import CROSSING, STARTS, UNLIMITED_S, Window
+from policy.model.pbs_units import UnitError, parse_duration_s
+
+PRIME, NON_PRIME = "prime time", "non-prime time"
+
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+"""As :func:`time.localtime` counts them."""
+_NAMED = {**{name: (number,) for number, name in enumerate(_DAYS)}, "weekday": (0, 1, 2, 3, 4)}
+_ALL, _NONE = "all", "none"
+_AHEAD_DAYS = 9
+"""The windows of so many days are made. A week repeats, and a later pass makes those of later days."""
+_SHOWN = 80
+
+
+class _Day(NamedTuple):
+    """When prime and non-prime time begin on a day: as HHMM, ``all`` or ``none``."""
+
+    prime: int | str
+    non_prime: int | str
+
+
+class PrimeTime(NamedTuple):
+    """The days of the week from Monday on, and the holidays by their number in the year; no ``days`` if it is always
+    prime time. ``unread`` is the first line that cannot be read (empty if all can)."""
+
+    days: tuple[_Day, ...] = ()
+    holidays: frozenset[int] = frozenset()
+    unread: str = ""
+
+    def is_prime(self, at_s: float) -> bool:
+        """Whether it is prime time at that moment (``is_prime_time`` of PBS's scheduler)."""
+        if not self.days:
+            return True
+        local = time.localtime(at_s)
+        if local.tm_yday in self.holidays:
+            return False
+        prime, non_prime = self.days[local.tm_wday]
+        if _ALL in (prime, non_prime):
+            return prime == _ALL
+        if _NONE in (prime, non_prime):
+            return prime != _NONE
+        now, begins, ends = local.tm_hour * 100 + local.tm_min, int(prime), int(non_prime)
+        return begins <= now < ends if begins < ends else ends < begins and not ends <= now < begins
+
+    def changes(self, from_s: float) -> list[float]:
+        """The moments after ``from_s`` at which prime time begins or ends, in order, for some days ahead."""
+        found, before = [], self.is_prime(from_s)
+        for at_s in sorted(set(self._moments(from_s))) if self.days else ():
+            if at_s > from_s and self.is_prime(at_s) != before:
+                found.append(at_s)
+                before = not before
+        return found
+
+    def _moments(self, from_s: float) -> Iterator[float]:
+        """The moments at which it may change: each midnight, and the two times of each day."""
+        today = time.localtime(from_s)
+        for ahead in range(_AHEAD_DAYS + 1):
+            for begins in (0, *self.days[(today.tm_wday + ahead) % 7]):
+                if isinstance(begins, int):
+                    moment = (today.tm_year, today.tm_mon, today.tm_mday + ahead, begins // 100, begins % 100, 0)
+                    yield time.mktime((*moment, 0, 0, -1))
+
+
+def read_prime_time(text: str) -> PrimeTime:
+    """The times of a ``holidays`` file. Without the file or a ``YEAR`` in it, it is always prime time."""
+    times: dict[int, tuple[int | str, int | str]] = {}
+    holidays: set[int] = set()
+    year, unread = 0, ""
+    for line in text.splitlines():
+        words = line.split()
+        if not words or words[0][0] in "#*" or words[0] == "HOLIDAYFILE_VERSION1":
+            continue
+        try:
+            if words[0] == "YEAR":
+                year = int(words[1])
+            elif words[0] in _NAMED:
+                times.update(dict.fromkeys(_NAMED[words[0]], (_read_time(words[1]), _read_time(words[2]))))
+            else:
+                holidays.add(int(words[0]))
+        except (IndexError, ValueError):
+            unread = unread or line.strip()[:_SHOWN]
+    if not year:
+        return PrimeTime(unread=unread)
+    return PrimeTime(tuple(_day_of(*times.get(day, (0, 0))) for day in range(7)), frozenset(holidays), unread)
+
+
+def _day_of(prime: int | str, non_prime: int | str) -> _Day:
+    """A day's times. PBS's scheduler takes a day without times, or with both at midnight, and one with ``none`` twice
+    as all prime time."""
+    is_all = prime == non_prime and prime in (0, _ALL, _NONE)
+    return _Day(_ALL, _NONE) if is_all else _Day(prime, non_prime)
+
+
+def _read_time(word: str) -> int | str:
+    """A time of day as HHMM, ``all`` or ``none``. Raises ValueError for any other."""
+    if word in (_ALL, "ALL", _NONE, "NONE"):
+        return word.lower()
+    number = int(word)
+    if not (0 <= number <= 2400 and number % 100 < 60):
+        raise ValueError(word)
+    return number
+
+
+class PrimeRules(NamedTuple):
+    """What a scheduler does with prime and non-prime time. ``keeps``: whether no job goes on past the end of prime
+    (first) or non-prime time; ``spill_s``: by how much it may all the same."""
+
+    times: PrimeTime
+    prime_prefix: str = "p_"
+    non_prime_prefix: str = "np_"
+    keeps: tuple[bool, bool] = (False, False)
+    spill_s: tuple[float, float] = (0.0, 0.0)
+    exempts_anytime_queues: bool = False
+
+    def close_queue(self, queue: str, now_s: float) -> tuple[Window, ...]:
+        """The windows in which the queue starts no jobs, and those that its jobs do not cross."""
+        is_for_prime = bool(self.prime_prefix) and queue.startswith(self.prime_prefix)
+        is_for_other = bool(self.non_prime_prefix) and queue.startswith(self.non_prime_prefix)
+        if not (is_for_prime or is_for_other or any(self.keeps)):
+            return ()
+        is_prime, windows = self.times.is_prime(now_s), []
+        begins, changes = 0.0, self.times.changes(now_s)
+        for ends in (*changes, UNLIMITED_S):
+            name, index = (PRIME, 0) if is_prime else (NON_PRIME, 1)
+            # What comes after the last change that is known is left open, unless nothing ever changes.
+            is_known = ends != UNLIMITED_S or not changes
+            if is_known and (is_for_other if is_prime else is_for_prime):
+                windows.append(Window(begins, ends, name, closed_to=STARTS))
+            is_bound = is_for_prime or is_for_other or not self.exempts_anytime_queues
+            if self.keeps[index] and is_bound and ends != UNLIMITED_S:
+                windows.append(Window(begins, ends, name, closed_to=CROSSING, past_end_s=self.spill_s[index]))
+            begins, is_prime = ends, not is_prime
+        return tuple(windows)
+
+
+def read_prime_rules(files: Mapping[str, str]) -> PrimeRules:
+    """The rules of a scheduler by its ``sched_config`` and ``holidays``."""
+    text = files.get("sched_config", "")
+    prime, non_prime = read_options(text, prime=True), read_options(text, prime=False)
+    return PrimeRules(
+        read_prime_time(files.get("holidays", "")),
+        prime.get("primetime_prefix", ["p_"])[-1],
+        prime.get("nonprimetime_prefix", ["np_"])[-1],
+        (is_true(prime, "backfill_prime"), is_true(non_prime, "backfill_prime")),
+        # Its word says into which of the two a job may spill.
+        (_read_spill_s(non_prime), _read_spill_s(prime)),
+        is_true(prime, "prime_exempt_anytime_queues"),
+    )
+
+
+def _read_spill_s(options: Mapping[str, Sequence[str]]) -> float:
+    try:
+        return float(parse_duration_s(options.get("prime_spill", ["0"])[-1]))
+    except UnitError:
+        return 0.0

@@ -1,0 +1,74 @@
+"""Compiles the modules of ``policy/`` with mypyc, to native modules for the Python that runs this and its kind of
+machine.
+
+Each native module has its source beside it, which Python prefers it to: another Python reads the source, and the hooks
+ship it. ``__init__`` files stay sources, since mypyc does not know a module's ``__getattr__``.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+_GROUP = "policy"
+"""mypyc names the library after it in which all modules are: ``policy__mypyc``."""
+_FLAGS = ("--strict", "--config-file=", "--python-version", f"{sys.version_info[0]}.{sys.version_info[1]}")
+_OPTIMIZE = "2"
+
+
+def compile_policy(sources: Path, target: Path) -> list[Path]:
+    """Compile ``policy/`` of ``sources`` into ``target``, each native module at its package's place; returns them all.
+
+    Raises SystemExit if a tool is missing, or with all that mypyc and the C compiler have said if one of them fails.
+    """
+    demand_tools()
+    with tempfile.TemporaryDirectory(prefix="pbsteer-mypyc-") as scratch:
+        # With paths relative to the copy, no path of this machine comes into the modules.
+        shutil.copytree(sources / _GROUP, Path(scratch) / _GROUP, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+        argv = [sys.executable, str(Path(__file__).resolve()), str(target.resolve())]
+        # The linker's own command may name the folder of this Python's library, which the modules do not need.
+        environment = {"LDSHARED": f"{find_compiler()} -shared", **os.environ, "PYTHONHASHSEED": "0"}
+        done = subprocess.run(argv, cwd=scratch, check=False, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"policy/ could not be compiled:\n{done.stdout}{done.stderr}")
+    return sorted(target.rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"))
+
+
+def demand_tools() -> None:
+    """Raises SystemExit with each tool that compiling needs and that is not there."""
+    missing = [f"the Python package {name} (make dev)" for name in ("mypyc", "setuptools") if find_spec(name) is None]
+    compiler = shlex.split(find_compiler())[0]
+    if shutil.which(compiler) is None:
+        missing.append(f"the C compiler {compiler} (in Debian the package gcc; CC names another)")
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    if not header.is_file():
+        missing.append(f"{header} (in Debian the package python3-dev)")
+    if missing:
+        raise SystemExit(f"policy/ cannot be compiled without {' and '.join(missing)}")
+
+
+def find_compiler() -> str:
+    """The command of the C compiler: ``CC``, or the one that this Python was built with."""
+    return os.environ.get("CC") or str(sysconfig.get_config_var("CC") or "cc")
+
+
+def _compile_here(target: str) -> None:
+    """Compile ``policy/`` of the current folder."""
+    import setuptools  # noqa: PLC0415 - before mypyc, which else takes distutils
+    from mypyc.build import mypycify  # noqa: PLC0415 - and both only if demand_tools has found them
+
+    files = sorted(str(path) for path in Path(_GROUP).rglob("*.py") if path.name != "__init__.py")
+    extensions = mypycify([*_FLAGS, *files], opt_level=_OPTIMIZE, debug_level="0", multi_file=True, group_name=_GROUP)
+    argv = ["--quiet", "build_ext", "--build-lib", target, "--build-temp", "objects"]
+    setuptools.setup(name=_GROUP, packages=[], ext_modules=extensions, script_args=argv)
+
+
+if __name__ == "__main__":
+    _compile_here(sys.argv[1])

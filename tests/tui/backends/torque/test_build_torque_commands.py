@@ -1,0 +1,53 @@
+"""Torque's commands where they differ from PBS's: what is run, what is refused before anything is run, and the undo."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui.backends.commands_interface import ChangeError, Target
+from tui.backends.torque.build_change_commands import TorqueCommands
+
+COMMANDS = TorqueCommands()
+
+
+def test_a_start_names_the_slots_of_each_host_once() -> None:
+    change = COMMANDS.run("1.s", {"job_state": "Q"}, "(a:ncpus=2)+(b:ncpus=1)")
+    assert change.argv == ("qrun", "-H", "a:ppn=2+b:ppn=1", "1.s")
+    assert change.doer == "Torque"
+
+
+@pytest.mark.parametrize("holds", ["u", "o", "s", "uos"])
+def test_a_held_job_is_not_started_which_torque_would_do(holds: str) -> None:
+    with pytest.raises(ChangeError, match=f"is held \\({holds}\\)"):
+        COMMANDS.run("1.s", {"job_state": "H", "Hold_Types": holds}, "(a:ncpus=1)")
+
+
+def test_the_hold_of_a_dependency_is_not_released() -> None:
+    with pytest.raises(ChangeError, match=r"waits for other jobs \(afterok:4\.s\)"):
+        COMMANDS.release("1.s", {"Hold_Types": "s", "depend": "afterok:4.s"})
+    assert COMMANDS.release("1.s", {"Hold_Types": "s"}).argv == ("qrls", "-h", "s", "1.s")
+
+
+def test_the_limit_of_an_array_is_no_hold_that_can_be_released() -> None:
+    with pytest.raises(ChangeError, match="limit of its array"):
+        COMMANDS.release("1[3].s", {"Hold_Types": "l"})
+
+
+def test_a_node_goes_offline_with_its_note_and_back_to_the_old_one() -> None:
+    change = COMMANDS.set_offline("a", {"state": "free", "comment": "old"}, "disk")
+    assert change.argv == ("pbsnodes", "-o", "-N", "disk", "a")
+    undo = change.undo()
+    assert undo is not None
+    assert undo.argv == ("pbsnodes", "-c", "-N", "old", "a")
+
+
+@pytest.mark.parametrize("name", ["-o", "a b", "", "a;b", "a\n"])
+def test_a_name_that_is_no_nodes_is_refused(name: str) -> None:
+    with pytest.raises(ChangeError, match="is no name of a node"):
+        COMMANDS.set_offline(name, {"state": "free"})
+
+
+def test_what_torque_has_not_is_refused_with_the_reason() -> None:
+    assert {"quota", "mode", "pause-pbsteer"} <= COMMANDS.unsupported.keys()
+    with pytest.raises(ChangeError, match="no soft limits"):
+        COMMANDS.set_limits(Target("queue", "batch"), {}, "ncpus", {})

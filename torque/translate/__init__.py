@@ -1,0 +1,1 @@
+"""Torque's attributes as those of PBS Professional, one file for each kind of object."""
