@@ -13,10 +13,10 @@ from hooks.store.state_folder import state_folder
 from policy import Settings, SettingsError
 from policy.settings.site_settings import AlertSettings, ServerSettings
 from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.find_torque import find_torque
 from tui.backends.pbs.find_pbs import find_pbs, no_pbs
 from tui.backends.pbs.server import PbsBackend
 from tui.backends.simulated_cluster import SimulatedBackend
-from tui.backends.torque.find_torque import find_torque
 
 if TYPE_CHECKING:
     from sim.demo.demo_cluster_with_hooks import DemoCluster

@@ -21,7 +21,7 @@ from typing import Any
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Settings
 from tests.pbs.console.compare_differences_with_full_read import different, plain
-from tui.backends.torque.find_torque import TorquePlace, find_torque
+from tui.backends.find_torque import TorquePlace, find_torque
 from tui.backends.torque.server import TorqueBackend
 from tui.backends.torque.torque_reader import torque_reader
 

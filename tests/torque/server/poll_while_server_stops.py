@@ -15,7 +15,7 @@ import threading
 import time
 
 from tui.backends.backend_protocol import BackendError
-from tui.backends.torque.find_torque import find_torque
+from tui.backends.find_torque import find_torque
 from tui.backends.torque.torque_reader import torque_reader
 
 

@@ -77,7 +77,7 @@ def test_a_job_that_has_ended_is_not_requeued_which_would_run_it_again(torque: T
 def rerun_by_backend(torque: TorqueCluster, job_id: str) -> str:
     """What the backend says to a qrerun, without the checks of the command line before it."""
     program = (
-        "import os, sys; from policy import Settings; from tui.backends.torque.find_torque import find_torque;"
+        "import os, sys; from policy import Settings; from tui.backends.find_torque import find_torque;"
         "from tui.backends.torque.server import TorqueBackend;"
         "print(TorqueBackend(find_torque(os.environ), Settings()).run(('qrerun', sys.argv[1])))"
     )

@@ -24,12 +24,12 @@ from torque.translate.nodes import read_node
 from torque.translate.server_status import read_queue, read_server, read_server_status
 from tui.audit.match_server_names import names_of
 from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError, Reply
+from tui.backends.find_torque import TorquePlace
 from tui.backends.pass_journal import JournalReader
 from tui.backends.run_program import ProgramOutput, run
 from tui.backends.start_and_ask_reader_process import Reader, ReaderUnusableError
 from tui.backends.torque.build_change_commands import PROGRAMS, TorqueCommands
 from tui.backends.torque.explain_unreachable_torque import explain
-from tui.backends.torque.find_torque import TorquePlace
 from tui.backends.torque.torque_reader import torque_reader
 
 READ_TIMEOUT_S = 60.0

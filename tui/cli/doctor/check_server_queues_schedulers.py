@@ -16,7 +16,7 @@ from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, Serve
 from hooks.telemetry.host_reading_format import parse_reading
 from policy.model.pbs_units import show_count
 from policy.settings.site_settings import MODES
-from tui.backends.open_hook_deployment import qmgr_command
+from tui.backends.pbs.open_hook_deployment import qmgr_command
 from tui.cli.doctor.finding import Finding, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_host_and_server import Observed
 from tui.cli.version_and_compiled_policy import is_policy_compiled

@@ -26,9 +26,9 @@ from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Par
 from hooks.deploy.settings_and_partition.settings_choice import BUILT_IN, Chosen
 from hooks.deploy.steps_between_server_states import Step, show_remark, show_steps
 from policy.settings.site_settings import Settings, SettingsError
-from tui.backends.open_hook_deployment import open_deployment, qmgr_command, read_place
 from tui.backends.pbs.explain_unreachable_server import explain
 from tui.backends.pbs.find_pbs import PbsPlace
+from tui.backends.pbs.open_hook_deployment import open_deployment, qmgr_command, read_place
 from tui.cli.hooks_commands.hooks_status import describe_health, fold, health_as_data, read_health
 from tui.cli.hooks_commands.send_test_alert import send_test
 from tui.cli.shared_options import ServerAwayError

@@ -16,7 +16,7 @@ from tests.torque.record_status import RECORDED
 from tests.torque.recorded_status import recorded_text, status_by_programs
 from torque.read.parse_program_output import parse_objects
 from tui.backends.backend_protocol import BackendError, Reply
-from tui.backends.torque.find_torque import TorquePlace
+from tui.backends.find_torque import TorquePlace
 from tui.backends.torque.server import TorqueBackend
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.backends.torque.find_torque import find_torque
+from tui.backends.find_torque import find_torque
 
 
 def installed(prefix: Path, *, library: bool, momctl: bool) -> dict[str, str]:
