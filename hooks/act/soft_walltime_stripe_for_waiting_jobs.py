@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from policy.model.jobs_runs_vnodes_queues import Job
     from policy.settings.site_settings import Settings
 
-Hints = Mapping[str, Mapping[str, str]]
+ResourceChanges = Mapping[str, Mapping[str, str]]
 """Job to resource to the value to set; an empty text unsets."""
 
 _PREFIX = "Resource_List."
@@ -34,15 +34,15 @@ _STRIPES = tuple(_PREFIX + name for name in (LAYOUT, WIDTH, STRIPE_NODES, OWN_SE
 _ALTERABLE = "QHW"
 
 
-def find_hints(
+def find_resource_changes(
     translation: Translation, server_status: ServerStatus, summary: Summary, settings: Settings
 ) -> dict[str, dict[str, str]]:
     """The changes to the resource lists of waiting jobs. ``summary`` is what submissions are judged by now."""
     shrinks = settings.backfill.kind == "checkpoint"
     stripes = settings.stripe.layout != "none"
-    hints: dict[str, dict[str, str]] = {}
+    resource_changes: dict[str, dict[str, str]] = {}
     if all(mode == "drive" for mode in translation.modes.values()):
-        return hints
+        return resource_changes
     for job in translation.snapshot.cluster().jobs.values():
         texts = server_status.jobs[job.id]
         mode = translation.modes.get(job.queue, "")
@@ -57,13 +57,13 @@ def find_hints(
         wanted = {name: "" if value is None else str(value) for name, value in changes.items()}
         wanted = {name: text for name, text in wanted.items() if texts.get(_PREFIX + name, "") != text}
         if wanted:
-            hints[job.id] = wanted
-    return hints
+            resource_changes[job.id] = wanted
+    return resource_changes
 
 
-def give_hints(connection: Connection, hints: Hints, pending_work: Requests) -> None:
+def write_resource_changes(connection: Connection, resource_changes: ResourceChanges, pending_work: Requests) -> None:
     """Write the changes to the server. The next pass finds again what is left undone."""
-    for job_id, changes in hints.items():
+    for job_id, changes in resource_changes.items():
         pending_work.run(partial(connection.set_chunks, job_id, changes))
 
 

@@ -55,7 +55,7 @@ def refuse_alteration(
     return find_impossible(after, alteration.queue, summary, settings, reread) or find_nonsense(after)
 
 
-class Fixing(NamedTuple):
+class PreemptibilityChange(NamedTuple):
     """An alteration's ``Rerunable`` and ``Checkpoint``, None for one that it does not name, and the job's values of
     both."""
 
@@ -65,12 +65,12 @@ class Fixing(NamedTuple):
     was_checkpoint: str
 
 
-def refuse_fixing(fixing: Fixing) -> str | None:
+def refuse_unpreemptible(change: PreemptibilityChange) -> str | None:
     """The sentence to refuse an alteration by which a running job could no longer be preempted, or no longer be saved;
     None if it does neither."""
-    if fixing.rerunable is False and fixing.was_rerunable:
+    if change.rerunable is False and change.was_rerunable:
         what = "not rerunnable (qalter -r n)"
-    elif fixing.checkpoint == NO_CHECKPOINT and fixing.was_checkpoint != NO_CHECKPOINT:
+    elif change.checkpoint == NO_CHECKPOINT and change.was_checkpoint != NO_CHECKPOINT:
         what = "not checkpointable (qalter -c n)"
     else:
         return None

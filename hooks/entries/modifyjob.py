@@ -13,7 +13,13 @@ from typing import Any
 
 from hooks.admission.arrays_found_unaltered import forget_arrays
 from hooks.admission.impossible_requests_and_shrunk_soft_walltime import read_preemptibility
-from hooks.admission.job_alteration import Alteration, Fixing, follow_alteration, refuse_alteration, refuse_fixing
+from hooks.admission.job_alteration import (
+    Alteration,
+    PreemptibilityChange,
+    follow_alteration,
+    refuse_alteration,
+    refuse_unpreemptible,
+)
 from hooks.admission.overlong_texts import refuse_beyond_bounds
 from hooks.admission.priority_below_beneficiaries import is_highest, lower_priority
 from hooks.admission.reread_vnodes_before_refusing_submission import reread_summary
@@ -25,13 +31,13 @@ from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
 
 
-def _read_fixing(event: Any) -> Fixing | None:
+def _read_preemptibility_change(event: Any) -> PreemptibilityChange | None:
     """The alteration's values for rerunning and checkpointing; None if it has neither."""
     rerunable, checkpoint = event.job.Rerunable, event.job.Checkpoint
     if rerunable is None and checkpoint is None:
         return None
     before = event.job_o
-    return Fixing(
+    return PreemptibilityChange(
         None if rerunable is None else bool(rerunable),
         None if checkpoint is None else str(checkpoint),
         before.Rerunable is None or bool(before.Rerunable),
@@ -50,8 +56,8 @@ def handle(pbs: Any) -> str | None:
         return excess
     if is_highest(event.job) and not may_manage(pbs):
         _keep_below_beneficiaries(pbs, event)
-    fixing = _read_fixing(event)
-    if (not changes or OWN_SELECT in changes) and fixing is None:
+    altered = _read_preemptibility_change(event)
+    if (not changes or OWN_SELECT in changes) and altered is None:
         return None
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     before = event.job_o
@@ -61,8 +67,8 @@ def handle(pbs: Any) -> str | None:
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
     waits = int(before.job_state) in waiting[:3] and not _has_running_subjobs(before)
     confines = settings.quota.confine_unpreemptible
-    if confines and fixing is not None and not waits and not may_manage(pbs):
-        refusal = refuse_fixing(fixing)
+    if confines and altered is not None and not waits and not may_manage(pbs):
+        refusal = refuse_unpreemptible(altered)
         if refusal:
             return refusal
     if OWN_SELECT in changes:
@@ -78,7 +84,7 @@ def handle(pbs: Any) -> str | None:
         running=int(before.job_state) not in waiting,
         privileged=may_manage(pbs),
         preemptibility=read_preemptibility(rerunable, checkpoint, own, settings),
-        keeps_otherwise=fixing is not None or SAVE in changes,
+        keeps_otherwise=altered is not None or SAVE in changes,
     )
     refusal = (
         refuse_alteration(alteration, summary, settings, lambda: reread_summary(pbs, queue, summary))

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
 from hooks.act.job_priorities_for_pbs_sched import Advice, find_advice, give_advice
-from hooks.act.soft_walltime_stripe_for_waiting_jobs import Hints, find_hints, give_hints
+from hooks.act.soft_walltime_stripe_for_waiting_jobs import (
+    ResourceChanges,
+    find_resource_changes,
+    write_resource_changes,
+)
 from hooks.audit.audit_from_server_log import copy_server_changes
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.decision_time_limit import (
@@ -188,7 +192,7 @@ class Decision(NamedTuple):
     assignment: Assignment
     permissions: Permissions
     advice: Advice
-    hints: Hints
+    resource_changes: ResourceChanges
     notes: list[str]
     slowest: list[Slow]
     summary: Summary
@@ -250,7 +254,7 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start, in_cycle)
     advised_now = permissions.preempt - permissions.start
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
-    hints = find_hints(translation, server_status, summary, settings)
+    resource_changes = find_resource_changes(translation, server_status, summary, settings)
     notes = [*describe_left_out(plan.count("not-looked-at"), slowest)]
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
@@ -263,8 +267,8 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     quota_work = find_quota_work(found.quota_plan, found.raw, translation.modes, permissions.pause)
     notes += quota_work.notes()
     return Decision(
-        translation, plan, assignment, permissions, advice, hints, notes, slowest, summary, ledger, ledger_name,
-        unusable, runs, charges, quota_work,
+        translation, plan, assignment, permissions, advice, resource_changes, notes, slowest, summary, ledger,
+        ledger_name, unusable, runs, charges, quota_work,
     )  # fmt: skip
 
 
@@ -308,7 +312,7 @@ def _act(
     failures = switch(connection, decision.assignment, found.switched, state)
     budget.leave(least_s)
     above = give_advice(connection, decision.advice, pending_work)
-    give_hints(connection, decision.hints, pending_work)
+    write_resource_changes(connection, decision.resource_changes, pending_work)
     budget.leave(least_s)
     outcome = apply_plan(
         plan,

@@ -13,7 +13,8 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from tui.model.typed_attributes import RUNNING_STATES, Attributes, is_array
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
+from tui.model.typed_attributes import RUNNING_STATES, Attributes
 
 TAIL_BYTES = 16 << 10
 TAIL_LINES = 40

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, parent_of
 from tui.model.typed_attributes import (
     RUNNING_STATES,
     SUSPENDED_STATES,
     Attributes,
     amount,
     group_of,
-    is_array,
     subjobs_waiting,
     user_of,
     vnode_state,

@@ -69,11 +69,6 @@ def group_of(attributes: Attributes) -> str:
     return attributes.get("egroup") or attributes.get("group_list", "").partition("@")[0]
 
 
-def is_array(job_id: str) -> bool:
-    """Whether the id is that of an array, ``12[].server``."""
-    return "[]" in job_id
-
-
 def subjobs_waiting(attributes: Attributes) -> int:
     """The number of subjobs of an array that have not started, from texts such as ``0-9,12,20-30:2``."""
     return count_indices(attributes.get("array_indices_remaining", ""))

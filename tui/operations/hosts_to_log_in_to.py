@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from policy.model.pbs_units import show_job
 from tui.backends.commands_interface import ChangeError
-from tui.model.typed_attributes import is_array, vnodes_of
+from tui.model.typed_attributes import vnodes_of
 from tui.state.cluster_view import ClusterView
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

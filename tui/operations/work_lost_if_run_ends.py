@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tui.model.typed_attributes import RUNNING_STATES, Attributes, amount, is_array, moment
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
+from tui.model.typed_attributes import RUNNING_STATES, Attributes, amount, moment
 from tui.state.cluster_view import ClusterView
 
 

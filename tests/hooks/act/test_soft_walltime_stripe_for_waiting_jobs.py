@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hooks.act.soft_walltime_stripe_for_waiting_jobs import find_hints
+from hooks.act.soft_walltime_stripe_for_waiting_jobs import find_resource_changes
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, read_summary
@@ -42,7 +42,7 @@ def hint(home: Path, mode: str, texts: dict[str, str], settings: Settings = HALF
     summary = summarize(translation.snapshot, translation.modes, seen, plan, ())
     State(state_folder(str(home))).publish(SUMMARY, summary.to_data(), shared=False)
     assert read_summary(str(home)) == summary
-    return find_hints(translation, seen, summary, settings).get("1.s", {})
+    return find_resource_changes(translation, seen, summary, settings).get("1.s", {})
 
 
 def asked(*parts: dict[str, str]) -> dict[str, str]:

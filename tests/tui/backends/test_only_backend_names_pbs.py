@@ -13,7 +13,7 @@ ROOT = Path(tui.__file__).parent
 PROGRAMS = re.compile(r"\b(qmgr|qstat|qsub|qhold|qrls|qdel|qrerun|qmove|qalter|qsig|qrun|qterm|pbsnodes)\b")
 
 
-@pytest.mark.parametrize("folder", ["operations", "screen", "cli"])
+@pytest.mark.parametrize("folder", ["operations", "screen", "cli", "state", "tables", "model", "user"])
 def test_no_program_of_pbs_is_named(folder: str) -> None:
     named = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"

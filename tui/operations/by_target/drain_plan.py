@@ -10,8 +10,9 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from policy.model.pbs_units import show_job
-from tui.model.typed_attributes import DRAINED_BY, RUNNING_STATES, is_array, moment, seconds, user_of, vnodes_of
+from tui.model.typed_attributes import DRAINED_BY, RUNNING_STATES, moment, seconds, user_of, vnodes_of
 from tui.operations.work_lost_if_run_ends import cost_of_run
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe

@@ -44,7 +44,7 @@ def mode_lines(cluster: ClusterView, after: ServerStatus, queues: Sequence[str],
     files, unread_files = _read_files(after)
     found = translate(after, cluster.settings, files)
     obstacles = find_obstacles(after, found.modes, found.unread, files)
-    duties = assign_schedulers(after, found.modes, obstacles, _switched(cluster))
+    assignment = assign_schedulers(after, found.modes, obstacles, _switched(cluster))
     advised = {queue for queue in queues if found.modes.get(queue) == "advise"}
     lines: list[Line] = [((f"{mode}: {_MEANS[mode]}", ""),)]
     for queue, why in {**obstacles, **find_unsorted(after, advised, files)}.items():
@@ -55,8 +55,8 @@ def mode_lines(cluster: ClusterView, after: ServerStatus, queues: Sequence[str],
         *find_queues_ordered_by_users(found.snapshot.cluster().queues, modes, cluster.settings).items(),
     ]
     lines += [((safe(f"queue {queue}: {what}"), "warn"),) for queue, what in remarks]
-    lines += [((safe(note), "warn"),) for note in duties.notes]
-    for name in duties.on:
+    lines += [((safe(note), "warn"),) for note in assignment.notes]
+    for name in assignment.on:
         away = (
             f", but does not run: its jobs are not started before pbs_sched -I {name}" if is_down(after, name) else ""
         )

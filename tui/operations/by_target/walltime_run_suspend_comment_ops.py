@@ -8,14 +8,14 @@ from dataclasses import replace
 from functools import partial
 
 from hooks.act.start_jobs import find_exec_vnode
-from hooks.pbs.job_attributes.job_ids_and_states import is_subjob
+from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.queues import read_sizes
 from hooks.translate.snapshot import translate
 from policy import Ledger, decide
 from policy.model.pbs_units import show_job
 from tui.backends.commands_interface import Change, ChangeError, Commands
-from tui.model.typed_attributes import RUNNING_STATES, SUSPENDED_STATES, is_array, seconds
+from tui.model.typed_attributes import RUNNING_STATES, SUSPENDED_STATES, seconds
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
 from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_jobs, suspended

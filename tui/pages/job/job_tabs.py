@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from policy.model.pbs_units import parse_amount, show_job
 from tui.backends.job_output_tail import Tail
 from tui.model.job_state_and_exit_status_words import state_words
-from tui.model.typed_attributes import Attributes, amount, is_array, moment, seconds, vnodes_of
+from tui.model.typed_attributes import Attributes, amount, moment, seconds, vnodes_of
 from tui.pages.job.job_page import JobDetail, JobFiles, history_lines, job_lines
 from tui.state.cluster_view import ClusterView
 from tui.text.memory_amount_as_text import in_bytes

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from policy.model.pbs_units import show_count
-from tui.model.typed_attributes import is_array, subjobs_waiting, vnodes_of
+from tui.model.typed_attributes import subjobs_waiting, vnodes_of
 from tui.pages.job.job_explanation import labelled
 from tui.state.cluster_view import ClusterView
 from tui.text.name_ranges import folded_names

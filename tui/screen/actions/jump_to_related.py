@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, parent_of
 from policy.model.limit_attributes import GENERIC
 from policy.model.pbs_units import show_job
 from tui.action_registry import CommandError
-from tui.model.typed_attributes import is_array, user_of
+from tui.model.typed_attributes import user_of
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.quotas import QuotasView
 from tui.screen.views.visited_places import Place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, parent_of
 from policy.model.pbs_units import show_job
 from tui.model.job_efficiency import LOW, Shares
 from tui.model.typed_attributes import (
@@ -13,7 +13,6 @@ from tui.model.typed_attributes import (
     Attributes,
     amount,
     group_of,
-    is_array,
     moment,
     seconds,
     subjobs_waiting,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from policy import Reason
 from policy.model.pbs_units import show_count, show_job
 from tui.model.job_state_and_exit_status_words import exit_words, state_words, substate_words
-from tui.model.typed_attributes import RUNNING_STATES, Attributes, is_array, moment, seconds, subjobs_waiting, vnodes_of
+from tui.model.typed_attributes import RUNNING_STATES, Attributes, moment, seconds, subjobs_waiting, vnodes_of
 from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 from tui.state.wording_by_queue_mode import preemptions_in, starts_in
