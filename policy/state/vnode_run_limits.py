@@ -33,8 +33,8 @@ class RunCounts:
 
     def copy(self) -> RunCounts:
         """An independent copy."""
-        twin = RunCounts.__new__(RunCounts)
-        twin._limits, twin._limited, twin._running = self._limits, self._limited, dict(self._running)
+        twin = RunCounts(self._limits)
+        twin._running = dict(self._running)
         return twin
 
     def __eq__(self, other: object) -> bool:
