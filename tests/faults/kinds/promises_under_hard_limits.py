@@ -36,7 +36,8 @@ _WAYS = (
 @kind("a promise under a hard limit", 20)
 def keep_promise(ground: Ground, number: int, chance: random.Random) -> str:
     """The promise stays and is kept, and the user never has more cores than the limit."""
-    ground.set_limits({**QUOTAS, "bob": 2 * _LIMIT, "carol": _LIMIT}, {"carol": _LIMIT})
+    # Within quota also beside her other jobs, so the head gives way to none.
+    ground.set_limits({**QUOTAS, "bob": 2 * _LIMIT, "carol": 2 * _LIMIT}, {"carol": _LIMIT})
     long: list[str] = []
     try:
         blockers = _submit_first(ground, _BLOCKERS, 2)
