@@ -33,6 +33,7 @@ from tests.property.strategies.cluster_strategies import (
     contended_clusters,
     crowded_clusters,
     in_site_order,
+    with_run_limits,
 )
 from tests.property.strategies.ledger_between_passes_strategies import ledgers
 from tests.property.strategies.request_shape_strategies import shaped_clusters
@@ -127,6 +128,12 @@ def _with_a_high_threshold(parts: Parts) -> Parts:
     return replace(parts, queues=tuple(queues))
 
 
+def where_vnodes_limit_runs() -> st.SearchStrategy[Situation]:
+    """Vnodes that limit how many jobs run on them, and on which almost nothing runs."""
+    parts = clusters(plain=True).map(lambda drawn: replace(drawn, runs=drawn.runs[:1]))
+    return situations(parts.flatmap(with_run_limits), eager_settings())
+
+
 def ranked_and_striped() -> st.SearchStrategy[Situation]:
     """Jobs with requirements on vnodes that report, or that are striped over vnodes where stripes have just started."""
     return st.tuples(clusters(plain=True), st.booleans(), st.data()).map(_ranked_or_striped)
@@ -182,6 +189,7 @@ def test_of_every_reason_it_is_known_what_it_claims() -> None:
         (with_jobs_that_may_not_be_preempted(), {"unpreemptible"}),
         (in_the_order_of_schedulers(), {"under-threshold", "no-fair-share"}),
         (with_windows(), {"into-window", "queue-closed"}),
+        (where_vnodes_limit_runs(), {"vnode-run-limit"}),
         (ranked_and_striped(), {"not-good-enough", "staggered"}),
     ],
     ids=[
@@ -192,6 +200,7 @@ def test_of_every_reason_it_is_known_what_it_claims() -> None:
         "with_jobs_that_may_not_be_preempted",
         "in_the_order_of_schedulers",
         "with_windows",
+        "where_vnodes_limit_runs",
         "ranked_and_striped",
     ],
 )

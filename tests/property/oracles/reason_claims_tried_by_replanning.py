@@ -256,6 +256,11 @@ def no_longer(change: Callable[[Told], Told]) -> Callable[[Told], bool]:
     return lambda told: change(told).same_again() is None
 
 
+def _without_run_limits(told: Told) -> Told:
+    vnodes = tuple(replace(vnode, run_limits=None) for vnode in told.parts.vnodes)
+    return replace(told, parts=replace(told.parts, vnodes=vnodes))
+
+
 def is_counted_with_a_quota(told: Told) -> bool:
     """With an own quota on cores the job is counted, also if it takes none."""
     return told.with_quota(("u", told.job.user), MUCH).same_again() is None
@@ -343,6 +348,7 @@ CLAIMS = (
     Claim("too-few-idle", "fits nowhere now", fits_nowhere_now),
     Claim("never-fits", "does not fit with nobody else there", fits_not_even_alone),
     Claim("never-arranged", "does not fit with nobody else there", fits_not_even_alone),
+    Claim("vnode-run-limit", "not without the limits of vnodes", no_longer(_without_run_limits)),
     Claim("pinned", "fits there with nobody else there", fits_alone),
     Claim("hard-limit", "may under the limit named", may_under_that_limit),
     Claim("server-resource", "may with so much more of it", has_enough_of_it),
