@@ -93,9 +93,10 @@ def test_a_pass_calls_for_an_early_one_while_a_batch_waits_for_a_target_that_is_
 def test_a_job_may_wait_for_those_on_their_way_a_moment_and_for_cores_until_the_minute_is_over(tmp_path: Path) -> None:
     centre = Centre(tmp_path, max_in_flight_per_target=2)
     called = call_file(centre.home, SOURCE)
+    # One pass for each: submissions of the same moment come in any order.
     for cores in (4, 8):
         centre.submit(cores, want="b")
-    centre.run_pass()
+        centre.run_pass()
     assert centre.record("a.2").reason == "b: short by 4 cores (4 of 8)"
     assert not called.exists()
     for _ in range(2):
