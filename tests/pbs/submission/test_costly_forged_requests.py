@@ -112,7 +112,8 @@ def test_passes_go_on_beside_a_hundred_costly_jobs_of_one_user(pbs: PbsCluster) 
 
 
 def test_passes_go_on_beside_a_hundred_jobs_at_the_bounds(pbs: PbsCluster) -> None:
-    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
+    # Each chunk without cores counts as one core.
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=263],[u:bob=8]'")
     deploy_and_drive(pbs, quick_settings())
     for _ in range(24):
         pbs.qsub("bob", select="1:ncpus=1")
