@@ -49,7 +49,7 @@ def handle(pbs: Any) -> str | None:
     if summary.mode(queue) == "observe" or is_reservation_queue(queue):
         return None
     is_of_scheduler = str(event.requestor) == _SCHEDULER
-    if is_of_scheduler and queue in summary.in_cycle and time.time() - summary.planned_s < LONGEST_CYCLE_S:
+    if is_of_scheduler and queue in summary.in_cycle and 0 <= time.time() - summary.planned_s < LONGEST_CYCLE_S:
         return "pbsteer drives its queue: in this cycle the scheduler serves only reservations and resumed jobs there"
     try:
         allocation = parse_exec_vnode(str(job.exec_vnode or ""))

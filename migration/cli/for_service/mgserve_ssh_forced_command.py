@@ -135,7 +135,7 @@ def _answer_line(site: Site, cluster: str, line: bytes) -> Iterator[Reply]:
 
 
 def _answer(site: Site, cluster: str, verb: str, body: bytes) -> Iterator[Reply]:
-    """The one reply. What it calls for follows when it has been sent, and changes it no more."""
+    """The one reply. What it calls for is done after it has been sent, and does not change it."""
     if _key_of(site, cluster) is None:
         yield _not_known(cluster)
         return

@@ -74,7 +74,7 @@ def kill_with_held(ground: Ground, number: int, chance: random.Random) -> str:
     return f"{', '.join(held) or 'somebody'} held: {hit.show()}, and is gone"
 
 
-@kind("child that lets a victim go is late", 20)
+@kind("child that requeues a victim is late", 20)
 def delay_child(ground: Ground, _number: int, _chance: random.Random) -> str:
     """In advise, it asks nothing before the mode has changed, and passes have let go whoever was held: who goes only
     then may not stay held, as nobody would know of it."""

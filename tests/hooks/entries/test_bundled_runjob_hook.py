@@ -31,6 +31,7 @@ def test_runjob_refuses_what_does_not_fit(hook: Hook) -> None:
     [
         ("Scheduler", ["workq"], 5, True),
         ("Scheduler", ["workq"], LONGEST_CYCLE_S + 5, False),
+        ("Scheduler", ["workq"], -3600, False),
         ("Scheduler", ["other"], 5, False),
         ("Scheduler", [], 5, False),
         ("root", ["workq"], 5, False),
