@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from hooks.store.state_folder import state_folder
 from policy import Ledger, Settings
 from policy.model.ledger_between_passes import LedgerError
 from tui.audit.match_server_names import goes_by, is_same, names_of
-from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError, Reply
+from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
 from tui.backends.pbs.explain_unreachable_server import explain
@@ -29,12 +29,10 @@ from tui.backends.pbs.find_pbs import PbsPlace
 from tui.backends.pbs.reader_under_pbs_python import pbs_reader
 from tui.backends.pbs.status_from_qstat_pbsnodes_qmgr import BUILT_IN, flat, objects, read_json, server_status_from
 from tui.backends.run_program import ProgramOutput, run
-from tui.backends.start_and_ask_reader_process import Reader, ReaderUnusableError
+from tui.backends.server_by_reader_or_programs import NAMES_TIMEOUT_S, READ_TIMEOUT_S, ServerByReaderOrPrograms
 from tui.model.typed_attributes import moment
 
-READ_TIMEOUT_S = 60.0
 WRITE_TIMEOUT_S = 30.0
-_NAMES_TIMEOUT_S = 10.0
 
 
 class _Ask(NamedTuple):
@@ -56,36 +54,25 @@ _ASK = {
 }
 
 
-class PbsBackend:
+class PbsBackend(ServerByReaderOrPrograms):
     """The server of an installed PBS."""
 
-    simulated = False
-    own_audit = None
     commands = PbsCommands()
     system = "PBS"
 
     def __init__(self, place: PbsPlace, settings: Settings, complaint: str = "") -> None:
-        self.complaint = complaint
-        """What is wrong with the settings that should have been used; a sentence, or empty."""
+        environment = {"PBS_SERVER": place.server} if place.server else {}
+        super().__init__(place, settings, complaint, environment, pbs_reader(place))
         self._place = place
-        self._settings = settings
-        self._environment = {"PBS_SERVER": place.server} if place.server else {}
-        self._reader: Reader | None = pbs_reader(place)
-        self._names: tuple[str, ...] = ()
         self._own: bool | None = None
         self.journal = JournalReader(state_folder(str(place.home)), self._find_other)
         self.spool = place.home / "spool"
-
-    @property
-    def name(self) -> str:
-        """The configured name of the server."""
-        return self._place.server or "PBS"
 
     def names(self) -> tuple[str, ...]:
         """The server's own name, its host's, and the configured one; only the last until the server replies."""
         if not self._names:
             with contextlib.suppress(BackendError):
-                reply = self._json("qstat", "-B", "-f", "-F", "json", by_s=time.monotonic() + _NAMES_TIMEOUT_S)
+                reply = self._json("qstat", "-B", "-f", "-F", "json", by_s=time.monotonic() + NAMES_TIMEOUT_S)
                 name, attributes = next(iter(objects(reply, "Server").items()), ("", {}))
                 if name:
                     self._names = names_of(name, attributes.get("server_host", ""), self._place.server)
@@ -112,26 +99,6 @@ class PbsBackend:
             return ""
         return f"the passes on this host are those of {self._place.home_server}: {self.name} has its own on its host"
 
-    def poll(self) -> ServerStatus:
-        """The server status; from the reader as long as that can be used at all."""
-        with self._explained():
-            if self._reader is not None:
-                try:
-                    return self._reader.server_status()
-                except ReaderUnusableError:
-                    self._reader.close()
-                    self._reader = None
-            return self._ask_programs()
-
-    @property
-    def way(self) -> str:
-        """How the server status is read: ``reader`` or ``qstat``."""
-        return "reader" if self._reader is not None else "qstat"
-
-    def settings(self) -> Settings:
-        """The settings that were given to the console."""
-        return self._settings
-
     def ledger(self) -> Ledger:
         """The published ledger; an empty one if it cannot be read or has another version."""
         try:
@@ -152,13 +119,6 @@ class PbsBackend:
             if texts.get("job_state") == "F" and (moment(texts, "mtime") or 0.0) >= since_s
         }
 
-    def used(self) -> Mapping[str, Mapping[str, str]]:
-        """The ``resources_used`` of the jobs that run; without the reader they are in each poll's answer."""
-        if self._reader is None:
-            return {}
-        with self._explained():
-            return self._reader.used()
-
     def script(self, job_id: str) -> str:
         """The script, by ``printjob -s``: PBS keeps it in its database on the server's host, which root alone reads."""
         asked = parent_of(job_id) if is_subjob(job_id) else job_id
@@ -166,15 +126,6 @@ class PbsBackend:
         if output.status != 0 or not output.out.strip():
             raise BackendError(f"printjob -s {asked}: {output.words} (it needs root, on the server's host)")
         return output.out
-
-    def log_lines(self, job_id: str, days: int) -> Sequence[str]:
-        """The lines by ``tracejob``, which reads the logs in this host's PBS_HOME."""
-        argv = [self._place.program("tracejob"), "-w", "300", "-n", str(days), job_id]
-        output = run(argv, READ_TIMEOUT_S, self._environment)
-        lines = [line for line in output.out.splitlines() if line.strip()]
-        if not lines:
-            raise BackendError(f"tracejob {job_id}: {output.words}")
-        return lines[-MOST_LOG_LINES:]
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
         """One object, by PBS's programs; None if it is not there, also for a ``job`` that has ended."""
@@ -198,21 +149,8 @@ class PbsBackend:
         output = run([self._place.program(program), *arguments], WRITE_TIMEOUT_S, self._environment)
         return Reply(output.status == 0, output.words if output.status else output.out.strip())
 
-    def close(self) -> None:
-        """End the reader."""
-        if self._reader is not None:
-            self._reader.close()
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Errors raised within say what to do if the server cannot be reached."""
-        try:
-            yield
-        except BackendError as error:
-            explained = explain(str(error), self._place.server)
-            if not explained:
-                raise
-            raise BackendError(explained) from error
+    def _explain(self, text: str) -> str:
+        return explain(text, self._place.server)
 
     def _ask_programs(self) -> ServerStatus:
         """The server status by several programs, which share one time limit."""
@@ -229,12 +167,7 @@ class PbsBackend:
         )
 
     def _output_of(self, program: str, *arguments: str, by_s: float | None = None) -> ProgramOutput:
-        left_s = READ_TIMEOUT_S if by_s is None else by_s - time.monotonic()
-        if left_s <= 0:
-            raise BackendError(
-                f"the server's programs did not answer within {READ_TIMEOUT_S:g} s; {program} was not run"
-            )
-        output = run([self._place.program(program), *arguments], left_s, self._environment)
+        output = self._run_in_time(program, arguments, time.monotonic() + READ_TIMEOUT_S if by_s is None else by_s)
         if output.status != 0 and not output.out.strip():
             raise BackendError(f"{program}: {output.words}")
         return output

@@ -23,17 +23,15 @@ from torque.translate.jobs import ENDED, read_ended_jobs, read_job
 from torque.translate.nodes import read_node
 from torque.translate.server_status import read_queue, read_server, read_server_status
 from tui.audit.match_server_names import names_of
-from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError, Reply
+from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.find_torque import TorquePlace
 from tui.backends.pass_journal import JournalReader
-from tui.backends.run_program import ProgramOutput, run
-from tui.backends.start_and_ask_reader_process import Reader, ReaderUnusableError
+from tui.backends.run_program import run
+from tui.backends.server_by_reader_or_programs import NAMES_TIMEOUT_S, READ_TIMEOUT_S, ServerByReaderOrPrograms
 from tui.backends.torque.build_change_commands import PROGRAMS, TorqueCommands
 from tui.backends.torque.explain_unreachable_torque import explain
 from tui.backends.torque.torque_reader import torque_reader
 
-READ_TIMEOUT_S = 60.0
-_NAMES_TIMEOUT_S = 10.0
 _PATIENCE_S = 2.0
 """Beyond Torque's own time limit, until a program is ended."""
 _UNTIL_REQUEUED_S = 3.0
@@ -46,64 +44,34 @@ _NO_ANSWER = {237, 185}
 Texts = dict[str, str]
 
 
-class TorqueBackend:
+class TorqueBackend(ServerByReaderOrPrograms):
     """The server of an installed Torque."""
 
-    simulated = False
-    own_audit = None
     commands = TorqueCommands()
     system = "Torque"
 
     def __init__(self, place: TorquePlace, settings: Settings, complaint: str = "") -> None:
-        self.complaint = complaint
-        """What is wrong with the settings that should have been used; a sentence, or empty."""
         self._place = place
-        self._settings = settings
         self._timeout_s = settings.torque.timeout_s
-        self._environment = {"PBSAPITIMEOUT": str(math.ceil(self._timeout_s))}
+        environment = {"PBSAPITIMEOUT": str(math.ceil(self._timeout_s))}
         if place.server:
-            self._environment["PBS_DEFAULT"] = place.server
-        self._reader: Reader | None = torque_reader(place, self._timeout_s) if place.library else None
-        self._names: tuple[str, ...] = ()
+            environment["PBS_DEFAULT"] = place.server
+        reader = torque_reader(place, self._timeout_s) if place.library else None
+        super().__init__(place, settings, complaint, environment, reader)
         self.journal = JournalReader(state_folder(str(place.home)))
         self.spool: Path | None = place.home / "spool"
-
-    @property
-    def name(self) -> str:
-        """The configured name of the server."""
-        return self._place.server or "Torque"
 
     def names(self) -> tuple[str, ...]:
         """The server's own name and the configured one; only the latter until the server replies."""
         if not self._names:
             with contextlib.suppress(BackendError):
-                name, _ = self._read_server(_in(_NAMES_TIMEOUT_S))
+                name, _ = self._read_server(_in(NAMES_TIMEOUT_S))
                 self._names = names_of(name, "", self._place.server)
         return self._names or (self.name,)
 
     def shared_audit(self) -> Path | None:
         """The file in Torque's home; only the server's own host has a pass, and so the folder for it."""
         return self.journal.changes if (self._place.home / "server_priv").is_dir() else None
-
-    @property
-    def way(self) -> str:
-        """How the server status is read: ``reader`` or ``qstat``."""
-        return "reader" if self._reader is not None else "qstat"
-
-    def poll(self) -> ServerStatus:
-        """The server status; from the reader as long as that can be used at all."""
-        with self._explained():
-            if self._reader is not None:
-                try:
-                    return self._reader.server_status()
-                except ReaderUnusableError:
-                    self._reader.close()
-                    self._reader = None
-            return self._ask_programs()
-
-    def settings(self) -> Settings:
-        """The settings that were given to the console."""
-        return self._settings
 
     def ledger(self) -> Ledger:
         """An empty one: no pass keeps one on Torque."""
@@ -117,13 +85,6 @@ class TorqueBackend:
                 return self._reader.ended(since_s)
             return read_ended_jobs(self._objects("Job", "qstat", "-x", "-t").items(), since_s, self._node_names())
 
-    def used(self) -> Mapping[str, Mapping[str, str]]:
-        """The ``resources_used`` of the jobs that run; none without the reader."""
-        if self._reader is None:
-            return {}
-        with self._explained():
-            return self._reader.used()
-
     def script(self, job_id: str) -> str:
         """The script, which Torque keeps in its home on the server's host, for root alone."""
         folder = self._place.home / "server_priv" / "jobs"
@@ -132,15 +93,6 @@ class TorqueBackend:
                 if "/" not in name:
                     return (folder / name).read_text(encoding="utf-8", errors="replace")
         raise BackendError(f"no script of {job_id} in {folder} (it needs root, on the server's host)")
-
-    def log_lines(self, job_id: str, days: int) -> Sequence[str]:
-        """The lines by ``tracejob``, which reads the logs in this host's Torque."""
-        argv = [self._place.program("tracejob"), "-w", "300", "-n", str(days), job_id]
-        output = run(argv, READ_TIMEOUT_S, self._environment)
-        lines = [line for line in output.out.splitlines() if line.strip()]
-        if not lines:
-            raise BackendError(f"tracejob {job_id}: {output.words}")
-        return lines[-MOST_LOG_LINES:]
 
     def read(self, kind: str, name: str) -> Mapping[str, str] | None:
         """One object, by Torque's programs; None if it is not there, also for a ``job`` that has ended."""
@@ -188,11 +140,6 @@ class TorqueBackend:
             texts = self._objects("Job", "qstat", "-x", job_id, unknown=_UNKNOWN["job"]).get(job_id, {})
         return f"{texts.get('job_state', '')} {texts.get('start_count', '')}".strip()
 
-    def close(self) -> None:
-        """End the reader."""
-        if self._reader is not None:
-            self._reader.close()
-
     def _run(self, program: str, arguments: Sequence[str]) -> Reply:
         output = run([self._place.program(program), *arguments], self._timeout_s + _PATIENCE_S, self._environment)
         if output.status in _NO_ANSWER:
@@ -206,18 +153,17 @@ class TorqueBackend:
         refused = output.status != 0 or (program == "pbsnodes" and bool(output.err.strip()))
         return Reply(not refused, output.words if refused else output.out.strip())
 
+    def _explain(self, text: str) -> str:
+        return explain(text, self._place.server)
+
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        """Errors raised within say what to do if the server cannot be reached."""
+        """As of every server; so are errors of what programs print."""
         try:
-            yield
+            with super()._explained():
+                yield
         except OutputError as error:
             raise BackendError(str(error)) from error
-        except BackendError as error:
-            explained = explain(str(error), self._place.server)
-            if not explained:
-                raise
-            raise BackendError(explained) from error
 
     def _read_job(self, job_id: str, *, ended: bool) -> Mapping[str, str] | None:
         """A job or subjob; an array by what its subjobs say."""
@@ -269,12 +215,7 @@ class TorqueBackend:
 
     def _output_of(self, program: str, *arguments: str, by_s: float, unknown: str = "") -> str:
         """What a program prints; nothing if it fails with the words ``unknown``."""
-        left_s = by_s - time.monotonic()
-        if left_s <= 0:
-            raise BackendError(
-                f"the server's programs did not answer within {READ_TIMEOUT_S:g} s; {program} was not run"
-            )
-        output: ProgramOutput = run([self._place.program(program), *arguments], left_s, self._environment)
+        output = self._run_in_time(program, arguments, by_s)
         if output.status != 0:
             if unknown and unknown in output.words:
                 return ""
