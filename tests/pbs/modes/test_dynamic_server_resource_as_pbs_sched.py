@@ -20,6 +20,10 @@ from tests.pbs.modes.test_advise_pbs_sched import hang_up
 SETTLED_S = 4.0
 
 
+LICENCES = "$((3 - $(count 1) - 2 * $(count 2)))"
+"""As a licence server has it: 3, without those of jobs that run."""
+
+
 class Case(NamedTuple):
     """What the program prints, and what each job asks for; ``unsafe``: everybody may change the program."""
 
@@ -29,14 +33,14 @@ class Case(NamedTuple):
 
 
 CASES: Mapping[str, Case] = {
-    "some-free": Case("3", ["tokens=2", "tokens=2", "tokens=1", "", "tokens=1"]),
+    "some-free": Case(LICENCES, ["tokens=2", "tokens=2", "tokens=1", "", "tokens=1"]),
     "none-free": Case("0", ["tokens=1", "", "tokens=0"]),
-    "all-free": Case("100", ["tokens=50", "tokens=50", "tokens=1"]),
+    "all-free": Case("100", ["tokens=50", "tokens=50"]),
     "below-zero": Case("-4", ["tokens=1", ""]),
     "no-number": Case("licence server down", ["tokens=1", ""]),
     "nothing": Case("", ["tokens=1", ""]),
     "unsafe": Case("9", ["tokens=1", ""], unsafe=True),
-    "size": Case("3", ["space=6gb", "space=6gb", "space=4gb", "space=4gb,tokens=1"]),
+    "size": Case("3", ["space=11gb", "space=10gb", "", "tokens=1"]),
 }
 
 
@@ -75,7 +79,8 @@ def write(path: Path, script: str) -> None:
 
 def print_as(pbs: PbsCluster, case: Case) -> None:
     path = pbs.server_home / "tokens"
-    write(path, f"[ \"$1\" = -v ] && echo '{case.printed}'")
+    count = f"count() {{ {pbs.spec.pbs_exec}/bin/qselect -s R -l tokens.eq.$1 | wc -l; }}"
+    write(path, f'{count}\n[ "$1" = -v ] && echo "{case.printed}"')
     if case.unsafe:
         path.chmod(0o777)
 
@@ -103,19 +108,15 @@ def clear(pbs: PbsCluster, jobs: Sequence[str]) -> None:
 
 
 def by_sched(pbs: PbsCluster, case: Case) -> list[bool]:
-    """Once the programs say the same for ever, later cycles would start those that wait: what is used up is taken off
-    within a cycle alone. So the scheduler gets one cycle."""
     jobs = submit(pbs, case)
     pbs.qmgr("set server scheduling = True")
+    # A cycle says nothing to the server when it is over.
     before: list[bool] = []
     now = started_of(pbs, jobs)
-    while not any(now):
-        now = started_of(pbs, jobs)
-        time.sleep(0.05)
-    pbs.qmgr("set server scheduling = False")
-    while now != before:
+    while now != before or not any(now):
         time.sleep(SETTLED_S)
         before, now = now, started_of(pbs, jobs)
+    pbs.qmgr("set server scheduling = False")
     clear(pbs, jobs)
     return now
 
