@@ -97,7 +97,8 @@ class CircuitBreaker(NamedTuple):
 
     def write(self, state: State) -> None:
         """Write the counts to disk. Raises OSError if the disk does not take them."""
-        state.publish(PASSES, dict(self._asdict()), shared=False)
+        # Passes that fail do not crash the host: a count that a crash loses is counted anew.
+        state.publish(PASSES, dict(self._asdict()), shared=False, sync=False)
 
     @classmethod
     def read(cls, state: State) -> CircuitBreaker:

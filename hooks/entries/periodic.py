@@ -296,8 +296,10 @@ def _commit(decision: Decision, found: ServerRead, state: State) -> tuple[Decisi
         state.publish(RUNS, decision.runs, shared=False)
     unusable, name = decision.unusable, decision.ledger_name
     warnings = [state.put_aside_ledger(name, unusable)] if unusable else []
-    state.save_ledger(decision.plan.ledger, name)
-    state.publish(SUMMARY, decision.summary.to_data(), shared=False)
+    if decision.plan.ledger != decision.ledger or unusable:
+        state.save_ledger(decision.plan.ledger, name)
+    # The next pass writes it anew; without it the event hooks let everything through.
+    state.publish(SUMMARY, decision.summary.to_data(), shared=False, sync=False)
     if decision.advice.memory != found.priorities:
         write_priorities(state, decision.advice.memory)
     if decision.charges.record != found.charged:
