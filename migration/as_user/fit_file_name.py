@@ -1,4 +1,6 @@
-"""Names with a suffix that fit into a folder: a name may have 255 bytes of its own already."""
+"""Adds a suffix to a file name so that it stays within 255 bytes: a name that would be longer gets a hash instead of
+its end.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,8 @@ _HASHED = 16
 
 
 def fit_name(name: str, suffix: str) -> str:
-    """The name with the suffix; of one that would be too long the beginning, a hash of the whole, and the suffix. So
-    two names never become one.
-    """
+    """The name with the suffix. A name that would be too long becomes its beginning, a hash of the whole, and the
+    suffix, so that two names never become one."""
     raw, end = os.fsencode(name), os.fsencode(suffix)
     if len(raw) + len(end) <= _MOST_BYTES:
         return name + suffix

@@ -1,7 +1,8 @@
-"""What is in a folder: path, kind, size, time of each entry, and what of it cannot travel. Runs as the folder's user.
+"""Lists the entries of a folder (path, kind, size, time), and which of them cannot be transferred. Runs as the folder's
+user.
 
 Entries are printed as JSON lines ``[path, kind, size, mtime_ns, target]``; folders and links have no size and no time,
-so that two entries are the same if and only if the lines are.
+so two entries are the same if and only if their lines are.
 """
 
 from __future__ import annotations

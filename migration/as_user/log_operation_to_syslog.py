@@ -1,7 +1,7 @@
-"""One line of the system's log for each operation of the root helper: who asked, as which user, what, for which job.
+"""Writes one line to the system's log for each operation of the root helper: caller, user, operation and job.
 
-sudo logs the helper's start alone. What is written comes from users and other clusters: it is ASCII without control
-characters, in quotes, and bounded.
+sudo logs only the start of the helper. The words come from users and other clusters, so the line is bounded ASCII in
+quotes, without control characters.
 """
 
 from __future__ import annotations

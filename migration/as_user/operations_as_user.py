@@ -1,7 +1,7 @@
-"""The operations of the root helper: programs by name, and what is done with files. Each runs as the user.
+"""The root helper's operations: programs by name, and work on files. Each runs as the user, whose own rights bound what
+its arguments can reach.
 
-An operation takes its arguments and returns an exit status; one that is a program never returns. What files an
-operation touches follows from its arguments: the user's own rights are the bound.
+An operation takes its arguments and returns an exit status; one that becomes a program does not return.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RUN_BUILD = 'eval "exec 3<&-\n$(cat <&3)"'
 """What the build's shell runs: the command that file 3 has, which no list of processes shows."""
 _WAIT_FOR = '"$@"; exit $?'
 _CONNECT = 'trap : TERM; ended=$1; shift; "$@"; : > "$ended"'
-"""What keeps a connection: ssh, which removes its socket when it is ended, and then a file that says so."""
+"""The command that keeps a connection: ssh, which removes its socket when it is ended, and then a file that says so."""
 _OF_SCONTROL = ("hold", "release")
 
 

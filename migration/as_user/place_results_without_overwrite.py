@@ -1,9 +1,7 @@
-"""Puts results into a job's folder without overwriting what has changed there. Runs as the folder's user.
+"""Moves results into a job's folder without overwriting what has changed there. Runs as the folder's user.
 
-Results arrive in a folder of their own inside the job's. Each is moved to its place at once if the place is empty,
-still as it was uploaded, or already the result; else it is put beside, as ``NAME.mg-GID``. So a kill at any point
-leaves each file whole, and repeating it leads to the same end. Two files of one size and one time may be the results
-of two jobs, so only their content says whether a file is already the result.
+Results arrive in a folder of their own inside the job's. Each is moved to its place in one step if the place is empty,
+unchanged since the upload, or already the result; otherwise it is put beside it, as ``NAME.mg-GID``.
 """
 
 from __future__ import annotations
@@ -54,7 +52,8 @@ def print_settled(arguments: list[str]) -> int:
 
 
 def settle(folder: str, gid: str, uploaded: dict[str, Entry]) -> list[Kept]:
-    """Move all that has arrived to its place, and return what was kept. Raises OSError."""
+    """Move all results to their places, and return what was kept. A kill at any point leaves each file whole, and a
+    repetition leads to the same end. Raises OSError."""
     stage = f"{folder}/{STAGE}{gid}"
     kept: list[Kept] = []
     there = read_entry(stage, stage)
@@ -96,7 +95,8 @@ def _is_services(name: str) -> bool:
 
 
 def _is_already(fresh: Entry, fresh_path: str, there: Entry, place: str) -> bool:
-    """Whether what is in the place is what has arrived."""
+    """Whether the file in the place is already the result. Files of one size and one time may be the results of two
+    jobs, so their content is compared."""
     if there != fresh or fresh.kind != "f":
         return there == fresh
     filecmp.clear_cache()  # which knows files by size and time
@@ -124,7 +124,7 @@ def _put_beside(fresh_path: str, folder: str, path: str, gid: str, fresh: Entry)
 
 
 def _read_fresh(stage: str, path: str) -> Entry | None:
-    """What has arrived. rsync has written its links so that nothing can follow them."""
+    """An entry of the results that have arrived. rsync has written links in a form that nothing follows."""
     fresh = read_entry(f"{stage}/{path}", path)
     if fresh is not None and fresh.target.startswith(_MUNGED):
         return fresh._replace(target=fresh.target[len(_MUNGED) :])

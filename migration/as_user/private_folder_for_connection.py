@@ -1,8 +1,7 @@
-"""The folder with the socket of the connection that the commands of a transfer share. Only one session of the root
-helper, and what it starts, can see it.
+"""The folder for the socket of the connection that a transfer's commands share.
 
-It is in a file system in memory that is mounted for the session alone: no other process of the host can make, find or
-open anything there, and nothing of it is left when the session has ended.
+It is in a memory file system mounted for one session of the root helper alone: no other process of the host can see it
+or put anything there, and it is gone when the session ends.
 """
 
 from __future__ import annotations
@@ -20,14 +19,15 @@ _OPTIONS = "mode=0711,size=64k,nr_inodes=64"
 
 
 class PrivatePlace:
-    """The place, of one session."""
+    """The private folder of one session."""
 
     def __init__(self) -> None:
         self._is_apart = False
         self._is_mounted = False
 
     def renew(self) -> bool:
-        """Have it, empty; what was there before is gone. False where that cannot be: then no connection is shared."""
+        """Mount an empty folder, in place of an earlier one. False where the kernel refuses: then no connection is
+        shared."""
         if os.geteuid() != 0:
             return False
         try:
@@ -43,9 +43,8 @@ class PrivatePlace:
 
 
 def make_folder(account: pwd.struct_passwd) -> None:
-    """Make the folder, of the account and closed to all others; as root. Raises OSError where there is no place that
-    is a session's own.
-    """
+    """Make the folder for the account, closed to all others; as root. Raises OSError where the session has no place of
+    its own."""
     if not os.path.ismount(PLACE):
         raise OSError(f"{PLACE}: only a session of the root helper has a connection to share")
     os.mkdir(FOLDER, 0o700)

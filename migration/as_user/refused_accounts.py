@@ -1,7 +1,7 @@
-"""Accounts as which no job runs: of the system, of services, without a login, and members of groups that may do more.
+"""Refuses accounts as which no job may run: of the system, of services, without a login, or in privileged groups.
 
-Another cluster says who its users are. So an account that may become root, read what only the system reads, or act as a
-service, must not be one that it can name.
+Other clusters name the account, so they must not be able to name one that can become root, read what only the system
+reads, or act as a service.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from migration.config.cluster_file import Here
 _LOGIN_DEFS = Path("/etc/login.defs")
 _FIRST_UID = 1000
 _OVERFLOW_UID = 65_534
-"""To the kernel it stands for every owner that it cannot name: the usual user id of nobody."""
+"""The usual user id of nobody, which the kernel shows for every owner that it cannot name."""
 _NO_SHELLS = ("nologin", "false")
 
 

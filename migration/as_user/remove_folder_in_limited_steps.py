@@ -1,7 +1,7 @@
-"""Removes a folder within a number of entries and a time, whatever its user has made of it. Runs as that user.
+"""Removes a folder within limits on entries and time, whatever its user has put there. Runs as that user.
 
-A folder within a folder is moved up before it is emptied, so no tree is too deep, and a closed one is opened. What is
-left is said; the next call goes on with it.
+A subfolder is moved up before it is emptied, so no tree is too deep, and closed folders are opened. A call that reaches
+a limit reports what is left, and the next call continues.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class NotRemoved(NamedTuple):
 
     @property
     def text(self) -> str:
-        """For a person."""
+        """The rest in words, for a message."""
         if self.stuck:
             return f"{self.stuck} entries cannot be removed, such as {self.first}"
         return f"has more than {MOST_ENTRIES:,} entries, or they take more than {WITHIN_S:.0f} s"
 
 
 class _BoundReachedError(Exception):
-    """So much is done for now."""
+    """The limit of this call is reached."""
 
 
 def open_folder_to_empty(name: str, above: int) -> int:

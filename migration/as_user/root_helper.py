@@ -1,11 +1,8 @@
-"""The root helper: becomes a user and does one operation of a fixed list. The one program that the service runs as
-root.
+"""The root helper, the only program that the service runs as root: becomes a user and does one operation of a fixed
+list.
 
-``mguser USER SECONDS BYTES FOLDER OPERATION ARG...``: the first BYTES of standard input are the operation's input. What
-follows is a lifeline: when it ends, or after SECONDS, the operation is ended with all that it has started. With ``-``
-for BYTES the operation has the standard input itself, and ends by it. The operation runs in a process that has become
-the user; this one stays root, and only waits and kills. ``mguser session`` does several, one after the other
-(:mod:`migration.as_user.root_helper_session`).
+The operation runs in a process that has become the user; this one stays root, and only waits and kills. ``mguser USER
+SECONDS BYTES FOLDER OPERATION ARG...`` ends the operation after SECONDS, or when standard input ends.
 """
 
 from __future__ import annotations
@@ -33,17 +30,21 @@ from migration.programs.program_search_path import find_path
 _PRIVATE_MASK = 0o077
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 _FIRST_TO_GO = 800
-"""Of 1,000: where memory runs out, the kernel ends an operation before the host's services."""
+"""On the kernel's scale of 1,000: if memory runs out, it ends operations before the host's services."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]{0,31}\$?")
 
 
 class RefusedError(Exception):
-    """What this helper does not do; the message says why."""
+    """An operation that this helper refuses; the message has the reason."""
 
 
 def main(words: Sequence[str], given: int | None = None, job: str = "") -> int:
-    """The exit status of the operation; 77 for what is refused. ``given`` is a file with the operation's input, where
-    that is not on standard input any more. ``job`` is what the caller says that it is about, for the log.
+    """The exit status of the operation; 77 if it is refused.
+
+    The first BYTES of standard input are the operation's input; the rest is a lifeline, whose end ends the operation
+    and all that it has started. With ``-`` for BYTES the operation has standard input itself. ``given`` is a file with
+    the input, if that is no longer on standard input; ``job`` is named in the log. ``mguser session`` does several
+    operations (:mod:`migration.as_user.root_helper_session`).
     """
     try:
         return _main(words, given, job)

@@ -1,9 +1,8 @@
-"""Several operations of the root helper one after the other, for one caller: ``mguser session``.
+"""Serves several operations of the root helper to one caller, one after the other, to save the start of sudo and
+Python: ``mguser session``.
 
-Each operation is checked and done as one of its own would be, in a process forked for it. What is saved is the start of
-sudo and Python. One operation may go on beside the others, until it is replaced. The session ends with its standard
-input, and ends what is under way then. Output comes through pipes and is kept up to a bound: no process of a user has a
-file of root's in hand.
+Each operation is checked and run like a single one, in a process forked for it; the end of standard input ends the
+session and what it runs. Output comes through bounded pipes: no user's process gets a file of root's.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from migration.as_user.run_in_own_pid_namespace import errors_said
 from migration.programs.run_external_program_with_limits import MOST_OUTPUT
 
 SESSION = "session"
-"""In the place of a user: the operations come by standard input."""
+"""Takes the place of a user: the operations come on standard input."""
 NOTHING = "nothing"
-"""In the place of an operation's name, where a caller wants none aside any more."""
+"""Takes the place of an operation's name, when the caller wants none aside any longer."""
 MOST_WORDS = 8 << 20
 """Bytes of one operation's arguments."""
 MOST_INPUT = 256 << 20
 TOO_MUCH = "too much"
-"""Why an operation was ended: it wrote more than the caller takes."""
+"""The cause of an end: the operation wrote more than the caller takes."""
 _LEFT = "left"
-"""The same, where the caller is gone or wants no more: there is no answer."""
+"""The cause of an end: the caller is gone or stopped the operation, so no answer is sent."""
 _HEAD = 10
 _FEWEST = 5
 _LOOK_EVERY_S = 0.25
@@ -42,17 +41,16 @@ input is its lifeline."""
 
 
 def write_request(words: Sequence[str], most_output: int, *, aside: bool = False, job: str = "") -> bytes:
-    """What is sent for one operation: the length of what follows, then JSON. Its input comes after it. One ``aside``
-    replaces the one that goes on beside the others; without words there is none afterwards. ``job`` is for the log.
-    """
+    """One operation as it is sent: the length of the JSON that follows, then the JSON; its input comes after it. One
+    ``aside`` replaces the one that goes on beside the others; without words there is none afterwards. ``job`` is for
+    the log."""
     data = json.dumps([most_output, aside, job, *words]).encode("ascii")
     return f"{len(data):{_HEAD}d}".encode("ascii") + data
 
 
 def serve(do: Do) -> int:
-    """Do what is asked until standard input ends. The answer to each operation is a line ``[status, why, bytes of
-    output, bytes of errors]`` as JSON, and these bytes.
-    """
+    """Do the requested operations until standard input ends. The answer to each is a line ``[status, why, bytes of
+    output, bytes of errors]`` as JSON, followed by these bytes."""
     woken, wake = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(wake, False)
@@ -93,7 +91,7 @@ def serve(do: Do) -> int:
 
 
 class _Output:
-    """What a pipe from an operation has brought, up to ``most`` bytes. More is not read."""
+    """The output from an operation's pipe, up to ``most`` bytes. The rest is not read."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -1,8 +1,7 @@
-"""Runs an operation in a PID namespace of its own, whose end is the end of all that the operation has started.
+"""Runs an operation in a PID namespace of its own, so that its end ends every process that it has started.
 
-The namespace's first process is root's, as this one is: the user cannot stop or kill it, and when it ends, however it
-ends, the kernel kills all others at once. Where the kernel refuses a namespace, what leaves the operation's session
-becomes a child of this process (a subreaper) when its parent ends, and is killed as such.
+The namespace's first process belongs to root: the user cannot stop it, and when it ends the kernel kills all others.
+Where the kernel refuses a namespace, this process becomes the parent of orphans (a subreaper) and kills them.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def supervise(operation: Callable[[], int], given: int | None, limit_s: float) -
 
 @contextlib.contextmanager
 def errors_said() -> Iterator[None]:
-    """Says what went wrong on standard error, in a process that ends then, as one line."""
+    """Writes an error to standard error as one line, in a process that ends with it."""
     try:
         yield
     except Exception as error:
@@ -122,13 +121,13 @@ def keep_mounts_apart() -> bool:
 
 
 def mount_in_memory(folder: str, options: str) -> bool:
-    """Mount an empty file system in memory over the folder, in which nothing is a program; whether that went."""
+    """Mount an empty file system in memory over the folder, without programs; returns whether that worked."""
     flags = _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS
     return not _LIBC.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", flags, options.encode("ascii"))
 
 
 def unmount(folder: str) -> None:
-    """Take away what was mounted there last, also where a process still has a file of it."""
+    """Unmount what was mounted there last, also where a process still has a file of it open."""
     _LIBC.umount2(os.fsencode(folder), _DETACH)
 
 

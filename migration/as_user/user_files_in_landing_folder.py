@@ -1,7 +1,7 @@
-"""Folders and small files of guests below the landing folder. Runs as the user to whom they belong.
+"""Folders and small files of guests below the landing folder. Runs as the user who owns them.
 
-The landing folder itself may be open to all, as /tmp is. A user's own folder in it must be that user's and no link;
-otherwise another user could redirect the files.
+The landing folder itself may be open to all, as /tmp is. A user's folder in it must belong to that user and be no link,
+or another user could redirect the files.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def print_file(arguments: list[str]) -> int:
 
 
 class SharedFile(NamedTuple):
-    """A copy of a shared file: where, and of which size and time."""
+    """A copy of a shared file: its path, size and time."""
 
     path: str
     size: int

@@ -1,4 +1,4 @@
-"""``pbsteer migrate``: for administrators, whether clusters can send each other jobs, and what a pass would do."""
+"""``pbsteer migrate``: checks for administrators whether clusters can exchange jobs, and shows what a pass would do."""
 
 from __future__ import annotations
 

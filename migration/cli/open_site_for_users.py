@@ -1,4 +1,4 @@
-"""What the users' programs read of this site: the cluster file, the queue files, and the notes of the last pass."""
+"""Opens this site for the users' programs: the cluster file, the queue files, and the notes of the last pass."""
 
 from __future__ import annotations
 

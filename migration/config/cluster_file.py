@@ -1,7 +1,7 @@
-"""Reads ``cluster.toml``: this cluster, the others in the order in which it asks them, and the bounds.
+"""Reads ``cluster.toml``: this cluster, the others in the order in which it asks them, and the limits.
 
-Reading is strict: an unknown key, a wrong type or a value out of its bounds is a problem, and all problems are named at
-once. Without the file a site has no other clusters.
+Reading is strict: an unknown key, a wrong type or a value out of its bounds is a problem, and all problems are reported
+together. A site without the file has no other clusters.
 """
 
 from __future__ import annotations

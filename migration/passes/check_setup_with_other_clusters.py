@@ -1,7 +1,7 @@
-"""Whether this cluster could send jobs to each other one, and take theirs: what an administrator has to correct.
+"""Checks whether this cluster and each other one could exchange jobs, and names what an administrator has to correct.
 
-It asks as a pass does, and has each cluster try its landing folder. What else another cluster needs, such as its own
-queues, is checked there.
+It asks each cluster as a pass does, and has each try its landing folder. What only another cluster needs, such as its
+own queues, is checked there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Asks another cluster over ssh: one verb, one JSON line each way, within a time limit.
 
-A cluster that cannot be reached, is late, or sends an invalid reply raises :class:`NoReply`. Then it is unknown whether
-the request was carried out. A cluster that reports a failure counts as reached.
+A cluster that cannot be reached, is late, or sends an invalid reply raises :class:`NoReply`; whether it has carried out
+the request is then unknown. A cluster that reports a failure counts as reached.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WHOLE = 3
 
 
 class NoReply(Exception):  # noqa: N818 - it says what it is
-    """The cluster has not answered; the message says what was seen instead."""
+    """The cluster has not answered; the message has what came instead."""
 
 
 class FailedReply(NoReply):
@@ -138,7 +138,7 @@ class SshCall:
         return reply
 
     def _take_open(self, name: str) -> _Talk | None:
-        """The connection to a cluster that may be used once more, which is nobody's then."""
+        """The connection to a cluster if it may be used once more; the caller owns it then."""
         talk, now_s = self._open.pop(name, None), time.monotonic()
         if talk is None:
             return None

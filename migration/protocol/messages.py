@@ -1,4 +1,4 @@
-"""The messages of ``mgserve``: JSON lines, as many each way, bounded, checked field by field.
+"""The messages of ``mgserve``: JSON lines, the same number each way, bounded, checked field by field.
 
 A verb is the whole command of the ssh connection, its body is on standard input. Records travel as their lines; times
 in them are replaced by ages, since only local clocks are compared.

@@ -1,6 +1,6 @@
-"""Builds as a local job of one core, where compilers are on the compute nodes alone (``build_on = "job"``).
+"""Builds as a local job of one core, where only the compute nodes have compilers (``build_on = "job"``).
 
-The job is found again by its name after a crash, and its end is known by the status that it leaves.
+After a crash the job is found by its name; its end is known by the status that it leaves.
 """
 
 from __future__ import annotations

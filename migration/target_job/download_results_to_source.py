@@ -1,4 +1,6 @@
-"""Downloading: what is new or differs goes back to the folder of submission, and is proven to be there."""
+"""The download phase: files that are new or differ return to the folder of submission, and a second run proves that
+they are there.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Watching: all local jobs by one question to the scheduler, once a pass.
+"""Follows all submitted jobs with one query to the scheduler in each pass.
 
-A job is over if the scheduler no longer knows it and its script has left an exit status, or history has one. A silent
-scheduler concludes nothing; the exit status alone concludes nothing either, since a job that saved itself is queued.
+A job is over if the scheduler no longer knows it and its script has left an exit status, or history has one. The exit
+status alone is not enough, since a job that saved itself is queued again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S, goes_back
 
 
 def watch(jobs: Iterable[Job]) -> str:
-    """Look after the submitted jobs; returns what the scheduler said if it did not answer."""
+    """Follow the submitted jobs; returns the scheduler's error if it did not answer."""
     watched = [job for job in jobs if job.record.localid]
     if not watched:
         return ""

@@ -1,4 +1,4 @@
-"""The local job that runs a migrated job's program: its folder, its files, and the script that it runs."""
+"""Makes the local job of a migrating job's program: its folder, its files, and the script that it runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def script_path(record: Record) -> str:
 
 
 def exit_path(record: Record) -> str:
-    """Where the script leaves the program's exit status."""
+    """The file in which the script leaves the program's exit status."""
     return f"{record.dstdir}/{service_prefix(record.gid)}exit"
 
 

@@ -1,4 +1,6 @@
-"""Making: the user's own build commands, on this host or in a local job. On this host a killed build begins anew."""
+"""The build phase: runs the user's build commands on this host or in a local job. On this host a killed build starts
+again.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One job at its target, from acceptance to its end: a phase for each state, each of which can be repeated.
+"""Runs a job at its target from acceptance to its end: one phase for each state, each of which can be repeated.
 
-When nothing is to be done for the job now (it is over, waits in the scheduler's queue, or a step is to be tried again
-later), its process goes on with another job that has something to do. A pass starts a process where there is none.
+When a job can do nothing now (it is over, is in the scheduler's queue, or has to retry later), its process continues
+with another one. The target's pass starts a process where there is none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AGAIN_S = 60
 _GOES_ON_FOR_S = 600.0
 """A process that takes on no further job after this leaves them to younger ones."""
 _MOST_TIMES = 5
-"""So often a process takes on one job."""
+"""Times that a process takes on one job."""
 _PHASES: Mapping[str, Callable[[Job], None]] = MappingProxyType({MAKING: make, SUBMITTED: submit})
 
 

@@ -1,4 +1,4 @@
-"""What every program of the service works with: the cluster file, the queue files, the scheduler, and other users."""
+"""The context of all programs of the service: cluster file, queue files, scheduler, and the root helper."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Site:
 
     @contextlib.contextmanager
     def working_for(self, gid: str) -> Iterator[None]:
-        """What is done as users in the block is logged as done for this job."""
+        """Log operations as users in the block as done for this job."""
         if not isinstance(self.run, HelperSession):
             yield
             return
@@ -64,7 +64,7 @@ class Site:
 
 
 def find_mark(folder: Path) -> Mark | None:
-    """What tells one content of the cluster file from another; None where it is not there."""
+    """A mark that differs between two contents of the cluster file; None where there is no file."""
     try:
         there = (folder / FILE).stat()
     except OSError:
@@ -87,7 +87,7 @@ def open_site() -> Site:
 
 
 class NoClusterFileError(ClusterFileError):
-    """There is no cluster file any more."""
+    """The cluster file is gone."""
 
 
 def _read(folder: Path) -> tuple[Mark | None, ClusterFile]:

@@ -1,4 +1,4 @@
-"""mgstop at the target: the local job is deleted and gone before anything else is done."""
+"""mgstop at the target: deletes the local job, and goes on only when it is gone."""
 
 from __future__ import annotations
 

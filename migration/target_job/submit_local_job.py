@@ -1,4 +1,4 @@
-"""Submitted without a local id: the local job is looked for by its name, and submitted if there is none."""
+"""The submit phase: finds the local job by its name, and submits it if there is none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _AGAIN_S = 60
 
 
 def submit(job: Job) -> None:
-    """Have exactly one local job, whatever a crash has left."""
+    """Make sure of exactly one local job, also after a crash."""
     record, site = job.record, job.site
     try:
         local_id = site.scheduler.find_by_name(record.local_name, record.account)

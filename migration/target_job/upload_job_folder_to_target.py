@@ -1,6 +1,7 @@
-"""Uploading: the job's folder, then its shared input, then the manifest of what is here. Each part can be repeated.
+"""The upload phase: copies the job's folder, then its shared input, then writes the manifest. Each part can be
+repeated.
 
-A job whose shared input another job is bringing rests meanwhile, and goes on where it was.
+A job whose shared input is being copied for another job waits, and continues where it was.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _LOOK_S = 3600
 
 
 class Survey(NamedTuple):
-    """What the source says of the job's folder."""
+    """The source's survey of the job's folder."""
 
     problem: str
     size: int
@@ -127,7 +128,7 @@ def check_space(job: Job, survey: Survey) -> None:
 
 
 def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile], timeout_s: float) -> Mapping[str, str]:
-    """Have each shared file; the links in the job's folder, and where each is to lead."""
+    """Copy each shared file; returns the links in the job's folder, and where each is to lead."""
     record, landing = job.record, job.site.file.this.landing
     below = f"{record.account}/{record.src}"
     links: dict[str, str] = {}
@@ -149,7 +150,7 @@ def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile],
 
 
 def _set_links(job: Job, links: Mapping[str, str], timeout_s: float) -> bytes:
-    """Let the links lead there; the manifest of the folder afterwards. Raises TransferError."""
+    """Point the links there; returns the manifest of the folder afterwards. Raises TransferError."""
     data = "".join(json.dumps(link) + "\n" for link in links.items()).encode("ascii")
     argv = ["links", job.record.dstdir]
     done = job.site.run(argv, user=job.record.account, stdin=data, timeout_s=timeout_s)

@@ -1,7 +1,7 @@
-"""The source's end of a transfer: what a job's key may ask for, and nothing else.
+"""The source's end of a transfer: the commands that a job's key may run, and nothing else.
 
-The command is read against the job's own record. Of rsync's options only those pass that our own transfers use, and the
-path is always one that the record names, never one of the command.
+A command is checked against the job's own record. Only the options that our own transfers use are allowed, and the path
+is always one that the record names, never one of the command.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Brings results back: copied beside, put into place by the source, and verified by a second run that finds nothing to
-copy.
+"""Copies results to the source: beside the job's files, put into place there, and verified by a second run that finds
+nothing to copy.
 
-Each step can be repeated: what is already there is not copied again, and what the user changed is never overwritten.
-A file of the same size and time counts as there only if its content is the same too, since it may be another job's.
+Each step can be repeated, and nothing that the user changed is overwritten. A file of the same size and time may be
+another job's, so only equal content counts as already copied.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""``mgdata GID ATTEMPT``: the forced command of a job's key, at the source of the job.
+"""``mgdata GID ATTEMPT``: the forced command of a job's key, at the job's source.
 
-It answers one command (:mod:`migration.transfer.allowed_rsync_commands`) as the job's user, and ends with it. What is
-done at once is bounded: connections in all, of a cluster and of a user, and of these the transfers, which wait for a
-slot. What one job brings back is put into its place by one process at a time, and so is what several bring into one
-folder.
+It runs one command (:mod:`migration.transfer.allowed_rsync_commands`) as the job's user. Connections are limited in
+all, for each cluster and for each user; transfers among them wait for a slot.
 """
 
 from __future__ import annotations
@@ -64,7 +62,7 @@ def main() -> None:
 
 
 class _BusyError(Exception):
-    """So much is done already that this is not begun; the message says what."""
+    """A limit is reached, so the command is not begun; the message names the limit."""
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
-"""``mgserve CLUSTER``: the forced command of another cluster's key. One verb, one JSON line each way; of ``several``
-as many as are asked, each answered before the next is read.
+"""``mgserve CLUSTER``: the forced command of another cluster's key. It answers one verb, one JSON line each way; for
+``several``, questions one by one.
 
-So many connections are answered at once for a cluster, each line has to be there within a time, and a connection ends
-after some minutes; more are told to ask again. What another cluster asks starts no process here: it calls for a pass.
+Connections, the wait for a line, and the length of a connection are limited. A request starts no process here; it calls
+for a pass.
 """
 
 from __future__ import annotations

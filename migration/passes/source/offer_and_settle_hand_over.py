@@ -1,7 +1,8 @@
 """The hand-over: at most one cluster ever has a job.
 
-The source writes that it offers the job before it asks the target, and offers it to no other until the target has said
-yes or no. Where it said neither, ``withdraw`` settles it: a target that never had this attempt refuses it from then on.
+The source records that it offers a job before it asks the target, and offers it to no other before the target has
+accepted or refused. If no answer comes, ``withdraw`` settles it: a target that never had this attempt then refuses it
+for ever.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The folders of jobs that run where they were submitted: the script that runs the program, and the status it leaves.
+"""The script of a job that runs at its source, in the folder of submission, and the exit status that it leaves.
 
-Both are done as the user, with the root helper. Build commands run in the job itself: nothing else of it runs here.
+Both files are written and read as the user, by the root helper. Build commands run in the job, before its program.
 """
 
 from __future__ import annotations

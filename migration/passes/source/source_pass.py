@@ -1,8 +1,8 @@
-"""``mgsched``: one pass over the requests of this cluster's users.
+"""``mgsched``: one pass over the requests of this cluster's users, decided by
+``policy.migration.place_on_first_free_cluster``.
 
-The decisions are those of ``policy.migration.place_on_first_free_cluster``. Each step is on disk before the next one,
-so a kill at any point loses nothing, and the next pass continues from what is written. A second pass at the same time
-ends at the lock.
+Each step is on disk before the next one, so a kill at any point loses nothing and the next pass continues from there. A
+lock keeps a second pass away.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DAY_S = 86_400
 
 
 class BusyError(Exception):
-    """Another pass runs."""
+    """Another pass is running."""
 
 
 @contextlib.contextmanager
@@ -179,7 +179,7 @@ def _answer(source: Source, cluster: str) -> Answer | NoAnswer:
 
 
 def _answer_here(source: Source) -> Answer | NoAnswer:
-    """What is free at this cluster for its own users' jobs, less what it has promised to guests."""
+    """The cores free at this cluster for its own users' jobs, less those promised to guests."""
     try:
         free = source.scheduler.free()
     except SchedulerSilent as silence:

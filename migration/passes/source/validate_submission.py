@@ -1,4 +1,4 @@
-"""Checks a submission: the fields of a request as ``mgsub`` leaves them, and makes its record."""
+"""Validates a submission, the fields of a request as ``mgsub`` leaves them, and makes its record."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[^\0]*", re.DOTALL)
 _NUMBERS = ("cores", "nodes", "mem", "gpus", "walltime")
 _MOST = 10**9
 _MOST_BYTES = 48 << 10
-"""What every cluster takes, with all that it adds itself."""
+"""The length that every cluster accepts, with all that it adds itself."""
 
 
 class SubmissionError(ValueError):

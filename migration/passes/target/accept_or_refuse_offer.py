@@ -1,7 +1,8 @@
-"""Decides whether a job of another cluster is accepted, and accepts it: the target's side of a hand-over.
+"""The target's side of a hand-over: tests whether the cluster would start an offered job now, and accepts or refuses
+it.
 
-The test is made outside the lock, since it runs the scheduler's programs; cores promised to other jobs meanwhile are
-subtracted under the lock. An offer that is repeated gets the same answer, so a lost answer costs nothing.
+The test runs the scheduler's programs, so it is made without the lock; cores promised meanwhile are subtracted under
+it. A repeated offer gets the same answer, so a lost answer costs nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from policy.migration.job_states_and_transitions import OFFERED, REQUESTED
 _KEYGEN_S = 30
 _LONGEST_PATH = 4_096
 _ROOM_FOR_FILES = 300
-"""What the path of a job's folder leaves to that of a file in it."""
+"""The length that a job's folder leaves for the path of a file in it."""
 
 
 def accept(site: Site, cluster: str, offer: Record) -> Reply:

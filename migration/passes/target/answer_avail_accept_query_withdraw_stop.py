@@ -30,10 +30,10 @@ from policy.migration.job_states_and_transitions import REQUESTED, WAITING
 from policy.model.printable_text import printable
 
 STOP, DISCARD = "stop", "discard"
-"""What ``stop`` of a record says."""
+"""The value of a record's ``stop``."""
 
 _MOST_WITHDRAWN = 1_000
-"""Of each cluster: jobs that were withdrawn before they came."""
+"""Withdrawn jobs that never came, kept of each cluster."""
 
 _MOST_LANDING = 200
 

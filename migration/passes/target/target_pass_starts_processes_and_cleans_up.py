@@ -1,4 +1,4 @@
-"""The target's pass: looks after submitted jobs, starts a process for each job that has something to do, cleans up."""
+"""The target's pass: follows submitted jobs, starts a process for each job that can go on, and removes old files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from policy.migration.job_record_and_copy_updates import Record
 
 
 def run_target_pass(site: Site, start: Callable[[str], None]) -> str:
-    """Do a pass, unless another one is under way; ``start`` starts a job's process. Returns what is to be said."""
+    """Make a pass, unless another one is running; ``start`` starts a job's process. Returns a message for standard
+    error."""
     site = replace(site, run=HungUsers(site.run, site.home, site.now))
     with take_slot(site.home, TARGET, 1) as alone:
         if not alone:
