@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SCHEDULERS = ("pbs", "slurm")
 BUILD_ON = ("here", "job")
 SENDING_IS_PAUSED = "sending there is paused (pause_sending_to)"
-"""Why a request does not go to a cluster of ``pause_sending_to``."""
+"""The reason for requests that are kept from a cluster of ``pause_sending_to``."""
 TAKING_IS_PAUSED = "its jobs are not taken (pause_taking_from)"
 PUBLISHED_KEY = re.compile(r"(?:ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa) [A-Za-z0-9+/]{40,1000}={0,2}")
 

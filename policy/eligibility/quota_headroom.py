@@ -1,7 +1,7 @@
-"""How much each user, group and project may still use within quota, at one moment and in one queue.
+"""What each user, group and project may still use within quota, at one moment and in one queue.
 
-Finds the first entry that a job would exceed. Where only cores are counted that costs a few look-ups, which is enough
-for the many jobs that share a reason.
+It finds the first entry that a job would exceed. Where only cores are counted that takes a few look-ups, which makes it
+cheap for the many jobs that share a reason.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """P1's arithmetic: which jobs are within quota, which users are over, and which runs may be preempted
 (docs/policies.md, P1).
 
-Quota entries stand on a job's queue and on the server, for cores and for other resources. An entry counts the jobs that
-take some of its resource; of cores each chunk counts as one at least. Every entry that counts a job binds: the user's
-own (or the generic one), the group's, the project's and that of all.
+Entries stand on a job's queue and on the server, for cores and other resources. All entries that count a job bind it:
+the user's own or the generic one, the group's, the project's and that of all.
 """
 
 from __future__ import annotations
@@ -48,7 +47,8 @@ class QuotaEntry(NamedTuple):
 
 
 class _Counted(NamedTuple):
-    """How entries count a job: its owner, what it occupies of their resources, and the entries themselves."""
+    """How entries count a job: its owner, what it occupies of their resources, and the entries themselves. An entry
+    counts the jobs that take some of its resource; each chunk counts as one core at least."""
 
     owner: Owner
     needs: Needs

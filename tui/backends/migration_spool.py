@@ -1,6 +1,6 @@
 """Reads migration's files on this host, and stops migrating jobs by ``mgstop``.
 
-Nothing of migration is imported before a look has found that this site has other clusters.
+It imports nothing of migration until one look has found that this site has other clusters.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _SLOT_WITHIN_S = 90
 _LOCK_WITHIN_S = 60
 _TRANSFER_WITHIN_S = 86_400
 _ANSWER_WITHIN_S = 3_600
-"""As long as the other end waits for a transfer, and for an answer."""
+"""The time that the other end waits for a transfer, and for an answer."""
 
 
 def main() -> None:
@@ -83,8 +83,8 @@ def _admitted(folder: Path, limits: Limits, record: Record) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _slot(folder: Path, limits: Limits, user: str, operation: Sequence[str]) -> Iterator[None]:
-    """Wait until the transfer may begin; what is no transfer always may. A user has a share of the slots, since the
-    user's own files can make transfers arbitrarily slow. Raises :class:`_BusyError`."""
+    """Wait until the transfer may begin; other commands never wait. A user has a share of the slots, since the user's
+    own files can make transfers arbitrarily slow. Raises :class:`_BusyError`."""
     if not _is_transfer(operation):
         yield
         return
@@ -102,8 +102,8 @@ def _slot(folder: Path, limits: Limits, user: str, operation: Sequence[str]) -> 
 
 @contextlib.contextmanager
 def _locked(folder: Path, record: Record, operation: Sequence[str]) -> Iterator[None]:
-    """What arrives for a job, alone with the folder in which it arrives; what is put into its place, with the job's
-    folder besides, which several jobs may have. Raises LockHeldError."""
+    """Hold the lock of the folder in which results arrive; to put them into place, also that of the job's folder, which
+    several jobs may share. Raises LockHeldError."""
     stage = f"{record.dir}/{STAGE}{record.gid}"
     paths = [stage, record.dir] if operation[0] == "settle" else [stage] if operation[-1] == f"{stage}/" else []
     with contextlib.ExitStack() as stack:
