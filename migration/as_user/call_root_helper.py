@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Callable
 
 from migration.as_user import root_helper_command
-from migration.as_user.run_in_own_pid_namespace import LATE
+from migration.as_user.helper.run_in_own_pid_namespace import LATE
 from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished, run, run_with_lifeline
 
 GRACE_S = 30.0

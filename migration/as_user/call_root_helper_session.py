@@ -13,7 +13,7 @@ from typing import Callable
 
 from migration.as_user import root_helper_command
 from migration.as_user.call_root_helper import GRACE_S, finish_late, operation_words
-from migration.as_user.root_helper_session import MOST_WORDS, NOTHING, SESSION, TOO_MUCH, write_request
+from migration.as_user.helper.root_helper_session import MOST_WORDS, NOTHING, SESSION, TOO_MUCH, write_request
 from migration.programs import run_external_program_with_limits as programs
 from migration.programs.converse_with_program import Conversation, NoAnswerError
 from migration.programs.run_external_program_with_limits import MOST_OUTPUT, NOT_STARTED, TIMED_OUT, Finished

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from migration.as_user.user_files_in_landing_folder import PARTLY
+from migration.as_user.user_files.user_files_in_landing_folder import PARTLY
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.spool.queue_file import Queue

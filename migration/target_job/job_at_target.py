@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hooks.store.atomic_file import replace_file
-from migration.as_user.user_files_in_landing_folder import NO_FILE
+from migration.as_user.user_files.user_files_in_landing_folder import NO_FILE
 from migration.programs.run_external_program_with_limits import TIMED_OUT
 from migration.protocol.messages import MOST_TEXT
 from migration.spool.file_lock import is_path_locked

@@ -13,15 +13,15 @@ from types import MappingProxyType
 from typing import Callable
 
 from migration.spool.queue_file import Queue
-from migration.target_job.download_results_to_source import download
 from migration.target_job.job_at_target import DISCARD, GoneError, Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, take_share
 from migration.target_job.jobs_with_something_to_do import WAITING_TOO, find_needy, find_turns
-from migration.target_job.run_build_commands import make
+from migration.target_job.phases.download_results_to_source import download
+from migration.target_job.phases.run_build_commands import make
+from migration.target_job.phases.stop_job_at_target import stop
+from migration.target_job.phases.submit_local_job import submit
+from migration.target_job.phases.upload_job_folder_to_target import upload
 from migration.target_job.service_context import Site
-from migration.target_job.stop_job_at_target import stop
-from migration.target_job.submit_local_job import submit
-from migration.target_job.upload_job_folder_to_target import upload
 from policy.migration.job_states_and_transitions import DOWNLOADING, MAKING, SUBMITTED, UPLOADING, WAITING
 
 _LOOK_EVERY_S = 2.0

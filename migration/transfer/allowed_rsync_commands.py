@@ -12,7 +12,7 @@ import re
 import shlex
 from urllib.parse import unquote_to_bytes
 
-from migration.as_user.folder_tree_listing import PART, STAGE
+from migration.as_user.user_files.folder_tree_listing import PART, STAGE
 from migration.config.cluster_file import Here
 from migration.transfer.words_for_paths_at_source import JOB, NO_SETUID, SHARED, STAGED
 from policy.migration.job_record_and_copy_updates import Record

@@ -11,8 +11,8 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from migration.as_user.folder_tree_listing import Entry
-from migration.as_user.place_results_without_overwrite import Kept
+from migration.as_user.user_files.folder_tree_listing import Entry
+from migration.as_user.user_files.place_results_without_overwrite import Kept
 from migration.transfer.ssh_and_rsync_to_source import BY_CONTENT, Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest, to_lines
 from migration.transfer.words_for_paths_at_source import STAGED

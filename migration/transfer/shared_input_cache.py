@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
-from migration.as_user.fit_file_name import fit_path
+from migration.as_user.user_files.fit_file_name import fit_path
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.transfer.ssh_and_rsync_to_source import Connection, StoppedError, TransferError, shared_word
 

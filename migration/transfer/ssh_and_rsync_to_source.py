@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Callable
 from urllib.parse import quote
 
-from migration.as_user.folder_tree_listing import PART, STAGE
-from migration.as_user.operations_as_user import CONNECT, CONTROL, KEY, SHARED_CONNECTION
-from migration.as_user.root_helper_session import NOTHING
+from migration.as_user.helper.operations_as_user import CONNECT, CONTROL, KEY, SHARED_CONNECTION
+from migration.as_user.helper.root_helper_session import NOTHING
+from migration.as_user.user_files.folder_tree_listing import PART, STAGE
 from migration.programs.run_external_program_with_limits import STOPPED, TIMED_OUT, Finished
 from migration.transfer.words_for_paths_at_source import JOB, NO_SETUID, SHARED
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from migration.as_user.folder_tree_listing import Entry, is_excluded
-from migration.as_user.operations_as_user import BUILD_LOG
+from migration.as_user.helper.operations_as_user import BUILD_LOG
+from migration.as_user.user_files.folder_tree_listing import Entry, is_excluded
 
 Manifest = Mapping[str, Entry]
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from migration.as_user.folder_tree_listing import STAGE
 from migration.as_user.root_helper_command import helper_argv
+from migration.as_user.user_files.folder_tree_listing import STAGE
 from migration.config.cluster_file import Limits, read_cluster_file
 from migration.config.mg_home_folder import home
 from migration.spool.file_lock import LockHeldError, path_lock

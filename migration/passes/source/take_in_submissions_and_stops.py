@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from migration.as_user.refused_accounts import find_refusal
+from migration.as_user.helper.refused_accounts import find_refusal
 from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import DISCARD, STOP, merge_stop
 from migration.passes.source.validate_submission import SubmissionError, read_submission

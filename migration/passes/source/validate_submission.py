@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from migration.as_user.folder_tree_listing import find_home_problem
+from migration.as_user.user_files.folder_tree_listing import find_home_problem
 from migration.config.cluster_file import ClusterFile
 from migration.spool.record_as_key_value_line import LineError, read_fields, to_line
 from policy.migration.job_demand import find_demand_problem

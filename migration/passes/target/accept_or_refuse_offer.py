@@ -11,9 +11,9 @@ import os
 import pwd
 from dataclasses import replace
 
-from migration.as_user.fit_file_name import fit_path
-from migration.as_user.refused_accounts import find_refusal as find_account_rule
-from migration.as_user.refused_accounts import read_first_uid
+from migration.as_user.helper.refused_accounts import find_refusal as find_account_rule
+from migration.as_user.helper.refused_accounts import read_first_uid
+from migration.as_user.user_files.fit_file_name import fit_path
 from migration.config.cluster_file import Here
 from migration.passes.promised_cores import find_in_flight
 from migration.programs.run_external_program_with_limits import run
@@ -23,7 +23,7 @@ from migration.schedulers.scheduler_interface import SchedulerSilent, Verdict
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Change
 from migration.target_job.job_at_target import key_path
-from migration.target_job.local_job_script import make_local_job, write_script
+from migration.target_job.phases.local_job_script import make_local_job, write_script
 from migration.target_job.service_context import Site
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, find_shortfall, make_answer
 from policy.migration.job_demand import find_demand_problem

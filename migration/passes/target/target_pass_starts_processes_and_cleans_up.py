@@ -9,10 +9,10 @@ from typing import Callable
 from migration.passes.early_pass import TARGET, answer_call
 from migration.passes.remove_files_of_finished_jobs import clean_up
 from migration.spool.queue_file import Queue
-from migration.target_job.follow_local_job import watch
 from migration.target_job.job_at_target import GoneError, Job
 from migration.target_job.job_process_lock_and_transfer_slots import take_slot
 from migration.target_job.jobs_with_something_to_do import find_needy, is_watched
+from migration.target_job.phases.follow_local_job import watch
 from migration.target_job.service_context import Site
 from migration.target_job.skip_users_with_hung_disks import HungUsers
 from policy.migration.job_record_and_copy_updates import Record

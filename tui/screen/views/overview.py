@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 
 from tui.pages.cluster.overview_page import Row, overview_rows
 from tui.pages.link_target_type import Link
-from tui.screen.views.base_view import FAR, View, lines_of
+from tui.screen.views.bases.base_view import FAR, View, lines_of
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.text.screen_line import Line, fit_line
 

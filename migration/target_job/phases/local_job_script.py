@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from migration.as_user.operations_as_user import BUILD_LOG
+from migration.as_user.helper.operations_as_user import BUILD_LOG
 from migration.schedulers.scheduler_interface import LocalJob
 from migration.transfer.upload_manifest_and_changed_files import outputs, service_prefix
 from policy.migration.job_record_and_copy_updates import Record

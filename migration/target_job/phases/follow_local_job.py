@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from migration.schedulers.scheduler_interface import ENDED, RUNNING, JobState, RequestUnanswered, SchedulerSilent
 from migration.target_job.job_at_target import GoneError, Job
-from migration.target_job.local_job_script import exit_path
+from migration.target_job.phases.local_job_script import exit_path
 from migration.target_job.skip_users_with_hung_disks import HungError
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.job_states_and_transitions import END

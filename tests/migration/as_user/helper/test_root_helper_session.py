@@ -14,8 +14,8 @@ import pytest
 
 from migration.as_user import call_root_helper, root_helper_command
 from migration.as_user.call_root_helper_session import HelperSession
-from migration.as_user.root_helper_session import SESSION, write_request
-from migration.as_user.user_files_in_landing_folder import NO_FILE
+from migration.as_user.helper.root_helper_session import SESSION, write_request
+from migration.as_user.user_files.user_files_in_landing_folder import NO_FILE
 from migration.programs.run_external_program_with_limits import (
     MOST_OUTPUT,
     NOT_STARTED,
@@ -27,7 +27,7 @@ from migration.programs.run_external_program_with_limits import (
 from tests.migration.as_user.root_helper_for_test_account import use_helper
 from tests.migration.fake_user_account import UID
 
-REPO = Path(__file__).parents[3]
+REPO = Path(__file__).parents[4]
 
 
 @pytest.fixture
@@ -139,7 +139,9 @@ def test_an_operation_that_writes_without_end_is_ended(
 ) -> None:
     pour = "{**root_helper.OPERATIONS, 'pour': lambda _: [os.write(1, bytes(1 << 20)) for _ in iter(int, 1)]}"
     use_helper(
-        monkeypatch, tmp_path, f"import os; from migration.as_user import root_helper; root_helper.OPERATIONS = {pour}"
+        monkeypatch,
+        tmp_path,
+        f"import os; from migration.as_user.helper import root_helper; root_helper.OPERATIONS = {pour}",
     )
     much = session(["pour"], user="guest", timeout_s=60)
     assert (much.status, len(much.out)) == (TOO_MUCH, MOST_OUTPUT)
@@ -153,7 +155,7 @@ def test_a_process_of_the_user_cannot_enlarge_or_cut_what_it_has_written(
     grow = (
         "def grow(words):\n    os.write(1, b'x')\n    for name in ('/proc/self/fd/1', '/proc/self/fd/2'):\n"
         "        try:\n            os.truncate(name, int(words[0]))\n        except OSError:\n            pass\n"
-        "    return 0\nimport os; from migration.as_user import root_helper\n"
+        "    return 0\nimport os; from migration.as_user.helper import root_helper\n"
     )
     use_helper(monkeypatch, tmp_path, f"{grow}root_helper.OPERATIONS = {{**root_helper.OPERATIONS, 'grow': grow}}")
     for size in ("1000000", "0", str(1 << 45)):
@@ -165,7 +167,7 @@ def test_an_operation_that_breaks_says_how(
 ) -> None:
     use_helper(
         monkeypatch, tmp_path,
-        "from migration.as_user import root_helper; root_helper.OPERATIONS = {'x': lambda _: {}['a\\nb']}",
+        "from migration.as_user.helper import root_helper; root_helper.OPERATIONS = {'x': lambda _: {}['a\\nb']}",
     )  # fmt: skip
     done = session(["x"], user="guest")
     assert (done.status, done.err) == (1, b"mguser: KeyError: \"'a\\\\nb'\"\n")

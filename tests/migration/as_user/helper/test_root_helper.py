@@ -14,14 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from migration.as_user import refused_accounts, root_helper, root_helper_command
+from migration.as_user import root_helper_command
 from migration.as_user.call_root_helper import run_as as do
-from migration.as_user.user_files_in_landing_folder import TAKEN
+from migration.as_user.helper import refused_accounts, root_helper
+from migration.as_user.user_files.user_files_in_landing_folder import TAKEN
 from migration.programs.run_external_program_with_limits import STOPPED, TIMED_OUT
 from tests.migration.as_user.root_helper_for_test_account import build, use_helper
 from tests.migration.fake_user_account import UID
 
-REPO = Path(__file__).parents[3]
+REPO = Path(__file__).parents[4]
 
 
 def runs(command: str) -> bool:
@@ -173,7 +174,7 @@ LEAVE = "setsid sh -c 'setsid sleep 62 & touch left; sleep 62' & while ! [ -e le
 
 @pytest.mark.parametrize(
     "before",
-    ["", "from migration.as_user import run_in_own_pid_namespace as own; own._NEW_PIDS = 1"],
+    ["", "from migration.as_user.helper import run_in_own_pid_namespace as own; own._NEW_PIDS = 1"],
     ids=["namespace", "where the kernel refuses one"],
 )
 def test_what_leaves_the_session_of_a_build_ends_with_it(

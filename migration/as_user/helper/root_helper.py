@@ -17,12 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from migration.as_user.log_operation_to_syslog import log_operation
-from migration.as_user.operations_as_user import CONNECT, OPERATIONS
-from migration.as_user.private_folder_for_connection import make_folder
-from migration.as_user.refused_accounts import find_refusal, read_first_uid
-from migration.as_user.root_helper_session import MOST_INPUT, keep_input
-from migration.as_user.run_in_own_pid_namespace import end_with_parent, hide_from_users, supervise
+from migration.as_user.helper.log_operation_to_syslog import log_operation
+from migration.as_user.helper.operations_as_user import CONNECT, OPERATIONS
+from migration.as_user.helper.private_folder_for_connection import make_folder
+from migration.as_user.helper.refused_accounts import find_refusal, read_first_uid
+from migration.as_user.helper.root_helper_session import MOST_INPUT, keep_input
+from migration.as_user.helper.run_in_own_pid_namespace import end_with_parent, hide_from_users, supervise
 from migration.config.cluster_file import ClusterFile, ClusterFileError, Here, Limits, read_cluster_file
 from migration.config.mg_home_folder import HOME
 from migration.programs.program_search_path import find_path
@@ -44,7 +44,7 @@ def main(words: Sequence[str], given: int | None = None, job: str = "") -> int:
     The first BYTES of standard input are the operation's input; the rest is a lifeline, whose end ends the operation
     and all that it has started. With ``-`` for BYTES the operation has standard input itself. ``given`` is a file with
     the input, if that is no longer on standard input; ``job`` is named in the log. ``mguser session`` does several
-    operations (:mod:`migration.as_user.root_helper_session`).
+    operations (:mod:`migration.as_user.helper.root_helper_session`).
     """
     try:
         return _main(words, given, job)

@@ -14,8 +14,8 @@ import stat
 import sys
 from typing import NamedTuple
 
-from migration.as_user.fit_file_name import fit_path
-from migration.as_user.folder_tree_listing import (
+from migration.as_user.user_files.fit_file_name import fit_path
+from migration.as_user.user_files.folder_tree_listing import (
     FRESH_LINK,
     PART,
     STAGE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.screen.views.visited_places import MOST, Place, Places
+from tui.screen.views.bases.visited_places import MOST, Place, Places
 
 
 def test_back_and_forth_and_what_lay_ahead_is_forgotten_by_going_elsewhere() -> None:

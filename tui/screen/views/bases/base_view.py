@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from hooks.record.day_of_activity import Day
 from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.backends.idle_core_history import IdleHistory
-from tui.screen.views.visited_places import Place
+from tui.screen.views.bases.visited_places import Place
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, spread

@@ -13,9 +13,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Callable
 
-from migration.as_user import folder_tree_listing, place_results_without_overwrite, user_files_in_landing_folder
-from migration.as_user.private_folder_for_connection import FOLDER, is_own_folder
-from migration.as_user.run_in_own_pid_namespace import has_own_namespace
+from migration.as_user.helper.private_folder_for_connection import FOLDER, is_own_folder
+from migration.as_user.helper.run_in_own_pid_namespace import has_own_namespace
+from migration.as_user.user_files import (
+    folder_tree_listing,
+    place_results_without_overwrite,
+    user_files_in_landing_folder,
+)
 
 Operation = Callable[[list[str]], int]
 KEY = "@KEY@"

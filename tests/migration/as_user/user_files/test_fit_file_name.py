@@ -7,7 +7,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.as_user.fit_file_name import fit_name, fit_path
+from migration.as_user.user_files.fit_file_name import fit_name, fit_path
 
 NAMES = st.binary(min_size=1, max_size=255).filter(lambda raw: not {0, ord("/")} & {*raw}).map(os.fsdecode)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from migration.schedulers.scheduler_interface import ENDED, SchedulerSilent
-from migration.target_job.build_commands_as_local_job import build_name
 from migration.target_job.job_at_target import DISCARD, Job
+from migration.target_job.phases.build_commands_as_local_job import build_name
 from policy.migration.job_states_and_transitions import DOWNLOADING, MAKING, STOPPED, SUBMITTED
 
 _GONE_WITHIN_S = 60.0

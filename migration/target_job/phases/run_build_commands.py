@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from migration.programs.run_external_program_with_limits import STOPPED, TIMED_OUT
 from migration.schedulers.scheduler_interface import SchedulerSilent, SubmitRefused
-from migration.target_job.build_commands_as_local_job import BuildVanishedError, run_build_job
 from migration.target_job.job_at_target import Job
+from migration.target_job.phases.build_commands_as_local_job import BuildVanishedError, run_build_job
 from migration.target_job.skip_users_with_hung_disks import HungError
 
 _AGAIN_S = 60

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from migration.as_user import remove_folder_in_limited_steps, root_helper_command, user_files_in_landing_folder
+from migration.as_user import root_helper_command
 from migration.as_user.call_root_helper import run_as as do
-from migration.as_user.user_files_in_landing_folder import PARTLY
+from migration.as_user.user_files import remove_folder_in_limited_steps, user_files_in_landing_folder
+from migration.as_user.user_files.user_files_in_landing_folder import PARTLY
 from tests.migration.as_user.root_helper_for_test_account import build
 from tests.migration.fake_user_account import UID
 

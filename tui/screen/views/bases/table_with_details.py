@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from tui.screen.views.base_table_view import Key, TableView
+from tui.screen.views.bases.base_table_view import Key, TableView
 from tui.screen.widgets.base_line_view import Paper
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, plain, wrap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from migration.schedulers.scheduler_interface import SchedulerSilent, SubmitRefused
 from migration.target_job.job_at_target import Job
-from migration.target_job.local_job_script import make_local_job, script_path, write_script
+from migration.target_job.phases.local_job_script import make_local_job, script_path, write_script
 from policy.migration.wait_and_retry_bounds import BUSY_FOR_S
 
 _AGAIN_S = 60

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from migration.as_user import (
+from migration.as_user.helper import operations_as_user
+from migration.as_user.user_files import (
     folder_tree_listing,
-    operations_as_user,
     place_results_without_overwrite,
     user_files_in_landing_folder,
 )
-from migration.as_user.folder_tree_listing import Entry
+from migration.as_user.user_files.folder_tree_listing import Entry
 
-REPO = Path(__file__).parents[3]
+REPO = Path(__file__).parents[4]
 
 
 def survey(folder: Path, capsys: pytest.CaptureFixture[str], **more: list[str]) -> dict[str, object]:
@@ -233,7 +233,7 @@ def test_nothing_that_arrives_is_setuid_at_any_moment(tmp_path: Path) -> None:
     job.mkdir()
     (tmp_path / "ssh").write_text(
         f"#!{sys.executable}\nimport os, sys\nsys.path.insert(0, {str(REPO)!r})\n"
-        "from migration.as_user import operations_as_user\nfrom migration.config.cluster_file import Here\n"
+        "from migration.as_user.helper import operations_as_user\nfrom migration.config.cluster_file import Here\n"
         "from migration.transfer.allowed_rsync_commands import read_command\n"
         "from policy.migration.job_record_and_copy_updates import Record\n"
         f"operation = read_command(' '.join(sys.argv[2:]), Record(gid='a.1', dir={str(job)!r}), Here())\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from migration.programs.run_external_program_with_limits import Finished
 from migration.protocol.messages import MOST_TEXT
 from migration.schedulers.scheduler_interface import Ended, JobState, RequestUnanswered
-from migration.target_job.follow_local_job import watch
 from migration.target_job.job_at_target import Job
+from migration.target_job.phases.follow_local_job import watch
 from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.target_job.fake_target import FakeTarget
 

@@ -4,7 +4,7 @@ they are there.
 
 from __future__ import annotations
 
-from migration.as_user.folder_tree_listing import Entry
+from migration.as_user.user_files.folder_tree_listing import Entry
 from migration.target_job.job_at_target import GAVE_UP, Job
 from migration.transfer.bring_results_back import bring_back
 from migration.transfer.ssh_and_rsync_to_source import StoppedError, TransferError

@@ -15,7 +15,7 @@ import pytest
 
 from migration.as_user.call_root_helper import run_as
 from migration.as_user.call_root_helper_session import HelperSession
-from migration.as_user.private_folder_for_connection import FOLDER, PLACE
+from migration.as_user.helper.private_folder_for_connection import FOLDER, PLACE
 from migration.programs.run_external_program_with_limits import NOT_STARTED
 from migration.transfer.ssh_and_rsync_to_source import Connection, ssh_options
 from tests.migration.as_user.root_helper_for_test_account import use_helper
@@ -51,7 +51,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, landing: Path, tmp_path: Path, mas
     (landing / "ssh").write_text(_SSH.format(log=log, master=master))
     (landing / "ssh").chmod(0o755)
     find = f"lambda: {str(landing)!r} + ':/usr/bin:/bin'"
-    use_helper(monkeypatch, tmp_path, f"from migration.as_user import root_helper; root_helper.find_path = {find}")
+    use_helper(
+        monkeypatch, tmp_path, f"from migration.as_user.helper import root_helper; root_helper.find_path = {find}"
+    )
     return log
 
 

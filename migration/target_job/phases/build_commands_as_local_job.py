@@ -8,10 +8,10 @@ from __future__ import annotations
 import shlex
 import time
 
-from migration.as_user.operations_as_user import BUILD_LOG
+from migration.as_user.helper.operations_as_user import BUILD_LOG
 from migration.schedulers.scheduler_interface import ENDED, LocalJob
 from migration.target_job.job_at_target import Job
-from migration.target_job.local_job_script import make_local_job
+from migration.target_job.phases.local_job_script import make_local_job
 from migration.transfer.upload_manifest_and_changed_files import service_prefix
 from policy.migration.job_demand import Demand
 from policy.migration.job_record_and_copy_updates import Record

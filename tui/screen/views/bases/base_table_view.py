@@ -12,8 +12,8 @@ from typing import Generic, TypeVar, cast
 
 from textual.app import ComposeResult
 
-from tui.screen.views.base_view import Shown, View, lines_of
-from tui.screen.views.visited_places import Place
+from tui.screen.views.bases.base_view import Shown, View, lines_of
+from tui.screen.views.bases.visited_places import Place
 from tui.screen.widgets.base_line_view import LineView
 from tui.screen.widgets.virtual_table import Table
 from tui.state.cluster_view import ClusterView

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from migration.as_user.user_files_in_landing_folder import TAKEN
+from migration.as_user.user_files.user_files_in_landing_folder import TAKEN
 from migration.target_job.job_at_target import Job
 from migration.transfer.shared_input_cache import ComingError, SharedFile, bring_shared, lock_of, locked_path
 from migration.transfer.ssh_and_rsync_to_source import Connection, NoSpaceError, StoppedError, TransferError

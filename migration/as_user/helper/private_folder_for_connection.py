@@ -10,7 +10,7 @@ import os
 import pwd
 import stat
 
-from migration.as_user.run_in_own_pid_namespace import keep_mounts_apart, mount_in_memory, unmount
+from migration.as_user.helper.run_in_own_pid_namespace import keep_mounts_apart, mount_in_memory, unmount
 
 PLACE = "/run/pbsteer-mg"
 """Root's; where no session has mounted anything it stays empty."""

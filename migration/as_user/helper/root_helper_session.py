@@ -15,8 +15,8 @@ import sys
 from collections.abc import Sequence
 from typing import Callable, NamedTuple
 
-from migration.as_user.private_folder_for_connection import PrivatePlace
-from migration.as_user.run_in_own_pid_namespace import errors_said
+from migration.as_user.helper.private_folder_for_connection import PrivatePlace
+from migration.as_user.helper.run_in_own_pid_namespace import errors_said
 from migration.programs.run_external_program_with_limits import MOST_OUTPUT
 
 SESSION = "session"

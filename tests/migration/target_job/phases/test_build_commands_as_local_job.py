@@ -9,8 +9,8 @@ import pytest
 
 from migration.programs.run_external_program_with_limits import Finished
 from migration.schedulers.scheduler_interface import JobState, SubmitRefused
-from migration.target_job import build_commands_as_local_job
-from migration.target_job.build_commands_as_local_job import write_build_script
+from migration.target_job.phases import build_commands_as_local_job
+from migration.target_job.phases.build_commands_as_local_job import write_build_script
 from migration.target_job.run_phases_of_job_at_target import process
 from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.target_job.fake_target import FakeTarget

@@ -15,9 +15,15 @@ import stat
 import sys
 from typing import NamedTuple
 
-from migration.as_user.fit_file_name import fit_path
-from migration.as_user.folder_tree_listing import FRESH_LINK, check_inside, print_manifest, read_entry, read_lines
-from migration.as_user.remove_folder_in_limited_steps import NotRemoved, open_folder_to_empty, remove_folder
+from migration.as_user.user_files.fit_file_name import fit_path
+from migration.as_user.user_files.folder_tree_listing import (
+    FRESH_LINK,
+    check_inside,
+    print_manifest,
+    read_entry,
+    read_lines,
+)
+from migration.as_user.user_files.remove_folder_in_limited_steps import NotRemoved, open_folder_to_empty, remove_folder
 
 NO_FILE = 2
 """The exit status of ``read`` where there is no file."""
