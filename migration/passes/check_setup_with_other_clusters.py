@@ -16,7 +16,7 @@ from migration.passes.source.source_context import Source
 from migration.passes.target.landing_folder_check import LANDING_OF, WRITABLE, try_landing
 from migration.protocol.ask_cluster_over_ssh import NoReply
 from migration.protocol.installed_version import own_version
-from migration.protocol.messages import AVAIL
+from migration.protocol.questions import AVAIL
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import SchedulerSilent
 from migration.transfer.ssh_and_rsync_to_source import RunAs

@@ -13,20 +13,15 @@ from typing import Any, Callable, NamedTuple, Protocol
 from migration.config.cluster_file import Cluster
 from migration.programs.converse_with_program import Conversation, NoAnswerError
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Run
-from migration.protocol.messages import (
+from migration.protocol.message_lines_and_fields import (
     MOST_BYTES,
-    PREFIX,
-    SEVERAL,
-    Failed,
     MessageError,
     RecordError,
-    Reply,
     from_line_bytes,
-    is_unknown_verb,
-    reply_from_data,
-    several_to_data,
     to_line_bytes,
 )
+from migration.protocol.questions import PREFIX, SEVERAL, several_to_data
+from migration.protocol.replies import Failed, Reply, is_unknown_verb, reply_from_data
 from policy.migration.available_to_other_clusters import Answer
 from policy.model.printable_text import printable
 

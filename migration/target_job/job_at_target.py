@@ -13,7 +13,7 @@ from typing import Any
 from hooks.store.atomic_file import replace_file
 from migration.as_user.user_files.user_files_in_landing_folder import NO_FILE
 from migration.programs.run_external_program_with_limits import TIMED_OUT
-from migration.protocol.messages import MOST_TEXT
+from migration.protocol.message_lines_and_fields import MOST_TEXT
 from migration.spool.file_lock import is_path_locked
 from migration.spool.queue_file import Queue
 from migration.target_job.service_context import Site

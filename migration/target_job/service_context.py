@@ -12,8 +12,9 @@ from typing import Callable
 
 from migration.as_user.call_root_helper import run_as
 from migration.as_user.call_root_helper_session import HelperSession
-from migration.config.cluster_file import ClusterFile, ClusterFileError, read_cluster_file
+from migration.config.cluster_file import ClusterFile, ClusterFileError
 from migration.config.mg_home_folder import FILE, home
+from migration.config.read_cluster_file import read_cluster_file
 from migration.programs.program_search_path import set_path
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import LocalScheduler

@@ -58,7 +58,8 @@ class MigrationSpool:
 
     def _read(self, stamp: tuple[int, int] | None) -> Migration | None:
         from migration.cli.migrating_job_in_words import why_paused  # noqa: PLC0415 - see above
-        from migration.config.cluster_file import ClusterFileError, read_cluster_file  # noqa: PLC0415
+        from migration.config.cluster_file import ClusterFileError  # noqa: PLC0415
+        from migration.config.read_cluster_file import read_cluster_file  # noqa: PLC0415
         from migration.passes.source.notes_on_other_clusters import read_notes  # noqa: PLC0415
         from migration.spool.public_queue_copy import find_readable  # noqa: PLC0415
         from migration.spool.queue_file import Queue  # noqa: PLC0415

@@ -23,8 +23,9 @@ from migration.as_user.helper.private_folder_for_connection import make_folder
 from migration.as_user.helper.refused_accounts import find_refusal, read_first_uid
 from migration.as_user.helper.root_helper_session import MOST_INPUT, keep_input
 from migration.as_user.helper.run_in_own_pid_namespace import end_with_parent, hide_from_users, supervise
-from migration.config.cluster_file import ClusterFile, ClusterFileError, Here, Limits, read_cluster_file
+from migration.config.cluster_file import ClusterFile, ClusterFileError, Here, Limits
 from migration.config.mg_home_folder import HOME
+from migration.config.read_cluster_file import read_cluster_file
 from migration.programs.program_search_path import find_path
 
 _PRIVATE_MASK = 0o077

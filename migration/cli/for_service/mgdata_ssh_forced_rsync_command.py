@@ -17,8 +17,9 @@ from urllib.parse import quote
 
 from migration.as_user.root_helper_command import helper_argv
 from migration.as_user.user_files.folder_tree_listing import STAGE
-from migration.config.cluster_file import Limits, read_cluster_file
+from migration.config.cluster_file import Limits
 from migration.config.mg_home_folder import home
+from migration.config.read_cluster_file import read_cluster_file
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool, SpoolError

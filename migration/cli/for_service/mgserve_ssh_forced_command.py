@@ -20,21 +20,9 @@ from migration.config.cluster_file import ClusterFileError
 from migration.passes.early_pass import TARGET, call_for_pass
 from migration.passes.promised_cores import is_in_flight
 from migration.passes.target.answer_avail_accept_query_withdraw_stop import serve
-from migration.protocol.messages import (
-    ACCEPT,
-    MOST_BYTES,
-    SEVERAL,
-    STOP,
-    Failed,
-    MessageError,
-    Reply,
-    State,
-    Taken,
-    read_several,
-    read_verb,
-    reply_to_data,
-    to_line_bytes,
-)
+from migration.protocol.message_lines_and_fields import MOST_BYTES, MessageError, to_line_bytes
+from migration.protocol.questions import ACCEPT, SEVERAL, STOP, read_several, read_verb
+from migration.protocol.replies import Failed, Reply, State, Taken, reply_to_data
 from migration.schedulers.remember_what_is_free import RememberedFree
 from migration.schedulers.scheduler_interface import LocalScheduler
 from migration.spool.queue_file import Queue

@@ -9,7 +9,9 @@ from migration.passes.source.offer_and_settle_hand_over import note_reason, take
 from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import acknowledged, discards, is_unacknowledged, stops_of_pass
 from migration.protocol.ask_cluster_over_ssh import NoReply
-from migration.protocol.messages import MOST_GIDS, QUERY, STOP, About, Query, State, States, Unknown
+from migration.protocol.message_lines_and_fields import MOST_GIDS
+from migration.protocol.questions import QUERY, STOP, About, Query
+from migration.protocol.replies import State, States, Unknown
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, fold
 from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, OFFERED

@@ -12,7 +12,8 @@ from dataclasses import replace
 from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import reopen
 from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply
-from migration.protocol.messages import ACCEPT, WITHDRAW, About, Busy, Hand, Refused, State, Taken, Unknown
+from migration.protocol.questions import ACCEPT, WITHDRAW, About, Hand
+from migration.protocol.replies import Busy, Refused, State, Taken, Unknown
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, advance, amend, fold
 from policy.migration.job_states_and_transitions import OFFERED, REQUESTED

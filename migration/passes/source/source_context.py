@@ -13,7 +13,7 @@ from typing import Any, Callable, Protocol
 from migration.config.cluster_file import ClusterFile
 from migration.passes.source.notes_on_other_clusters import Notes
 from migration.protocol.ask_cluster_over_ssh import Call, FailedReply, NoReply
-from migration.protocol.messages import Reply
+from migration.protocol.replies import Reply
 from migration.schedulers.scheduler_interface import LocalJob, LocalScheduler
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool

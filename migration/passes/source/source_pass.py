@@ -22,7 +22,7 @@ from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import stops_of_pass
 from migration.passes.source.take_in_submissions_and_stops import take_in
 from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply
-from migration.protocol.messages import AVAIL
+from migration.protocol.questions import AVAIL
 from migration.schedulers.scheduler_interface import SchedulerSilent
 from migration.spool.file_lock import LockHeldError, file_lock
 from migration.spool.queue_file import Queue

@@ -18,7 +18,7 @@ from migration.config.cluster_file import Here
 from migration.passes.promised_cores import find_in_flight
 from migration.programs.run_external_program_with_limits import run
 from migration.protocol.installed_version import own_version
-from migration.protocol.messages import Busy, Failed, Refused, Reply, Taken
+from migration.protocol.replies import Busy, Failed, Refused, Reply, Taken
 from migration.schedulers.scheduler_interface import SchedulerSilent, Verdict
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Change

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from migration.programs.run_external_program_with_limits import Finished
-from migration.protocol.messages import MOST_TEXT
+from migration.protocol.message_lines_and_fields import MOST_TEXT
 from migration.schedulers.scheduler_interface import Ended, JobState, RequestUnanswered
 from migration.target_job.job_at_target import Job
 from migration.target_job.phases.follow_local_job import watch

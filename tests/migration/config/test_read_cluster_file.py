@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from migration.config.cluster_file import ClusterFileError, parse_cluster_file, read_cluster_file
+from migration.config.cluster_file import ClusterFileError
+from migration.config.read_cluster_file import parse_cluster_file, read_cluster_file
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFcD4d6Vh1Ybw1S8pZ0q8m9K5lY3c7mJx2tq8rU5nQeK"
 FILE = f"""
