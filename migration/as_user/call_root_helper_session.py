@@ -57,8 +57,8 @@ class HelperSession:
         try:
             done = self._ask(request + stdin, time.monotonic() + timeout_s + GRACE_S, stopped)
         except NoAnswerError as none:
-            said = self.close()
-            text = f"killed after {timeout_s:g} s" if none.status == TIMED_OUT else said or str(none)
+            message = self.close()
+            text = f"killed after {timeout_s:g} s" if none.status == TIMED_OUT else message or str(none)
             return Finished(none.status, b"", text.encode("utf-8", "replace"))
         return finish_late(done, timeout_s)
 

@@ -83,8 +83,8 @@ def _show_pauses(this: Cluster, here: Here) -> Iterator[Check]:
 
 def _check_landing(cluster: Cluster, user: str, found: str) -> Check:
     good = found == WRITABLE
-    said = f"{user} can write there" if good else found or f"{cluster.name} does not say: its pbsteer is older"
-    return Check(cluster.name, "landing folder", good, f"{cluster.landing}: {said}" if cluster.landing else said)
+    result = f"{user} can write there" if good else found or f"{cluster.name} does not say: its pbsteer is older"
+    return Check(cluster.name, "landing folder", good, f"{cluster.landing}: {result}" if cluster.landing else result)
 
 
 def _check_queue(what: str, cluster: Cluster, run: RunAs) -> Check:

@@ -122,8 +122,8 @@ class SshCall:
         try:
             reply = self._ask_over(cluster.name, talk, data, until_s)
         except NoAnswerError as error:
-            said = printable(talk.program.close(_CLOSED_WITHIN_S))
-            raise NoReply(said or str(error)) from error
+            errors = printable(talk.program.close(_CLOSED_WITHIN_S))
+            raise NoReply(errors or str(error)) from error
         if isinstance(reply, Failed):
             # It may be the answer to the connection itself, which has ended then.
             self._open.pop(cluster.name).program.close(_CLOSED_WITHIN_S)
@@ -153,8 +153,8 @@ class SshCall:
             self._open[name] = talk._replace(used_s=time.monotonic())
             raise
         except NoReply as error:
-            said = printable(talk.program.close(_CLOSED_WITHIN_S))
-            raise NoReply(said or str(error)) from error
+            errors = printable(talk.program.close(_CLOSED_WITHIN_S))
+            raise NoReply(errors or str(error)) from error
         self._open[name] = talk._replace(used_s=time.monotonic())
         return reply
 

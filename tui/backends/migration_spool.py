@@ -101,8 +101,8 @@ class MigrationSpool:
         program, *arguments = argv
         if program != PROGRAM:
             raise BackendError(f"{program!r}: of migration's programs only {PROGRAM} is run here")
-        said = run([own_program(PROGRAM), *arguments], _TIMEOUT_S)
-        return Reply(said.status == 0, said.words)
+        ended = run([own_program(PROGRAM), *arguments], _TIMEOUT_S)
+        return Reply(ended.status == 0, ended.words)
 
 
 def stop_attributes(record: Record) -> dict[str, str]:

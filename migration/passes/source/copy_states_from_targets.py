@@ -90,8 +90,8 @@ def _stop(source: Source, record: Record) -> None:
         note_reason(source, record, f"stop requested, {record.dst} unreachable: {silence}")
         return
     if isinstance(reply, State) and (reply.record.gid, reply.record.attempt) == (record.gid, record.attempt):
-        told = replace(record, stop=acknowledged(record.stop))
-        take_over(source, told, fold(told, reply.record) or told)
+        stopping = replace(record, stop=acknowledged(record.stop))
+        take_over(source, stopping, fold(stopping, reply.record) or stopping)
     elif isinstance(reply, Unknown):
         note_reason(source, record, f"stop requested, {record.dst} does not know this job")
 

@@ -222,8 +222,8 @@ def _note_reasons(source: Source, placements: Placements) -> None:
                 changed.append(replace(record, reason=stay.sentence()))
         change.put_all(Queue.REQUEST, changed)
         for record in refused:
-            said = "; ".join(f"{name}: {text}" for name, text in source.notes.refusals.get(record.gid, {}).items())
-            aborted = advance(record, "refused", source.clock(), reason=said or "refused by every cluster")
+            refusals = "; ".join(f"{name}: {text}" for name, text in source.notes.refusals.get(record.gid, {}).items())
+            aborted = advance(record, "refused", source.clock(), reason=refusals or "refused by every cluster")
             change.move(Queue.REQUEST, Queue.DONE, aborted)
             source.notes.drop(record.gid)
             source.say(f"{record.gid}: Aborted, {aborted.reason}")
