@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Union
 
-from policy.eligibility.quota_headroom import QuotaHeadroom
+from policy.eligibility.quota_headroom import NO_ENTRY, QuotaHeadroom
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
 from policy.model.job_request import Request
@@ -207,8 +207,33 @@ class Quotas:
             self._headroom.clear()
         headroom = self._headroom.get(queue)
         if headroom is None:
-            headroom = self._headroom[queue] = QuotaHeadroom(self, queue, simple=not self._lone)
+            headroom = self._headroom[queue] = QuotaHeadroom(
+                self._only_limits(queue), lambda entity: self.used(queue, entity), self.owner, self._first_exceeded
+            )
         return headroom
+
+    def _only_limits(self, queue: str) -> Limits | None:
+        """The quotas of the queue, where they are on its cores alone and a job needs what it requests; else None."""
+        tables = self.tables(queue)
+        if not tables:
+            return Limits()
+        if self._lone or len(tables) > 1 or tables[0][:2] != (queue, "ncpus"):
+            return None
+        return tables[0].limits
+
+    def _first_exceeded(self, job: Job) -> object:
+        """A key for the first entry that the job would exceed, as :meth:`QuotaHeadroom.first_exceeded` has it."""
+        if not self.bounds(job):
+            return NO_ENTRY
+        over = self.exceeded_by(job)
+        if over is None:
+            return None
+        # The reason names a need that the request does not show, so different needs get different keys.
+        kept, varies = 0, False
+        request = job.request
+        if self._lone or request.exclusive or job.job_wide or request.cores != request.quota_cores:
+            kept, varies = self.needs(job)[over.resource], self.varies(job, over.resource)
+        return (over.scope, over.resource, over.entity, kept, varies)
 
     def entries_of(self, job: Job, entity: EntityKey) -> tuple[QuotaEntry, ...]:
         """The entries of the job's user or group, of all resources, whatever the job takes."""
