@@ -1,6 +1,6 @@
-"""``pbsteer when``: when a job starts that waits, or that is not submitted yet.
+"""``pbsteer when``: when a waiting job, or one that is not submitted yet, will start.
 
-It is for every user, and asks the server for nothing that not every user may read.
+Every user may call it, so it asks the server for nothing that not every user may read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The overview as a view: its cursor goes from one part that can be entered to the next, and stays on it."""
+"""The overview as a view: the cursor moves between the parts that can be entered, and stays on one."""
 
 from __future__ import annotations
 
