@@ -1,9 +1,9 @@
-"""What a Torque server has changed since the last request, in the wire format of
-:mod:`hooks.reader.status_differences`.
+"""What a Torque server has changed since the last request, as the differences with which a console updates its status.
 
-Later answers read the jobs that changed since the newest ``mtime`` seen. If the server's own count of jobs differs from
-those known, the ids of all jobs are listed, then everything is read anew; a list shorter than that count is not
-believed (:mod:`torque.read.believe_job_list`).
+The wire format is that of :mod:`hooks.reader.status_differences`. Later answers ask for the jobs that changed since the
+newest change seen (``mtime``, by the server's clock). The server's own count of jobs is compared with those known each
+time: where they differ, the ids of all jobs are listed, and where that does not explain it everything is read anew. A
+list that is shorter than the server's count is not believed (:mod:`torque.read.believe_job_list`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Torque's commands: each change is made by one of Torque's own programs, so that Torque checks whether this user may.
+"""Torque's commands: each change by Torque's own program, so that Torque checks whether this user may.
 
-Commands that Torque shares with PBS are PBS's (:class:`tui.backends.pbs.build_change_commands.PbsCommands`).
-:attr:`unsupported` names the others: soft limits, custom resources, a scheduler of pbsteer's.
+Those that Torque shares with PBS are PBS's (:class:`tui.backends.pbs.build_change_commands.PbsCommands`); what differs
+is here. Torque has no soft limits, no custom resources and no scheduler of pbsteer's, which :attr:`unsupported` says.
 """
 
 from __future__ import annotations
