@@ -63,7 +63,7 @@ def when(
     settings_path: Path | None,
     as_json: bool,
 ) -> None:
-    """When JOB will start; or when a job would that is submitted now with -l, -q and -u.
+    """When JOB will start; with -l, -q and -u, when a job submitted now would start.
 
     Three moments: it starts before the first in half of the cases, before the second in nine of ten, and by the third
     if all jobs run as long as they asked for. They come from the forecast that passes publish, if you may read it, it
