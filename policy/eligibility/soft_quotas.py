@@ -8,6 +8,7 @@ the user's own or the generic one, the group's, the project's and that of all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, Union
 
 from policy.eligibility.quota_headroom import NO_ENTRY, QuotaHeadroom
@@ -208,7 +209,7 @@ class Quotas:
         headroom = self._headroom.get(queue)
         if headroom is None:
             headroom = self._headroom[queue] = QuotaHeadroom(
-                self._only_limits(queue), lambda entity: self.used(queue, entity), self.owner, self._first_exceeded
+                self._only_limits(queue), partial(self.used, queue), self.owner, self._first_exceeded
             )
         return headroom
 
