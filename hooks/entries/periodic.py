@@ -1,8 +1,7 @@
 """The pass, in five functions: read the server, decide, commit to disk, act as the modes allow, record the pass.
 
-It runs in a process of its own that dies with the pass, so all state is on disk. Deciding writes nothing. Everything
-that must not be lost is committed before anything is done: a pass that is killed has done nothing that the next one
-does not know of. A pass that drives may be followed by early ones, which start jobs and write no comments.
+It runs in a process of its own that ends with the pass, so all state is on disk. What must not be lost is committed
+before the first request: the next pass knows everything that a killed one may have done.
 """
 
 from __future__ import annotations

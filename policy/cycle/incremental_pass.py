@@ -1,9 +1,7 @@
 """Incremental pass: if only new jobs arrived, reuse the last plan and classify just those.
 
-While one head is reserved and all other jobs wait, time alone starts no job before the reserved time: the window only
-shrinks. So until a run starts or ends, a new job either waits for the same reason as others or could start; in the
-latter case the whole pass is decided. The outcome is that of a whole pass. The cluster index drops the memo at any
-change but an arrival.
+While one head is reserved and all other jobs wait, time alone starts no job before the reserved time. So until a run
+starts or ends, a new job waits for the same reason as others, or could start; then the whole pass is decided.
 """
 
 from __future__ import annotations

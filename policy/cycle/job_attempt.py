@@ -1,7 +1,7 @@
-"""One attempt to start a job: it starts, preempts, becomes the head, backfills, or waits for a reason.
+"""One attempt to start a job: it starts, preempts, becomes the head, backfills, or waits for a reason
+(docs/policies.md, "Together, in one pass").
 
-Each decision is recorded in the plan builder at once, so that later attempts see it. The engine decides the order of
-attempts. See docs/policies.md, "Together, in one pass".
+Each decision is recorded in the plan builder at once, so that later attempts see it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Where requests go: in submit order, here if this cluster can start them, else the first other cluster that can.
 
-:func:`placing` is a generator: it yields what is to be asked or done and is sent the outcome, so that a cluster is
-asked only when the ones before it do not satisfy a request, and once a pass. :func:`place` is the same decision with
-the answers at hand. Every request is placed, unconfirmed, stopped, or stays with one reason.
+:func:`placing` is a generator that yields each question and each hand-over and is sent the outcome, so that a cluster
+is asked only if those before it do not satisfy a request, and once a pass. :func:`place` decides the same from known
+answers.
 """
 
 from __future__ import annotations

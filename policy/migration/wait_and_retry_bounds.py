@@ -1,6 +1,7 @@
-"""When a job goes back to its source, how long a step is tried again, and which clusters a pass queries.
+"""The bounds of attempts, waits and pauses: when a job goes back to its source, how long a step is tried again, and
+which clusters a pass queries.
 
-These are the bounds of the whole system: attempts, waits and pauses, as functions of what a record says.
+They are functions of a record alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The plan under construction: starts, preemptions, earmarks and reasons.
 
-Each decision updates the cluster index at once, so that later attempts see it. Each update is recorded with its
-inverse, so that the snapshot can be restored. The engine walks the queue.
+Each decision updates the cluster index at once, so that later attempts see it, and is recorded with its inverse, so
+that the snapshot can be restored.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The site's settings: typed, in a few tables, checked key by key.
 
-The declaration of a field holds its default, what is allowed and the check. An error names the key, the value, what is
-allowed and the file. Quotas and priorities of a real cluster live in PBS, not here;
-:mod:`policy.settings.simulated_queues` describes those of a simulated one.
+A field's declaration holds its default, what is allowed and the check; an error names the key, the value, what is
+allowed and the file. Quotas and priorities are in PBS instead, those of a simulated cluster in
+:mod:`policy.settings.simulated_queues`.
 """
 
 from __future__ import annotations
