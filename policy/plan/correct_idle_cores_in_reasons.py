@@ -42,4 +42,5 @@ def with_idle_left(waits: Mapping[Reason, list[Job]], regions: Mapping[str, Regi
 
 def with_idle(reason: Reason, idle: int) -> Reason:
     """The same reason with this number of idle cores, if it names any."""
-    return reason._replace(numbers=tuple((name, idle if name == "idle" else number) for name, number in reason.numbers))
+    numbers = tuple([(name, idle if name == "idle" else number) for name, number in reason.numbers])
+    return Reason(reason.code, numbers, reason.tried)

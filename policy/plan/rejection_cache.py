@@ -218,7 +218,7 @@ class Rejections:
                 return False
             if rights is not None and self._spent is not None:
                 rights, refused = None, (self._spent,)
-            jobs = None if rights is not None else self._builder.waiting_for(main._replace(tried=refused))
+            jobs = None if rights is not None else self._builder.waiting_for(Reason(main.code, main.numbers, refused))
             lists[kind] = jobs
         if jobs is None:
             return False
