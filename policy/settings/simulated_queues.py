@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from policy.frozen_value import FrozenValue
 from policy.model.limit_attributes import LimitError, Limits, parse_limits, show_limits
 
 MOST_PRIORITY = 1024
@@ -17,7 +18,7 @@ MOST_PRIORITY = 1024
 
 
 @dataclass(frozen=True)
-class QueueSettings:
+class QueueSettings(FrozenValue):
     """A queue of a simulated cluster, or the whole cluster where the name is "": soft quotas and hard limits by
     resource, priorities of users and groups, and the queue's own priority."""
 
