@@ -1,4 +1,4 @@
-"""What a pass asks of a Torque server, through the client that it has for PBS, and what is refused before it is asked."""
+"""What a pass asks of a Torque server, through the client that it has for PBS, and what is refused before."""
 
 from __future__ import annotations
 
