@@ -26,7 +26,7 @@ from policy.settings.site_settings import Settings
 from torque.act.torque_as_pbs_ifl import TorqueAsPbsIfl
 from torque.passes.connection_for_pass import PassConnection, look_at_server
 from torque.passes.other_schedulers import find_listener, find_other_scheduler
-from torque.passes.settings_as_server_attributes import find_unknown_queues, without_unsafe_signal
+from torque.passes.settings_as_server_attributes import drives, find_unknown_queues, without_unsafe_signal
 from torque.passes.wake_ups import PORT, PortTakenError, WakeUps
 from torque.passes.watched_settings import WatchedSettings
 from torque.read.believe_job_list import ReadingUser
@@ -130,13 +130,13 @@ class PassProcess:
 
     def _find_obstacle(self, settings: Settings) -> str:
         """Why nothing may be driven now, though the mode is ``drive``; else listens for wake-ups."""
-        if settings.server.mode != "drive":
+        if not drives(settings):
             self._wake_ups.close()
             return ""
         other = find_other_scheduler()
         if other:
             self._wake_ups.close()
-            return f"{other} starts jobs of this server: stop it, or set server.mode = 'observe'"
+            return f"{other} starts jobs of this server: stop it, or set the mode to observe"
         try:
             self._wake_ups.listen()
         except PortTakenError:

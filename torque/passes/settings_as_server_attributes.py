@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from hooks.pbs.custom_resources import PRIORITY_ATTRIBUTE, SOFT_LIMIT
+from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PRIORITY_ATTRIBUTE, SOFT_LIMIT
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, ServerStatus
 from policy.model.limit_attributes import show_limits
-from policy.settings.simulated_queues import QueueSettings
+from policy.settings.simulated_queues import TORQUE_MODES, QueueSettings
 from policy.settings.site_settings import CheckpointSettings, OrderSettings, Settings, SettingsError
 
-MODES = ("observe", "drive")
 METHODS = ("requeue", "signal")
 _HARD_LIMIT = "max_run_res"
 _REQUEUED_STATUS = "automatic_requeue_exit_code"
@@ -26,8 +25,9 @@ def check_for_torque(settings: Settings, where: str) -> Settings:
     """The settings as they hold on Torque: its queues have no order of a PBS scheduler. Raises :class:`SettingsError`
     for what only PBS can."""
     problems = []
-    if settings.server.mode not in MODES:
-        problems.append(f"{where}: server.mode = {settings.server.mode!r}; allowed on Torque is {' or '.join(MODES)}")
+    allowed = " or ".join(TORQUE_MODES)
+    if settings.server.mode not in TORQUE_MODES:
+        problems.append(f"{where}: server.mode = {settings.server.mode!r}; allowed on Torque is {allowed}")
     if settings.checkpoint.method not in METHODS:
         method = settings.checkpoint.method
         problems.append(f"{where}: checkpoint.method = {method!r}; allowed on Torque is {' or '.join(METHODS)}")
@@ -56,28 +56,36 @@ def find_unknown_queues(settings: Settings, queues: Collection[str]) -> Iterator
             yield f"the settings have limits for queue {queue.name!r}, which the server does not have"
 
 
+def drives(settings: Settings) -> bool:
+    """Whether any queue may be in the mode ``drive``."""
+    return "drive" in (settings.server.mode, *(queue.mode for queue in settings.queues))
+
+
 def with_settings(status: ServerStatus, settings: Settings, *, is_stopped: bool) -> ServerStatus:
     """The status with the settings' limits and priorities, and with what says in PBS that its scheduler is off in the
     mode ``drive``. ``is_stopped``: ``scheduling`` of the server is False, which pauses pbsteer as in PBS."""
     of_queue = {queue.name: queue for queue in settings.queues}
     queues = {
-        name: {**texts, **_attributes(of_queue[name])} if name in of_queue else texts
+        name: {**texts, **attributes_of(of_queue[name])} if name in of_queue else texts
         for name, texts in status.queues.items()
     }
-    server = {**status.server, **_attributes(settings.cluster)}
+    server = {**status.server, **attributes_of(settings.cluster)}
     # A True means to PBS that its scheduler starts jobs; in Torque it lets the server wake whoever listens.
     server.pop("scheduling", None)
     if is_stopped:
         server["scheduling"] = "False"
-    scheduling = "False" if settings.server.mode == "drive" else "True"
+    scheduling = "False" if drives(settings) else "True"
     return replace(status, queues=queues, server=server, scheds={DEFAULT_SCHEDULER: {"scheduling": scheduling}})
 
 
-def _attributes(queue: QueueSettings) -> dict[str, str]:
+def attributes_of(queue: QueueSettings) -> dict[str, str]:
+    """What PBS's server would show of a queue, or of the whole cluster, with these limits."""
     found = {f"{SOFT_LIMIT}.{name}": show_limits(limits) for name, limits in queue.quotas.items()}
     found.update({f"{_HARD_LIMIT}.{name}": show_limits(limits) for name, limits in queue.max_run_res.items()})
     if queue.priorities:
         found[PRIORITY_ATTRIBUTE] = show_limits(queue.priorities)
     if queue.priority:
         found["Priority"] = str(queue.priority)
+    if queue.mode:
+        found[MODE_ATTRIBUTE] = queue.mode
     return found

@@ -155,7 +155,7 @@ def test_nothing_is_driven_beside_another_scheduler(site: Site, monkeypatch: pyt
     site.torque.jobs = {"1.tq": job()}
     found = site.run_pass()
     assert (site.torque.calls, found["acted"]) == ([], [])
-    stop = "stop it, or set server.mode = 'observe'"
+    stop = "stop it, or set the mode to observe"
     assert found["notes"] == [f"queue batch is not driven: maui (process 77) starts jobs of this server: {stop}"]
     assert any(said.startswith("nothing is driven: maui (process 77)") for said in site.said)
 
