@@ -69,10 +69,8 @@ class Passes:
 
     def command(self, *instead: str) -> list[str]:
         """The words of ``pbsteer pass``, or of another command, with the settings file."""
-        return [
-            "env", f"PYTHONPATH={ROOT}", "PYTHONUNBUFFERED=1", sys.executable, "-m", "tui.cli.main", *(instead or ("pass",)),
-            "--settings", str(self.file),
-        ]  # fmt: skip
+        python = ["env", f"PYTHONPATH={ROOT}", "PYTHONUNBUFFERED=1", sys.executable, "-m", "tui.cli.main"]
+        return [*python, *(instead or ("pass",)), "--settings", str(self.file)]
 
 
 def forget_passes(torque: TorqueCluster) -> None:
