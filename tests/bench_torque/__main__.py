@@ -1,7 +1,7 @@
 """``python -m tests.bench_torque``: passes on a real Torque server beside Torque's own scheduler, in one run.
 
-Needs root and an installed Torque, as the tests in tests/torque/server do. Both schedulers get the same jobs on the same
-testbed, one after the other. What each start took is told by the jobs themselves: they write down when they began.
+Needs root and an installed Torque, as the tests in tests/torque/server do. Both schedulers get the same jobs on the
+same testbed, one after the other. The jobs themselves tell what a start took: they write down when they began.
 """
 
 from __future__ import annotations
