@@ -46,6 +46,7 @@ from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
 from hooks.forecast.forecast_due import is_forecast_due
+from hooks.pbs.files_and_output.dynamic_server_resources import find_asked_for
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.pbs.pause_in_server_attributes import name_pause
@@ -80,6 +81,10 @@ from policy.state.cluster_snapshot import Changes
 
 if TYPE_CHECKING:
     from policy.forecast.simulate_until_all_started import LimitsFrom
+
+
+_PROGRAMS_SHARE = 0.5
+"""The share of a pass's time that the programs of dynamic resources may take."""
 
 
 def handle(pbs: Any) -> str | None:
@@ -130,7 +135,7 @@ def run_pass(
     budget = Budget(schedule.budget_s)
     begun_s, begun_cpu_s = time.monotonic(), time.process_time()
     with connect(pbs_ifl) as connection:
-        found = _read(connection, settings, state, read_plan_files(state) if early is None else PlanFiles())
+        found = _read(connection, acting, state, read_plan_files(state) if early is None else PlanFiles())
         read_s = time.monotonic() - begun_s
         decision = _decide(found, acting, not_to_drive, budget)
         decision, warnings = _commit(decision, found, state)
@@ -173,8 +178,8 @@ def _find_next_s(plan: Plan, grace_s: float) -> float | None:
 class ServerRead(NamedTuple):
     """What a pass has read. ``raw``: the server's status; ``server_status``: the same with the priorities that users
     gave; ``files``: the schedulers' files; ``priorities``, ``switched``, ``runs``, ``charged`` and ``ledger_of``: the
-    records of earlier passes; ``quota_plan``: the planned quotas. Which of the ledgers is read depends on what the pass
-    may do."""
+    records of earlier passes; ``quota_plan``: the planned quotas; ``problems``: sentences on programs of dynamic
+    resources. Which of the ledgers is read depends on what the pass may do."""
 
     raw: ServerStatus
     server_status: ServerStatus
@@ -185,6 +190,7 @@ class ServerRead(NamedTuple):
     charged: ChargeRecord
     ledger_of: Callable[[str], tuple[Ledger, str]]
     quota_plan: PlanFiles = PlanFiles()
+    problems: Sequence[str] = ()
 
 
 class Decision(NamedTuple):
@@ -222,12 +228,21 @@ def _read(connection: Connection, settings: Settings, state: State, quota_plan: 
         return needed_attributes(service, files) if settings.order.by == "site" else ()
 
     raw = connection.read_server_status(time.time(), find_order_attributes)
+    problems: Sequence[str] = ()
+    asked = find_asked_for(raw, files)
+    if asked:
+        # Few sites have dynamic resources, and the others need not load what runs programs.
+        from hooks.pbs.files_and_output.run_dynamic_resource_programs import with_printed
+
+        files, problems = with_printed(raw, files, asked, settings.schedule.budget_s * _PROGRAMS_SHARE)
     priorities = read_priorities(state)
     server_status = with_own_priorities(raw, priorities)
     runs = state.read_published(RUNS) if learns(settings) else {}
     switched = Switched.read(state)
     charged = record_from_data(state.read_published(FAIR_SHARE))
-    return ServerRead(raw, server_status, files, priorities, switched, runs, charged, state.read_ledger, quota_plan)
+    return ServerRead(
+        raw, server_status, files, priorities, switched, runs, charged, state.read_ledger, quota_plan, problems
+    )
 
 
 def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Budget) -> Decision:
@@ -262,7 +277,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     advised_now = permissions.preempt - permissions.start
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     resource_changes = find_resource_changes(translation, server_status, summary, settings)
-    notes = [*describe_left_out(plan.count("not-looked-at"), slowest)]
+    notes = [*describe_left_out(plan.count("not-looked-at"), slowest), *found.problems]
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
     remarks = [
