@@ -55,6 +55,12 @@ class CircuitBreaker(NamedTuple):
         return max(0, self._proof() - self.good) if self.setbacks else 0
 
     @property
+    def why_not_to_drive(self) -> str:
+        """Why pbsteer may not drive yet; empty if it may."""
+        needed = self.successes_needed
+        return f"passes had failed; pbsteer drives again after {needed} more without a failure" if needed else ""
+
+    @property
     def rest_s(self) -> int:
         """How long the present rest is."""
         return min(_LONGEST_REST_S, _FIRST_REST_S << min(self.rests - 1, 10)) if self.rests else 0

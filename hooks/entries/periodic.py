@@ -109,26 +109,34 @@ def _handle_pass(
     def run(settings: Settings, state: State, breaker: CircuitBreaker, sentences: list[str]) -> PassOutcome:
         if early is None:
             sentences += copy_server_changes(pbs_ifl, state, pbs.pbs_conf["PBS_HOME"], time.time())
-        return run_pass(pbs_ifl, settings, state, breaker, early)
+        return run_pass(pbs_ifl, settings, state, early, not_to_drive=breaker.why_not_to_drive)
 
     return guard_pass(pbs, pbs_ifl, early_passes, run, early)
 
 
 def run_pass(
-    pbs_ifl: Any, settings: Settings, state: State, breaker: CircuitBreaker, early: EarlyPass | None = None
+    pbs_ifl: Any,
+    settings: Settings,
+    state: State,
+    early: EarlyPass | None = None,
+    *,
+    not_to_drive: str = "",
+    notes: Sequence[str] = (),
+    connect: Callable[[Any], Connection] = Connection,
 ) -> PassOutcome:
     """One pass over the server of ``pbs_ifl``, due or early (``early``). An early pass does nothing if its time is over
-    once it has decided, and has no line in the journal if it did nothing."""
+    once it has decided, and has no line in the journal if it did nothing. ``not_to_drive``: why no queue may be driven
+    now, empty if they may; ``notes``: sentences for the journal."""
     schedule = settings.schedule
     if early is not None:
         schedule = replace(schedule, budget_s=min(schedule.budget_s, early.left_s), max_comments=0)
     acting = replace(settings, schedule=schedule)
     budget = Budget(schedule.budget_s)
     begun_s, begun_cpu_s = time.monotonic(), time.process_time()
-    with Connection(pbs_ifl) as connection:
+    with connect(pbs_ifl) as connection:
         found = _read(connection, acting, state, read_plan_files(state) if early is None else PlanFiles())
         read_s = time.monotonic() - begun_s
-        decision = _decide(found, acting, breaker, budget)
+        decision = _decide(found, acting, not_to_drive, budget)
         decision, warnings = _commit(decision, found, state)
         decide_s = time.monotonic() - begun_s - read_s
         cpu_s = time.process_time() - begun_cpu_s
@@ -139,11 +147,11 @@ def run_pass(
         outcome, quotas = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if early is None else []
-    notes = [*decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
+    all_notes = [*notes, *decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
     has_line = early is None or outcome.did_something
     outcome = outcome._replace(failures=[*quotas.failures, *outcome.failures])
     warnings += _record(
-        decision, outcome, quotas, timing, notes, settings, state, has_line=has_line, early=early is not None
+        decision, outcome, quotas, timing, all_notes, settings, state, has_line=has_line, early=early is not None
     )
     is_unsettled = bool(decision.assignment.passing)
     grace_s = settings.checkpoint.grace_s
@@ -236,14 +244,13 @@ def _read(connection: Connection, settings: Settings, state: State, quota_plan: 
     )
 
 
-def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budget: Budget) -> Decision:
+def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Budget) -> Decision:
     """Decide what is to be done; writes nothing."""
     server_status = found.server_status
     translation = translate(server_status, settings, found.files)
     obstacles = find_obstacles(server_status, translation.modes, translation.unread, found.files)
-    if breaker.successes_needed:
-        why = f"passes had failed; pbsteer drives again after {breaker.successes_needed} more without a failure"
-        obstacles = {queue: why for queue, mode in translation.modes.items() if mode == "drive"}
+    if not_to_drive:
+        obstacles = {queue: not_to_drive for queue, mode in translation.modes.items() if mode == "drive"}
     assignment = assign_schedulers(server_status, translation.modes, obstacles, found.switched)
     advised = {queue for queue, mode in translation.modes.items() if mode == "advise"}
     unsorted = find_unsorted(server_status, advised, found.files)

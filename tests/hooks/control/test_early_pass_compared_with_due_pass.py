@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.early_pass import EarlyPass
 from hooks.control.pass_guard import PassOutcome
 from hooks.entries.periodic import run_pass
@@ -30,7 +29,7 @@ def run(
 ) -> PassOutcome:
     """A pass that drives."""
     pbs_ifl.WORLD.update(server_status(jobs, queues={"workq": queue("drive", **more)}).to_data())
-    return run_pass(pbs_ifl, settings, state_of_pass, CircuitBreaker(), early)
+    return run_pass(pbs_ifl, settings, state_of_pass, early)
 
 
 def started() -> list[str]:
