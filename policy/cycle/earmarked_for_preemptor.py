@@ -62,7 +62,9 @@ class Earmarks:
                 early = not still or not ledger.promises
                 allocation = self._where_now(job, earmark, allowed, gone=not still) if early else None
                 if allocation is not None and blocking is None:
-                    self._builder.start(job, allocation, tested(job) if earmark.rule == RESCUE else None)
+                    left = self._builder.start(job, allocation, tested(job) if earmark.rule == RESCUE else None)
+                    if left is not None and self._context.classes is not None:
+                        self._context.classes.forget(left)
                 elif still:
                     self._keep(job, earmark, still)
 

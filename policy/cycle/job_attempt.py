@@ -28,8 +28,8 @@ from policy.state.closure_windows import NOTHING_CLOSED
 
 
 class JobAttempts:
-    """The attempts of one pass. ``set_aside``: arrays of which the quota covered only some subjobs; the rest is
-    attempted in the base class."""
+    """The attempts of one pass. ``set_aside``: the rest of arrays of which the quota covered only some subjobs, or one
+    started on cores that were taken back; it is attempted last, in a class of its own."""
 
     def __init__(self, context: Context, builder: PlanBuilder) -> None:
         self._context = context
@@ -137,7 +137,8 @@ class JobAttempts:
             return
         allowed = self._cluster.vnodes_of(job.queue)
         if not self._cut_at_promise(job, allowed):
-            self._builder.leave(job, self.heads.reserve_for(job, allowed, region, (reason,), None, opens_s))
+            region.head_waits = self.heads.reserve_for(job, allowed, region, (reason,), None, opens_s)
+            self._builder.leave(job, region.head_waits)
 
     def _before_head(self, job: Job, region: Region) -> None:
         """Attempt a job with a better claim than the head: it takes idle cores and victims as if nothing were
@@ -301,7 +302,8 @@ class JobAttempts:
             by_quota = running[0].standing is not None if running else rights is not None and rights.by_quota
             self.earmarks.begin(job, found.allocation, running, QUOTA if by_quota else CLASS)
         else:
-            self._builder.start(job, found.allocation)
+            left = self._next_of_array(job, self._builder.start(job, found.allocation))
+            self.set_aside += [] if left is None else [left]
         if reservation is not None and region.moved_for is None:
             gone = [victim.run for victim in found.victims]
             reservation.replace(found.allocation, end_s, job.request, gone)

@@ -71,6 +71,7 @@ class Heads:
                 promised_s = reservation.at_s
         reservation.until_s = min(reservation.at_s, promised_s)
         region.reservation, region.moved_for = reservation, None
+        region.head_within = context.preemption is not None and context.claims.is_within(job)
         numbers: Numbers = (("idle", region.idle), ("at_s", reservation.at_s))
         over = None if windows is None else windows.ending_at(reservation.at_s, job, allowed)
         if over is not None:
@@ -95,7 +96,8 @@ class Heads:
             return reservation
         head = reservation.head
         tried = tuple(each for each in waits.tried if each.code not in ("promise-moved", "pinned"))
-        reason = self.reserve_for(head, self._context.cluster.vnodes_of(head.queue), region, tried, None)
+        allowed = self._context.cluster.vnodes_of(head.queue)
+        reason = self.reserve_for(head, allowed, region, tried, None, self._opens_s(head))
         region.moved_for = None
         if reason.code == "reserved":
             self._builder.leave_no_more(head, waits)
@@ -103,13 +105,25 @@ class Heads:
             region.head_waits = reason
         return region.reservation
 
+    def _opens_s(self, head: Job) -> float:
+        """When hard limits and licences let the head start, as the starts of this pass leave them; 0 if they do now."""
+        reason = self._context.gates.blocking_reason(head)
+        if reason is None or reason.code not in ("hard-limit", "server-resource"):
+            return 0.0
+        return self._builder.opens_s(head, reason)
+
     def reserve_again_and_withdraw_promises(self) -> None:
         """Reserve anew for the heads that gave way last, and withdraw the promises of jobs that wait behind a head of a
         higher class; such a job is promised a start again when it is the head. Only for passes in which jobs
         preempt."""
+        claims, preemption = self._context.claims, self._context.preemption
         for region in self._builder.each_region():
-            self.reserve_again(region)
-        claims = self._context.claims
+            reservation = self.reserve_again(region)
+            if reservation is None or not region.head_within or preemption is None or not preemption.in_vain:
+                continue
+            if self._builder.starts and not claims.is_within(reservation.head):
+                # A start of this pass has used up its quota, so that it gives way in the next one.
+                self._builder.again = True
         for job_id, promised_s in self._builder.promises.items():
             job = self._context.cluster.jobs.get(job_id)
             reservation = self._builder.regions[job.queue].reservation if job is not None else None
@@ -125,9 +139,9 @@ class Heads:
         if self._context.preemption is None:
             return None
         held = {preempt.beneficiary for preempt in self._builder.preempts if not preempt.again}
-        jobs = [pending.job for pending in self._builder.pending if pending.job.id in held]
-        for job in (*jobs, *(start.job for start in self._builder.starts)):
-            if self._builder.regions[job.queue] is region and self._context.claims.outranks_by_class(job, head):
+        jobs = [(pending.job, "") for pending in self._builder.pending if pending.job.id in held]
+        for job, run_id in (*jobs, *((start.job, start.id) for start in self._builder.starts)):
+            if self._builder.regions[job.queue] is region and self._context.claims.outranks_by_class(job, head, run_id):
                 return job
         return None
 
