@@ -43,8 +43,8 @@ class Claims:
         return not self._is_head_within and left.first_exceeded(job) is None
 
     def outranks_by_class(self, job: Job, head: Job, run_id: str = "") -> bool:
-        """Whether the head gives way to the job by its class alone. ``run_id``: by the class in which this run of the job
-        has started; the rest of an array may be in another one."""
+        """Whether the head gives way to the job by its class alone; with a ``run_id`` by the class in which this run of
+        it has started, as the rest of an array may be in another one."""
         classes = self._classes
         if classes is None or not self._rule_b or not classes.comparable(job.queue, head.queue):
             return False

@@ -258,8 +258,8 @@ class Preemption:
         return self.in_vain and self._rule_a and self._quotas.is_over(job)
 
     def _note_victims_to_come(self, job: Job, rights: PreemptionRights) -> None:
-        """Note when a job that found no victims may find some: a start that stays is a run in the next pass, and a subjob
-        in the next second."""
+        """Note when a job that found no victims may find some: a start that stays is a run in the next pass, and a
+        subjob in the next second."""
         if self.again or self._settings.exempt_s:
             return
         begun = [*self._starts.kept.values(), *self._candidates.begun_now().values()]
