@@ -167,6 +167,7 @@ class JobAttempts:
                 lacks = in_the_way or self.rejections.no_room(job, allowed, region)
                 self._preempt_or_leave(job, region, lacks)
                 return
+            self.heads.lose_limits_to(job)
             left = self._next_of_array(job, builder.start(job, allocation))
             if left is not None and not self.heads.gives_way(left, region):
                 self.attempt_behind_head(left, region)
@@ -296,6 +297,7 @@ class JobAttempts:
             for victim in found.victims:
                 loses.remove(victim.run)
             region.moved_for = None if loses.admits(found.allocation) else job
+        self.heads.lose_limits_to(job)
         preemption.take(found)
         running = [victim for victim in found.victims if not self._builder.cancel_start(victim.run, job)]
         if running or self._builder.victims_under(job, found.allocation, ()):

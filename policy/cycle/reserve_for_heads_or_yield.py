@@ -89,6 +89,20 @@ class Heads:
             return False
         return self._context.claims.outranks(job, reservation.head)
 
+    def lose_limits_to(self, job: Job) -> None:
+        """Note which heads give way to a job that starts, or preempts, and has a hard limit or licences that they need
+        at their reserved times."""
+        context = self._context
+        if job.queue in context.cluster.queues_without_gates():
+            return
+        end_s = context.now_s + job.left_s
+        for region in self._builder.each_region():
+            reservation = region.reservation
+            if reservation is None or region.moved_for is not None or end_s <= reservation.until_s:
+                continue
+            if self.gives_way(job, region) and context.gates.blocking_reason_beside(job, reservation.head) is not None:
+                region.moved_for = job
+
     def reserve_again(self, region: Region) -> Reservation | None:
         """The reservation of the region, made anew if its head gave way since; None without a head."""
         reservation, waits = region.reservation, region.head_waits
