@@ -95,6 +95,8 @@ class JobAttempts:
                 break
             allocation = self._places.place(job, allowed, closed)
             if isinstance(allocation, Reason):
+                if allocation.code == "unpreemptible":
+                    builder.lapsed.add(job.id)
                 builder.leave(job, allocation)
                 return
             if allocation is None:

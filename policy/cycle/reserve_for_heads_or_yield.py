@@ -42,6 +42,9 @@ class Heads:
     ) -> Reason:
         """Reserve for the job, from ``from_s`` on; return the reason why it waits."""
         context, cluster, now_s = self._context, self._context.cluster, self._context.now_s
+        if context.confined is not None and job.request.exclusive:
+            # On a vnode that is more than its quota it would not be let start.
+            allowed = allowed & ~context.confined.vnodes_beyond_quota(job, cluster.capacity.inventory) or allowed
         promise, expected = NO_PROMISE, NOTHING_EXPECTED
         if context.shrinks:
             promise, expected = self._cuts.promise_to(job, allowed), self._cuts.expected_ends()

@@ -28,7 +28,8 @@ class PlanBuilder:
     """The plan under construction.
 
     ``moves`` counts changes of what jobs hold, ``taken_back`` cancelled starts. ``next_s``: when the next pass is due;
-    ``again``: whether one is due at once. ``first_behind`` and ``tried_in_vain`` go to the next ledger.
+    ``again``: whether one is due at once. ``lapsed``: the jobs whose promises lapse, as they could start beyond their
+    quotas only. ``first_behind`` and ``tried_in_vain`` go to the next ledger.
     """
 
     def __init__(self, context: Context) -> None:
@@ -53,6 +54,7 @@ class PlanBuilder:
         self.promised: dict[str, float] = {}
         # Promises that were withdrawn or moved to a later time for jobs with a better claim.
         self.moved: dict[str, MovedPromise] = {}
+        self.lapsed: set[str] = set()
         self.regions: dict[str, Region] = {}
         self.next_s = UNLIMITED_S
         self.again = False
@@ -344,7 +346,7 @@ class PlanBuilder:
         begun = {start.job.id for start in self.starts}
         for job_id, at_s in before.items():
             job = waiting.get(job_id)
-            if job is not None and job_id not in begun and job_id not in self.moved:
+            if job is not None and job_id not in begun and job_id not in self.moved and job_id not in self.lapsed:
                 # A beneficiary is counted as started: its own use of a limit does not block it.
                 reason = None if job_id in self.earmarks else self._context.gates.blocking_reason(job)
                 # A window that closes the whole queue was known when the promise was made.
