@@ -15,6 +15,7 @@ from typing import Any
 from hooks.checkpoint.read_saved_task_notes import find_left
 from hooks.checkpoint.report_restarted_as_running import find_restarted
 from hooks.pbs.custom_resources_on_hosts import READING
+from hooks.placement.find_left_lists import find_left_lists
 from hooks.store.settings_for_host_hooks import read_section
 from hooks.telemetry.host_reading_format import INTERVAL_S, STALE_INTERVALS, is_due, parse_reading
 from hooks.telemetry.host_sensors import load_counts, read_counts, read_host, save_counts
@@ -71,7 +72,9 @@ def report_restarted(pbs: Any) -> None:
 
 
 def forget_left(pbs: Any) -> None:
-    """Delete the notes of saved jobs that are gone. An error here does not keep the host from being reported."""
+    """Delete the notes of saved jobs that are gone, and the lists of jobs that are. An error here does
+    not keep the host from being reported."""
     with contextlib.suppress(Exception):
-        for note in find_left(pbs.pbs_conf["PBS_HOME"], pbs.event().job_list):
-            note.unlink()
+        home, jobs = pbs.pbs_conf["PBS_HOME"], pbs.event().job_list
+        for left in (*find_left(home, jobs), *find_left_lists(Path(home), jobs)):
+            left.unlink()

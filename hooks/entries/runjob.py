@@ -28,6 +28,7 @@ from hooks.pbs.job_attributes.resource_list import read_resource_list, without_e
 from hooks.store.event_hook_summary import LONGEST_CYCLE_S, Summary, read_summary
 from hooks.store.hook_settings import read_config
 from policy.model.allocation import AllocationError, parse_exec_vnode
+from policy.model.lists_for_programs import VARIABLE
 from policy.settings.site_settings import RankingSettings, Settings
 
 _SCHEDULER = "Scheduler"
@@ -81,7 +82,16 @@ def handle(pbs: Any) -> str | None:
         to_write = find_method_to_write(read_asked_method(job), of_queue, settings.checkpoint.method)
         if to_write:
             job.Resource_List[SAVE] = to_write
+    if settings.ranking.lists != "none" and not refusal:
+        _hand_list(job, summary.lists.get(str(job.id), ""))
     return refusal
+
+
+def _hand_list(job: Any, text: str) -> None:
+    """Give the job the list of its sockets and cores. One of an earlier run, or of the job's own, is emptied."""
+    variables = job.Variable_List
+    if text or (variables is not None and VARIABLE in variables):
+        variables[VARIABLE] = text
 
 
 def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:

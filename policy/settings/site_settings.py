@@ -26,6 +26,8 @@ BACKFILL_ORDERS = ("first-come", "shortest-first")
 PREDICTORS = ("none", "last-two", "ratio")
 LEARN_BY = ("user", "all")
 LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
+HANDED_ON_HOST = ("files", "bind")
+HANDED_LISTS = ("none", "environment", *HANDED_ON_HOST)
 MODES = ("observe", "advise", "drive")
 RESERVATIONS = ("within-quota", "any")
 REFUSED_FROM = ("never", "drive", "advise")
@@ -229,7 +231,8 @@ class PrioritySettings:
 class RankingSettings:
     """P4: how vnodes are ranked for jobs that name no mode (``none``: packing), and after how many intervals of
     ``interval_s`` a reading is stale. ``formulas`` are the site's own, in place of the built-in ones.
-    ``applications`` has what jobs of these applications ask for as far as they say nothing themselves."""
+    ``applications`` has what jobs of these applications ask for as far as they say nothing themselves. ``lists`` is how
+    the list of sockets and cores reaches a job that asked for one, as it starts: each way includes those before it."""
 
     mode: str = _choice("none", ("none", *RANK_MODES))
     interval_s: float = _number(60, 1, unit="seconds")
@@ -240,6 +243,7 @@ class RankingSettings:
     applications: tuple[tuple[str, Preset], ...] = _setting(
         (), "a table by application, of rank, min_mem, min_compute, min_network and max_temp", read_presets
     )
+    lists: str = _choice("none", HANDED_LISTS)
 
 
 @dataclass(frozen=True)
