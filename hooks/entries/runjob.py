@@ -146,7 +146,7 @@ def _stagger(
     if not stagger_s or striped is False:
         return None
     if striped is None and not is_stripe(
-        without_empty(read_resource_list(job.Resource_List)), len(nodes), settings.stripe
+        without_empty(read_resource_list(job.Resource_List)), len(nodes), settings.stripe.for_queue(str(job.queue))
     ):
         return None
     starts = read_starts(home)
