@@ -63,7 +63,7 @@ def handle(pbs: Any) -> str | None:
         lower_priority(job)
     user = str(event.requestor)
     change_resource_list(
-        pbs, job.Resource_List, restripe(resource_list, user, summary.queues[queue], summary, settings)
+        pbs, job.Resource_List, restripe(resource_list, user, summary.queues[queue], summary, settings.for_queue(queue))
     )
     array = getattr(job, "array_indices_submitted", None) is not None
     preemptibility = read_preemptibility(
