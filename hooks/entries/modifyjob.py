@@ -4,7 +4,7 @@ The pass alters jobs too, above all their comments, so an alteration of neither 
 through at once; so is one that names the resource for the job's own select, which only pbsteer and managers may set. By
 default PBS does not call the hook for its scheduler's alterations. A user may not make a running job one that could not
 be preempted, nor in ``advise`` give a job the priority of beneficiaries. In ``observe`` only what is beyond the bounds
-and a name with a line break are refused.
+and line breaks in texts that PBS logs are refused.
 """
 
 from __future__ import annotations
