@@ -2,8 +2,8 @@
 a user's priority below that of beneficiaries.
 
 The whole server waits for this hook: it reads two files if they have changed, and the vnodes only before it refuses a
-job that none could hold. In ``observe`` it refuses only what would harm the server: texts beyond the bounds, and a name
-with a line break.
+job that none could hold. In ``observe`` it refuses only what would harm the server: texts beyond the bounds, line
+breaks in texts that PBS logs, and users' jobs that name a reservation.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ from hooks.pbs.managers_and_operators import may_manage
 from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
 
+_NAMES_RESERVATION = "it names a reservation (reserve_ID): submit it to the reservation's queue instead, without that"
+"""PBS writes the attribute itself for jobs of a reservation's queue. Where a user does, in any queue and with any text,
+PBS never requeues the job, so no quota could take its cores back."""
+
 
 def handle(pbs: Any) -> str | None:
     """Judge the submission of this event."""
@@ -41,6 +45,8 @@ def handle(pbs: Any) -> str | None:
     excess = refuse_beyond_bounds(job, settings.submission)
     if excess:
         return excess
+    if getattr(job, "reserve_ID", None) and not may_manage(pbs):
+        return _NAMES_RESERVATION
     forged = [name for name in (OWN_SELECT, PLACE) if read_value(job.Resource_List, name)]
     if forged and not may_manage(pbs):
         # Where a queuejob hook is enabled PBS lets users set a resource that is read-only to them.

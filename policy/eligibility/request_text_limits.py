@@ -10,6 +10,8 @@ from policy.model.job_request import RequestError, count_kinds
 from policy.model.pbs_units import show_count
 from policy.settings.site_settings import SubmissionSettings
 
+_MOST_COUNTED = 2**31 - 1
+
 
 def find_long_texts(length: int, bounds: SubmissionSettings) -> str:
     """The message where the texts of a request beside its chunks, ``length`` characters together, are beyond the bound;
@@ -36,6 +38,18 @@ def find_wide_array(subjobs: int, bounds: SubmissionSettings) -> str:
     most = bounds.array_size
     if most and subjobs > most:
         return f"it has {subjobs:,} subjobs; allowed are {most:,} (submission.array_size)"
+    return ""
+
+
+def find_endless_array(last_count: int) -> str:
+    """The message where PBS would not come to an end in counting through an array's indices, as its numbers have 32
+    bits; empty where it would. ``last_count``: where it ends, a step beyond the last index. No setting removes this
+    bound: once its owner deletes such an array, of whatever size, the server answers no more."""
+    if last_count > _MOST_COUNTED:
+        return (
+            f"its last index and its step are {last_count:,} together; allowed are {_MOST_COUNTED:,}, as PBS counts"
+            " through an array's indices in numbers of 32 bits"
+        )
     return ""
 
 
