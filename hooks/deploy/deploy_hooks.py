@@ -55,6 +55,7 @@ from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Par
 from hooks.deploy.settings_and_partition.settings_choice import Chosen, choose
 from hooks.deploy.steps_between_server_states import Step, show_steps, steps_between, steps_to_keep_limits
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE, RESOURCES
+from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER
 from hooks.quota_plan.take_back_at_removal import lines_to_take_back
 from hooks.store.forecast_run_and_write_locks import no_forecast_written
 from hooks.store.hook_settings import show_config
@@ -77,6 +78,7 @@ def hooks_of(settings: Settings | None) -> Mapping[str, str]:
 
 _PASS, _GUARD = "pbsteer_periodic", "pbsteer_runjob"
 _AT_ITS_END = "delete hook pbsteer_execjob_epilogue"
+_STOP_LINE = "set server scheduling = False"
 _MODE_LINE = re.compile(rf"set queue (\S+) {re.escape(MODE_ATTRIBUTE)} = (\S+)")
 _SAFE_PATH = re.compile(r"/[\w./+-]*")
 _LAST_PASS_S = 60.0
@@ -288,12 +290,14 @@ class Deployment:
         return steps
 
     def _find_switched(self, found: Installed) -> frozenset[str]:
-        """The schedulers that pbsteer has switched off. If the record cannot be read and hooks are there: those that
-        are off and serve a queue in ``drive``, as in a pass (:func:`hooks.control.scheduler_switch.hand_back`)."""
+        """The schedulers that pbsteer has switched off, without the default one if an administrator has stopped the
+        server's scheduling since. If the record cannot be read and hooks are there: those that are off and serve a
+        queue in ``drive``, as in a pass (:func:`hooks.control.scheduler_switch.hand_back`)."""
         switched = Switched.read(State(self._folder))
         off = {name for name, scheduling in found.scheduling.items() if scheduling != "True"}
         if not switched.lost or not found.hooks:
-            return switched.names & off
+            is_stop = switched.unset and _STOP_LINE in ask(self._qmgr, "print server").splitlines()
+            return (switched.names - {DEFAULT_SCHEDULER} if is_stop else switched.names) & off
         mode = (read_applied(found) or Settings()).server.mode
         modes = dict.fromkeys(list_partitions(self._qmgr, "queue"), mode)
         modes.update((match[1], match[2]) for match in map(_MODE_LINE.fullmatch, found.lines) if match)
