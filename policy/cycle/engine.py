@@ -51,6 +51,9 @@ def decide(
     if plan is not None:
         return plan
     context = Context(snapshot, ledger, settings)
+    if not context.cluster.jobs and not ledger.earmarks:
+        # Nothing waits: only the ledger has to forget what has ended.
+        return PlanBuilder(context).plan()
     try:
         return _Pass(context, deadline).decide()
     finally:

@@ -71,13 +71,9 @@ def keep_memo(context: Context, builder: PlanBuilder, region: Region, plan: Plan
     if context.cluster.has_site_order:
         # A formula may change with time, and fair share with every run.
         return
-    waits = builder.waits
-    if (
-        plan.preempts
-        or builder.earmarks
-        or context.settings.rescue.enabled
-        or any(r.code not in _LASTING for r in waits)
-    ):
+    if plan.preempts or builder.earmarks or context.settings.rescue.enabled:
+        return
+    if not _LASTING.issuperset([reason.code for reason in builder.waits]):
         return
     until_s = min(reservation.at_s, reservation.until_s, UNLIMITED_S if plan.next_s is None else plan.next_s)
     if context.shrinks:

@@ -401,13 +401,16 @@ class PlanBuilder:
             and self.tried_in_vain == ledger.tried_in_vain
         ):
             return ledger
-        return ledger._replace(
+        return Ledger(
             promises=promises,
             earmarks=self.earmarks,
             preemptions=preemptions,
             backfilled=backfilled,
             classes=classes,
+            history=ledger.history,
+            learned=ledger.learned,
             stripes=stripes,
+            seen_s=ledger.seen_s,
             cuts=cuts,
             cores=cores,
             first_behind=self.first_behind,

@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Protocol
 
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from policy import Settings
+from hooks.store.state_files import LAST_PASS, State
+from hooks.store.state_folder import state_folder
+from policy import Ledger, Settings
+from policy.model.ledger_between_passes import LedgerError
 from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError
 from tui.backends.run_program import ProgramOutput, run
 from tui.backends.start_and_ask_reader_process import Reader, ReaderUnusableError
@@ -87,6 +90,13 @@ class ServerByReaderOrPrograms:
     def settings(self) -> Settings:
         """The settings that were given to the console."""
         return self._settings
+
+    def ledger(self) -> Ledger:
+        """The published ledger; an empty one if it cannot be read or has another version."""
+        try:
+            return Ledger.from_data(State(state_folder(str(self._programs.home))).read_published(LAST_PASS)["ledger"])
+        except (KeyError, LedgerError):
+            return Ledger()
 
     def used(self) -> Mapping[str, Mapping[str, str]]:
         """The ``resources_used`` of the jobs that run; none without the reader."""

@@ -58,6 +58,7 @@ COMMANDS: Mapping[str, Part] = {
     "hooks": Part(
         "tui.cli.hooks_commands.hooks", "hooks", "Plan, apply, remove and check the hooks in the PBS server."
     ),
+    "pass": Part("tui.cli.pass_over_torque", "pass_over_torque", "Steer a Torque server from a process outside it."),
     "doctor": Part("tui.cli.doctor.doctor", "doctor", "What is wrong with this installation, and what to do."),
     "simulate": Part("sim.cli.simulate", "simulate", "Replay a workload under one or more policies, and compare."),
     "compare": Part("sim.cli.compare", "compare", "Compare policies on a workload: one table and one picture."),

@@ -160,7 +160,7 @@ def _run(
     try:
         if backend.journal.problem:
             raise click.ClickException(safe(backend.journal.problem))
-        demand_supported(backend.commands, "quota")
+        demand_supported(backend.commands, "quota-plan")
         state = State(backend.journal.folder)
         cluster = poll_cluster_view(backend)
         before = read_plan(state)
