@@ -20,7 +20,7 @@ PYTEST = $(BIN)/python -m pytest $(CHOICE) --durations 25 --durations-min 8 -o c
 PART   = .ci/part $@
 
 .PHONY: help venv dev demo check slow everything lint types layers oldest-python test-fast test-laws test-real test-faults \
-	faults centre-faults bench bench-forecast bench-pbs bench-migration bench-tui fuzz-tui dist compiled-wheel release-check tables evidence pictures lock clean
+	faults centre-faults bench bench-forecast bench-pbs bench-torque bench-migration bench-tui fuzz-tui dist compiled-wheel release-check tables evidence pictures lock clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -92,6 +92,9 @@ bench-forecast: dev  ## how well starts are forecast, and what that costs; TRACE
 
 bench-pbs: dev   ## the figures on a real PBS server: submission, starts, a pass, soft limits, the console; as root, takes minutes
 	$(BIN)/python -m tests.bench_pbs
+
+bench-torque: dev  ## passes on a real Torque server beside its own scheduler; as root, takes minutes
+	$(BIN)/python -m tests.bench_torque
 
 bench-migration: dev  ## the figures of migration: a pass of mgsched and mgstat, with 10,000 requests
 	$(BIN)/python -m tests.bench_migration mgsched

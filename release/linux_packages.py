@@ -1,7 +1,7 @@
 """The DEB and the RPM: pbsteer with an environment of its own in ``/usr/lib/pbsteer``, made by dpkg-deb and rpmbuild.
 
-Both have the same files. Nothing of them is on the path of any other Python program: each program isolates its
-interpreter (``-I -S``) and adds that folder.
+Both contain the same files. No other Python program has them on its path: each of ours isolates its interpreter (``-I
+-S``) and adds that folder.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ vnodes and striping for PBS Professional and OpenPBS, decided in hooks inside
 the server; a terminal console for administrators, and a simulator that tries a
 policy on recorded workloads first. Every queue begins in a mode that only
 observes."""
+_UNITS = ("examples/migration", "examples/torque")
 _UNITS_PROGRAMS = "/opt/pbsteer/.venv/bin/"
 
 
@@ -53,12 +54,12 @@ def lay_out(packages: Path, root: Path, sources: Path) -> None:
         (root / "usr/bin" / name).symlink_to(f"../lib/pbsteer/{launcher.name}")
     documents = root / "usr/share/doc/pbsteer"
     shutil.copytree(sources / "docs", documents / "docs", ignore=shutil.ignore_patterns("developing.md"))
-    shutil.copytree(sources / "examples", documents / "examples", ignore=shutil.ignore_patterns("migration"))
+    shutil.copytree(sources / "examples", documents / "examples", ignore=shutil.ignore_patterns("migration", "torque"))
     for name in ("README.md", "CHANGELOG.md"):
         shutil.copy(sources / name, documents)
     units = root / "usr/lib/systemd/system"
     units.mkdir(parents=True)
-    for unit in sorted((sources / "examples/migration").iterdir()):
+    for unit in sorted(path for folder in _UNITS for path in (sources / folder).iterdir()):
         text = unit.read_text(encoding="utf-8").replace(_UNITS_PROGRAMS, "/usr/bin/")
         (units / unit.name).write_text(text, encoding="utf-8")
     settings = root / "etc/pbsteer"

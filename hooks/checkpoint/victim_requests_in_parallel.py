@@ -6,6 +6,7 @@ before its request, as its run may be over by then.
 
 from __future__ import annotations
 
+import os
 import select
 import time
 from collections.abc import Mapping, Sequence
@@ -56,7 +57,8 @@ class VictimRequests:
             self._start_child(pbs_ifl, share, release)
 
     def wait(self, seconds: float) -> None:
-        """Wait for the children, at most ``seconds``; the results of those that ended are recorded."""
+        """Wait for the children, at most ``seconds``; the results of those that ended are recorded. The others go on
+        alone, and what they answer is not read."""
         deadline = time.monotonic() + seconds
         while self._children:
             left_s = deadline - time.monotonic()
@@ -64,7 +66,10 @@ class VictimRequests:
             for pipe in readable:
                 self._read(pipe)
             if left_s <= 0 and not readable:
-                return
+                break
+        for pipe in self._children:
+            os.close(pipe)
+        self._children.clear()
 
     def _start_child(self, pbs_ifl: Any, requests: Sequence[VictimRequest], release: Callable[[], None]) -> None:
         def answer() -> bytes:

@@ -55,6 +55,12 @@ class CircuitBreaker(NamedTuple):
         return max(0, self._proof() - self.good) if self.setbacks else 0
 
     @property
+    def why_not_to_drive(self) -> str:
+        """Why pbsteer may not drive yet; empty if it may."""
+        needed = self.successes_needed
+        return f"passes had failed; pbsteer drives again after {needed} more without a failure" if needed else ""
+
+    @property
     def rest_s(self) -> int:
         """How long the present rest is."""
         return min(_LONGEST_REST_S, _FIRST_REST_S << min(self.rests - 1, 10)) if self.rests else 0
@@ -97,7 +103,8 @@ class CircuitBreaker(NamedTuple):
 
     def write(self, state: State) -> None:
         """Write the counts to disk. Raises OSError if the disk does not take them."""
-        state.publish(PASSES, dict(self._asdict()), shared=False)
+        # Passes that fail do not crash the host: a count that a crash loses is counted anew.
+        state.publish(PASSES, dict(self._asdict()), shared=False, sync=False)
 
     @classmethod
     def read(cls, state: State) -> CircuitBreaker:

@@ -1,8 +1,7 @@
 """Obstacles to ``drive``: what is configured for a queue's jobs that pbsteer would not honour.
 
-A queue with an obstacle starts no jobs; a sentence names the obstacle and what removes it. It preempts none either: no
-job loses its vnodes to one that may not start. A scheduler is switched off as a whole, so an obstacle to one of its
-queues, or another mode there, keeps all of them from being driven.
+A queue with an obstacle starts and preempts no jobs; a sentence names the obstacle and what removes it. One queue keeps
+all queues of its scheduler from being driven, since a scheduler is switched off as a whole.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE
+from hooks.pbs.files_and_output.dynamic_server_resources import read_dynamic_resources
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import (
     SchedFiles,
     describe_unread_edit,
@@ -79,6 +79,9 @@ def _find_obstacles(server_status: ServerStatus, queue: str, scheduler: str | No
         yield unread_edit
     for complaint in _find_config_obstacles(read_sched_config(config or "")):
         yield f"{complaint} (sched_config of scheduler {scheduler}), which pbsteer does not honour"
+    unreadable = read_dynamic_resources(config or "")[1]
+    if unreadable:
+        yield f"the sched_config of scheduler {scheduler} has {unreadable}"
     own = files.get(scheduler, {})
     for file_name, unread in (
         ("dedicated_time", read_dedicated_time(own.get("dedicated_time", "")).unread),
@@ -100,6 +103,5 @@ def _find_vnode_obstacles(server_status: ServerStatus, queue: str, partition: st
 def _find_config_obstacles(config: Mapping[str, list[str]]) -> Iterator[str]:
     """What a ``sched_config`` has that would decide which jobs may start (Administrator's Guide, "Scheduler
     Parameters")."""
-    for option in ("server_dyn_res", "peer_queue"):
-        if config.get(option):
-            yield f"{option} is set ({config[option][0][:_SHOWN]})"
+    if config.get("peer_queue"):
+        yield f"peer_queue is set ({config['peer_queue'][0][:_SHOWN]})"

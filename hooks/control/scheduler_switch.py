@@ -1,8 +1,7 @@
 """Which scheduler starts jobs: a partition's scheduler object is off where pbsteer drives, and on elsewhere.
 
-A scheduler is switched off only if every queue that it serves is to be driven, and only pbsteer's own switches are
-reversed. A switch is recorded on disk before it is made, so that a killed pass leaves no scheduler off that the next
-one does not know of. Jobs are started only by a pass that has found the scheduler off and between two cycles.
+A scheduler is switched off only if all queues that it serves are driven, and only pbsteer's own switches are reversed.
+A switch is recorded on disk before it is made, so a killed pass leaves no scheduler off without a record.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Builds one readable file per hook: the entry and all modules of ours that it imports, as source, always the same
 bytes.
 
-PBS runs a hook as one text, without a file name or an importable package of ours. So the bundle brings its modules
-along and loads them under names that hold the hash of all our sources: the server's interpreter keeps modules between
-events, and an update must never meet those of an older version. One place turns an entry's return value into PBS's
-accept or reject.
+PBS runs a hook as one text, without a file name or an importable package of ours. The bundled modules are loaded under
+names that hold the hash of all sources, since the server keeps modules between events and an update must not meet old
+ones.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """PBS's attributes of each of our hooks: when it fires, how long it may take, its place in the order of hooks.
 
-One row for each event that a hook of ours handles. The attributes are texts, as ``qmgr -c "list hook"`` shows them, so
-that present and wanted ones compare as they are. Source: Administrator's Guide, "Hook Attributes".
+They are texts as ``qmgr -c "list hook"`` shows them, so that present and wanted ones compare as they are (PBS
+Administrator's Guide, "Hook Attributes").
 """
 
 from __future__ import annotations

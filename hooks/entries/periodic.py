@@ -1,8 +1,7 @@
 """The pass, in five functions: read the server, decide, commit to disk, act as the modes allow, record the pass.
 
-It runs in a process of its own that dies with the pass, so all state is on disk. Deciding writes nothing. Everything
-that must not be lost is committed before anything is done: a pass that is killed has done nothing that the next one
-does not know of. A pass that drives may be followed by early ones, which start jobs and write no comments.
+It runs in a process of its own that ends with the pass, so all state is on disk. What must not be lost is committed
+before the first request: the next pass knows everything that a killed one may have done.
 """
 
 from __future__ import annotations
@@ -46,6 +45,7 @@ from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
 from hooks.forecast.forecast_due import is_forecast_due
+from hooks.pbs.files_and_output.dynamic_server_resources import find_asked_for
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.pbs.pause_in_server_attributes import name_pause
@@ -82,6 +82,10 @@ if TYPE_CHECKING:
     from policy.forecast.simulate_until_all_started import LimitsFrom
 
 
+_PROGRAMS_SHARE = 0.5
+"""The share of a pass's time that the programs of dynamic resources may take."""
+
+
 def handle(pbs: Any) -> str | None:
     """Run the due pass, and if it drives, the early ones after it."""
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
@@ -105,26 +109,34 @@ def _handle_pass(
     def run(settings: Settings, state: State, breaker: CircuitBreaker, sentences: list[str]) -> PassOutcome:
         if early is None:
             sentences += copy_server_changes(pbs_ifl, state, pbs.pbs_conf["PBS_HOME"], time.time())
-        return run_pass(pbs_ifl, settings, state, breaker, early)
+        return run_pass(pbs_ifl, settings, state, early, not_to_drive=breaker.why_not_to_drive)
 
     return guard_pass(pbs, pbs_ifl, early_passes, run, early)
 
 
 def run_pass(
-    pbs_ifl: Any, settings: Settings, state: State, breaker: CircuitBreaker, early: EarlyPass | None = None
+    pbs_ifl: Any,
+    settings: Settings,
+    state: State,
+    early: EarlyPass | None = None,
+    *,
+    not_to_drive: str = "",
+    notes: Sequence[str] = (),
+    connect: Callable[[Any], Connection] = Connection,
 ) -> PassOutcome:
     """One pass over the server of ``pbs_ifl``, due or early (``early``). An early pass does nothing if its time is over
-    once it has decided, and has no line in the journal if it did nothing."""
+    once it has decided, and has no line in the journal if it did nothing. ``not_to_drive``: why no queue may be driven
+    now, empty if they may; ``notes``: sentences for the journal."""
     schedule = settings.schedule
     if early is not None:
         schedule = replace(schedule, budget_s=min(schedule.budget_s, early.left_s), max_comments=0)
     acting = replace(settings, schedule=schedule)
     budget = Budget(schedule.budget_s)
     begun_s, begun_cpu_s = time.monotonic(), time.process_time()
-    with Connection(pbs_ifl) as connection:
-        found = _read(connection, settings, state, read_plan_files(state) if early is None else PlanFiles())
+    with connect(pbs_ifl) as connection:
+        found = _read(connection, acting, state, read_plan_files(state) if early is None else PlanFiles())
         read_s = time.monotonic() - begun_s
-        decision = _decide(found, acting, breaker, budget)
+        decision = _decide(found, acting, not_to_drive, budget)
         decision, warnings = _commit(decision, found, state)
         decide_s = time.monotonic() - begun_s - read_s
         cpu_s = time.process_time() - begun_cpu_s
@@ -135,11 +147,11 @@ def run_pass(
         outcome, quotas = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if early is None else []
-    notes = [*decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
+    all_notes = [*notes, *decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
     has_line = early is None or outcome.did_something
     outcome = outcome._replace(failures=[*quotas.failures, *outcome.failures])
     warnings += _record(
-        decision, outcome, quotas, timing, notes, settings, state, has_line=has_line, early=early is not None
+        decision, outcome, quotas, timing, all_notes, settings, state, has_line=has_line, early=early is not None
     )
     is_unsettled = bool(decision.assignment.passing)
     grace_s = settings.checkpoint.grace_s
@@ -165,8 +177,8 @@ def _find_next_s(plan: Plan, grace_s: float) -> float | None:
 class ServerRead(NamedTuple):
     """What a pass has read. ``raw``: the server's status; ``server_status``: the same with the priorities that users
     gave; ``files``: the schedulers' files; ``priorities``, ``switched``, ``runs``, ``charged`` and ``ledger_of``: the
-    records of earlier passes; ``quota_plan``: the planned quotas. Which of the ledgers is read depends on what the pass
-    may do."""
+    records of earlier passes; ``quota_plan``: the planned quotas; ``problems``: sentences on programs of dynamic
+    resources. Which of the ledgers is read depends on what the pass may do."""
 
     raw: ServerStatus
     server_status: ServerStatus
@@ -177,6 +189,7 @@ class ServerRead(NamedTuple):
     charged: ChargeRecord
     ledger_of: Callable[[str], tuple[Ledger, str]]
     quota_plan: PlanFiles = PlanFiles()
+    problems: Sequence[str] = ()
 
 
 class Decision(NamedTuple):
@@ -214,22 +227,30 @@ def _read(connection: Connection, settings: Settings, state: State, quota_plan: 
         return needed_attributes(service, files) if settings.order.by == "site" else ()
 
     raw = connection.read_server_status(time.time(), find_order_attributes)
+    problems: Sequence[str] = ()
+    asked = find_asked_for(raw, files)
+    if asked:
+        # Few sites have dynamic resources, and the others need not load what runs programs.
+        from hooks.pbs.files_and_output.run_dynamic_resource_programs import with_printed
+
+        files, problems = with_printed(raw, files, asked, settings.schedule.budget_s * _PROGRAMS_SHARE)
     priorities = read_priorities(state)
     server_status = with_own_priorities(raw, priorities)
     runs = state.read_published(RUNS) if learns(settings) else {}
     switched = Switched.read(state)
     charged = record_from_data(state.read_published(FAIR_SHARE))
-    return ServerRead(raw, server_status, files, priorities, switched, runs, charged, state.read_ledger, quota_plan)
+    return ServerRead(
+        raw, server_status, files, priorities, switched, runs, charged, state.read_ledger, quota_plan, problems
+    )
 
 
-def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budget: Budget) -> Decision:
+def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Budget) -> Decision:
     """Decide what is to be done; writes nothing."""
     server_status = found.server_status
     translation = translate(server_status, settings, found.files)
     obstacles = find_obstacles(server_status, translation.modes, translation.unread, found.files)
-    if breaker.successes_needed:
-        why = f"passes had failed; pbsteer drives again after {breaker.successes_needed} more without a failure"
-        obstacles = {queue: why for queue, mode in translation.modes.items() if mode == "drive"}
+    if not_to_drive:
+        obstacles = {queue: not_to_drive for queue, mode in translation.modes.items() if mode == "drive"}
     assignment = assign_schedulers(server_status, translation.modes, obstacles, found.switched)
     advised = {queue for queue, mode in translation.modes.items() if mode == "advise"}
     unsorted = find_unsorted(server_status, advised, found.files)
@@ -255,7 +276,7 @@ def _decide(found: ServerRead, settings: Settings, breaker: CircuitBreaker, budg
     advised_now = permissions.preempt - permissions.start
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     resource_changes = find_resource_changes(translation, server_status, summary, settings)
-    notes = [*describe_left_out(plan.count("not-looked-at"), slowest)]
+    notes = [*describe_left_out(plan.count("not-looked-at"), slowest), *found.problems]
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
     remarks = [
@@ -281,8 +302,10 @@ def _commit(decision: Decision, found: ServerRead, state: State) -> tuple[Decisi
         state.publish(RUNS, decision.runs, shared=False)
     unusable, name = decision.unusable, decision.ledger_name
     warnings = [state.put_aside_ledger(name, unusable)] if unusable else []
-    state.save_ledger(decision.plan.ledger, name)
-    state.publish(SUMMARY, decision.summary.to_data(), shared=False)
+    if decision.plan.ledger != decision.ledger or unusable:
+        state.save_ledger(decision.plan.ledger, name)
+    # The next pass writes it anew; without it the event hooks let everything through.
+    state.publish(SUMMARY, decision.summary.to_data(), shared=False, sync=False)
     if decision.advice.memory != found.priorities:
         write_priorities(state, decision.advice.memory)
     if decision.charges.record != found.charged:

@@ -1,11 +1,9 @@
 """A job is submitted: refuse what can never run; in ``advise`` set the shrunk estimate and the striped chunks, and keep
 a user's priority below that of beneficiaries.
 
-Everything in the server waits for this, so it reads two files if they have changed and scans nothing; only before it
-refuses a job that no vnodes could hold does it read the vnodes, for a moment at most. In ``observe``, and before the
-first pass has recorded the modes, it only protects the server and its logs: it refuses what is beyond the bounds, line
-breaks in texts that PBS logs, and users' jobs that name a reservation, and removes resources that only pbsteer may set.
-Doing it twice changes nothing more.
+The whole server waits for this hook: it reads two files if they have changed, and the vnodes only before it refuses a
+job that none could hold. In ``observe`` it refuses only what would harm the server, its logs or the quotas to come:
+texts beyond the bounds, line breaks in texts that PBS logs, and users' jobs that name a reservation.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""A job is about to start: refuse the start if a vnode would get more than it has, from any requester.
+"""A job is about to start: refuse the start if a vnode would get more than it has, whoever requests it.
 
-A start that a pass has planned is also refused if the job was altered since, as the plan may no longer hold. For starts
-by PBS's scheduler or a pass, the vnodes must also take jobs, have what the job requires of them, and have had no other
-stripe start a moment ago; an administrator's start by hand is not tested for these. While the scheduler of a driven
-queue has a cycle for reservations and resumes, it starts no other job there, as it knows no quota. Jobs in reservations
-are left to PBS, which has set their vnodes aside. The queue's method to save is written on a job that may start, since
-its host cannot read the queue. In ``observe``, and before the first pass has recorded the modes, nothing is refused.
+The planned start of a job that was altered since is refused too. Starts by PBS's scheduler or a pass are also tested
+for the job's requirements, other stripes and the scheduler's cycle for reservations (docs/hooks.md); in ``observe``
+nothing is refused.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFil
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, is_subjob, parent_of
 from hooks.pbs.scheduler_object_of_queue import find_scheduler
 from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, Objects, ServerStatus
+from hooks.translate.amounts_of_dynamic_resources import with_dynamic_amounts
 from hooks.translate.closures.dedicated_time import close_queue, is_dedicated, read_dedicated_time
 from hooks.translate.closures.prime_time import PrimeRules, read_prime_rules
 from hooks.translate.closures.reservations import read_reservations
@@ -98,8 +99,9 @@ def translate(
         problems.append(sentence)
         unread.setdefault(queue, sentence)
 
+    server_status, dynamic = with_dynamic_amounts(server_status, files)
     consumables = read_consumables(server_status.resources)
-    everywhere = read_consumables(server_status.resources, "nfq")
+    everywhere = read_consumables(server_status.resources, "nfq") | dynamic
     measured = read_measured(server_status.resources)
     modes = read_modes(server_status, settings)
     queues = [

@@ -1,7 +1,7 @@
-"""A program that is started once and asked several things one after the other, over its standard input and output.
+"""Asks one program several things, one after the other, over its standard input and output.
 
-Each answer is waited for within a time limit. A program from which none came is ended, since a late one would be taken
-for the answer to the next question. Of what it says on standard error the end is kept.
+Each answer has a time limit. A program that misses it is ended, since its late answer would be taken for the answer to
+the next question.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ job may get such a host alone: a start on one queue's vnodes then blocks another
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from policy.backfill.head_reservation import Reservation
 from policy.model.jobs_runs_vnodes_queues import Job
@@ -38,14 +38,16 @@ Part = tuple[int, tuple[str, ...], int]
 """A region's vnodes, its queues, and its cores on vnodes that take jobs."""
 
 
-def parts_with_one_head(cluster: ClusterIndex, promised: Iterable[str]) -> list[Part]:
+def parts_with_one_head(cluster: ClusterIndex, promised: Iterable[str]) -> Sequence[Part]:
     """The regions of a pass.
 
     Parts that only share hosts keep a head each if jobs of both are ``promised`` a time already: that protects the
     promises.
     """
+    if len(cluster.partitions()) == 1:
+        return cluster.partitions()
     parts = sorted(cluster.partitions())
-    if len(parts) == 1 or not _hosts_go_whole(cluster):
+    if not _hosts_go_whole(cluster):
         return parts
     hosts_of = cluster.capacity.inventory.hosts_of
     heads = {cluster.jobs[job_id].queue for job_id in promised if job_id in cluster.jobs}

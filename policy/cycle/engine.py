@@ -1,9 +1,8 @@
-"""One pass: which jobs start, which runs are preempted, which jobs get a reservation, and why all others wait.
+"""One pass: which jobs start, which runs are preempted, which jobs get a reservation, and why all others wait
+(docs/policies.md, "Together, in one pass").
 
-Jobs are taken in queue order, by class where users have priorities (P2). A job starts if it fits, placed by P4 and P5.
-The first job of a region that does not fit may preempt (P1, P2); else it becomes the head and gets a reservation. Jobs
-behind it start only if its reserved time stays (P3), or preempt. A job with a promise stays the head until it starts.
-See docs/policies.md, "Together, in one pass".
+Jobs are attempted in queue order, by class where users have priorities. The first job of a region that does not fit
+preempts or becomes the head; jobs behind it start only if its reserved time stays, or preempt.
 """
 
 from __future__ import annotations
@@ -52,6 +51,9 @@ def decide(
     if plan is not None:
         return plan
     context = Context(snapshot, ledger, settings)
+    if not context.cluster.jobs and not ledger.earmarks:
+        # Nothing waits: only the ledger has to forget what has ended.
+        return PlanBuilder(context).plan()
     try:
         return _Pass(context, deadline).decide()
     finally:

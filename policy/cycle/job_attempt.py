@@ -1,7 +1,7 @@
-"""One attempt to start a job: it starts, preempts, becomes the head, backfills, or waits for a reason.
+"""One attempt to start a job: it starts, preempts, becomes the head, backfills, or waits for a reason
+(docs/policies.md, "Together, in one pass").
 
-Each decision is recorded in the plan builder at once, so that later attempts see it. The engine decides the order of
-attempts. See docs/policies.md, "Together, in one pass".
+Each decision is recorded in the plan builder at once, so that later attempts see it.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class JobAttempts:
             tried = self._preempt(job, allowed, region)
             if tried is None:
                 return
-            limited = self.rejections.limited_vnodes(job, allowed)
+            limited = None if job.request.owner is None else self.rejections.limited_vnodes(job, allowed)
             tried = tried if limited is None else (limited, *tried)
             reason = self.heads.reserve_for(job, allowed, region, tried, in_the_way)
             if self._cut_ahead(job, allowed, region):
@@ -236,7 +236,7 @@ class JobAttempts:
             return
         tried = self._preempt(job, allowed, region)
         if tried is not None:
-            self._builder.leave(job, main._replace(tried=tried) if tried else main)
+            self._builder.leave(job, Reason(main.code, main.numbers, tried) if tried else main)
 
     def _never(self, job: Job, allowed: int, region: Region) -> Reason | None:
         """Why the vnodes open to the job could never hold it; None if they could."""

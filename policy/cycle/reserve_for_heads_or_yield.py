@@ -1,8 +1,8 @@
 """The heads of the regions: their reservations, and when they give way (docs/policies.md, "First come, the head, and
 EASY backfilling" and "A head has no veto").
 
-The first job of a region that does not fit is its head. A job with a better claim takes cores as if nothing were
-reserved; the head then gets a new reservation. A promise moves only for such a job.
+A job with a better claim takes cores as if nothing were reserved; the head then gets a new reservation. A promise moves
+only for such a job.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """P2: the class of each job, by its user's priority and what is left of the priority quota (docs/policies.md, P2).
 
-Each user, or the group where only it has an entry, has a priority per queue; the priority quota is P1's quota. Waiting
-jobs are classed in queue order: a job that the rest of the quota covers takes the priority, any other the base class.
-Classes are decided anew in each pass and frozen when a job starts.
+Waiting jobs are classed in queue order: a job that the rest of the quota covers takes the priority, any other the base
+class. Classes are decided in each pass and frozen when a job starts.
 """
 
 from __future__ import annotations

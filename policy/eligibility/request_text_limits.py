@@ -1,8 +1,7 @@
-"""Bounds on a ``select`` (length, kinds of chunks), on arrays and dependencies, and on the length of all other texts,
-checked before anything parses them.
+"""Bounds on the texts of a request (``select``, arrays, dependencies, all others), checked before they are parsed.
 
-Parsing, placing and showing a select costs time for each kind of chunk, in PBS as in a pass: one job can cost as much
-as ten thousand others. Equal neighbouring chunks are one kind, as in :mod:`policy.model.job_request`.
+Parsing, placing and showing a select takes time for each kind of chunk, in PBS as in a pass: without bounds one job
+could cost as much as ten thousand others.
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ def find_many_dependencies(depend: str, bounds: SubmissionSettings) -> str:
 
 
 def find_excess(select: str, bounds: SubmissionSettings) -> str:
-    """The message where a ``select`` is beyond the bounds; empty where it is within them. A bound of 0 means no
-    bound."""
+    """The message where a ``select`` is beyond the bounds; empty where it is within them. A bound of 0 means no bound.
+    Equal neighbouring chunks are one kind, as in :mod:`policy.model.job_request`."""
     most = bounds.select_length
     if most and len(select) > most:
         return f"its select has {len(select):,} characters; allowed are {most:,} (submission.select_length)"

@@ -1,7 +1,6 @@
 """Jobs that may not be preempted start only within quota, or in a class above base (docs/policies.md, P1, 17).
 
-On idle cores beyond the quota such a job would keep other users from their quotas until it ends: with ``qsub -r n`` a
-user could occupy the whole cluster. The rule does not apply to a job that no quota counts, like the rest of P1.
+Beyond the quota such a job would keep other users from theirs until it ends. A job that no quota counts is exempt.
 """
 
 from __future__ import annotations

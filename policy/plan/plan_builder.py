@@ -1,7 +1,7 @@
 """The plan under construction: starts, preemptions, earmarks and reasons.
 
-Each decision updates the cluster index at once, so that later attempts see it. Each update is recorded with its
-inverse, so that the snapshot can be restored. The engine walks the queue.
+Each decision updates the cluster index at once, so that later attempts see it, and is recorded with its inverse, so
+that the snapshot can be restored.
 """
 
 from __future__ import annotations
@@ -401,13 +401,16 @@ class PlanBuilder:
             and self.tried_in_vain == ledger.tried_in_vain
         ):
             return ledger
-        return ledger._replace(
+        return Ledger(
             promises=promises,
             earmarks=self.earmarks,
             preemptions=preemptions,
             backfilled=backfilled,
             classes=classes,
+            history=ledger.history,
+            learned=ledger.learned,
             stripes=stripes,
+            seen_s=ledger.seen_s,
             cuts=cuts,
             cores=cores,
             first_behind=self.first_behind,

@@ -129,11 +129,10 @@ class Preemption:
         return delay if found.code == _DELAYS_HEAD.code else found
 
     def _refused_by_quota(self, job: Job) -> Reason | None:
-        if not self._quotas.bounds(job):
-            return Reason("no-quota", (("user", job.user), ("queue", job.queue)))
         over = self._quotas.exceeded_by(job)
         if over is None:
-            return None
+            bound = self._quotas.bounds(job)
+            return None if bound else Reason("no-quota", (("user", job.user), ("queue", job.queue)))
         numbers = self._quotas.numbers_of(over, job)
         going = self._going.get((over.scope, over.resource, over.entity), 0)
         return Reason("over-quota", (*numbers, ("going", going)) if going else numbers)

@@ -1,5 +1,5 @@
-"""The queues of a simulated cluster as its settings describe them: quotas, hard limits, priorities. On a real cluster
-PBS holds all of this.
+"""The queues of a simulated cluster, or of one with Torque, as its settings describe them: quotas, hard limits,
+priorities, modes. On a cluster with PBS the server holds all of this.
 
 A limit is a text in PBS's syntax, or a table of such texts by resource.
 """
@@ -10,22 +10,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from policy.frozen_value import FrozenValue
 from policy.model.limit_attributes import LimitError, Limits, parse_limits, show_limits
 
+TORQUE_MODES = ("observe", "drive")
 MOST_PRIORITY = 1024
 """The highest priority of a job or a queue in PBS."""
 
 
 @dataclass(frozen=True)
-class QueueSettings:
-    """A queue of a simulated cluster, or the whole cluster where the name is "": soft quotas and hard limits by
-    resource, priorities of users and groups, and the queue's own priority."""
+class QueueSettings(FrozenValue):
+    """A queue, or the whole cluster where the name is "": soft quotas and hard limits by resource, priorities of users
+    and groups, the queue's own priority, and its mode on Torque; "" is that of the server."""
 
     name: str
     quotas: Mapping[str, Limits] = field(default_factory=dict)
     max_run_res: Mapping[str, Limits] = field(default_factory=dict)
     priorities: Limits = field(default_factory=Limits)
     priority: int = 0
+    mode: str = ""
 
     def to_data(self) -> dict[str, Any]:
         """The table that describes it, as plain data."""
@@ -39,6 +42,8 @@ class QueueSettings:
             data["priorities"] = show_limits(self.priorities)
         if self.priority:
             data["priority"] = self.priority
+        if self.mode:
+            data["mode"] = self.mode
         return data
 
 
@@ -90,7 +95,11 @@ def _queue(
         )
         priority = 0
     priorities = _limits(item.get("priorities", ""), f"{where}: priorities", problems)
-    return QueueSettings(name, tables["quotas"], tables["max_run_res"], priorities, priority)
+    mode = item.get("mode", "")
+    if "mode" in item and mode not in TORQUE_MODES:
+        problems.append(f"{where}: mode = {mode!r}; allowed is {' or '.join(TORQUE_MODES)}")
+        mode = ""
+    return QueueSettings(name, tables["quotas"], tables["max_run_res"], priorities, priority, mode)
 
 
 def _limits(text: Any, where: str, problems: list[str]) -> Limits:

@@ -1,8 +1,8 @@
 """The site's settings: typed, in a few tables, checked key by key.
 
-The declaration of a field holds its default, what is allowed and the check. An error names the key, the value, what is
-allowed and the file. Quotas and priorities of a real cluster live in PBS, not here;
-:mod:`policy.settings.simulated_queues` describes those of a simulated one.
+A field's declaration holds its default, what is allowed and the check; an error names the key, the value, what is
+allowed and the file. Quotas and priorities are in PBS instead, those of a simulated cluster in
+:mod:`policy.settings.simulated_queues`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Callable, Optional, TypeVar
 
+from policy.frozen_value import FrozenValue
 from policy.model.job_preferences import RANK_MODES
 from policy.model.save_method_names import SAVE_METHODS, SAVED_STATUS
 from policy.settings.built_in_and_custom_vnode_formulas import FormulaError, read_formulas
@@ -98,7 +99,7 @@ def _is_number(value: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class BackfillSettings:
+class BackfillSettings(FrozenValue):
     """EASY and P3: whether and how jobs behind the head start before it.
 
     With ``kind`` ``checkpoint`` they are tested with a shrunk estimate, and cut where the head needs their cores at its
@@ -119,7 +120,7 @@ class BackfillSettings:
 
 
 @dataclass(frozen=True)
-class CheckpointSettings:
+class CheckpointSettings(FrozenValue):
     """What preempting costs: whether jobs save their work unless they say otherwise, and how long saving takes.
 
     A saved job has ``cost_s`` more to run when it is cut and ``restart_s`` more when it goes on, each plus an amount
@@ -149,7 +150,7 @@ class CheckpointSettings:
 
 
 @dataclass(frozen=True)
-class RescueSettings:
+class RescueSettings(FrozenValue):
     """The rescue (docs/policies.md, P3): one run is cut for a short job that has waited long for its length."""
 
     enabled: bool = _flag(False)
@@ -162,7 +163,7 @@ class RescueSettings:
 
 
 @dataclass(frozen=True)
-class QuotaSettings:
+class QuotaSettings(FrozenValue):
     """P1: whether soft quotas preempt, which victims come first, and how long runs are exempt.
 
     ``counted`` names the resources whose quotas count; empty: all that have quotas. A job that may not be preempted
@@ -199,7 +200,7 @@ class QuotaSettings:
 
 
 @dataclass(frozen=True)
-class OrderSettings:
+class OrderSettings(FrozenValue):
     """The order of waiting jobs within a class.
 
     ``by`` is ``site``: as their scheduler's attributes and ``sched_config`` say; or ``age``: by queue priority and age,
@@ -213,7 +214,7 @@ class OrderSettings:
 
 
 @dataclass(frozen=True)
-class PrioritySettings:
+class PrioritySettings(FrozenValue):
     """P2: whether a job of a higher class preempts lower ones (rule B), and whether the deferrable jobs of a class go
     first, rather than those submitted last.
 
@@ -226,7 +227,7 @@ class PrioritySettings:
 
 
 @dataclass(frozen=True)
-class RankingSettings:
+class RankingSettings(FrozenValue):
     """P4: how vnodes are ranked for jobs that name no mode (``none``: packing), and after how many intervals of
     ``interval_s`` a reading is stale. ``formulas`` are the site's own, in place of the built-in ones.
     ``applications`` has what jobs of these applications ask for as far as they say nothing themselves."""
@@ -243,7 +244,7 @@ class RankingSettings:
 
 
 @dataclass(frozen=True)
-class StripeSettings:
+class StripeSettings(FrozenValue):
     """P5: how the ranks of jobs that ask for no layout are laid out.
 
     ``layout`` is ``none`` (as select and place say), ``pack``, ``stripe`` or ``learn``. ``learn`` takes the layout that
@@ -264,7 +265,7 @@ class StripeSettings:
 
 
 @dataclass(frozen=True)
-class ScheduleSettings:
+class ScheduleSettings(FrozenValue):
     """A pass in the server: its interval, its time budget, and how many jobs it starts and comments it writes at most.
 
     ``look_s`` is the interval at which the server is checked between two passes, so that an early pass runs when jobs
@@ -279,7 +280,7 @@ class ScheduleSettings:
 
 
 @dataclass(frozen=True)
-class ForecastSettings:
+class ForecastSettings(FrozenValue):
     """The forecast of starts that passes publish: how often (0: never), with how many draws at most, and how many
     seconds of processor time one may take, in a process beside the pass."""
 
@@ -289,7 +290,7 @@ class ForecastSettings:
 
 
 @dataclass(frozen=True)
-class SubmissionSettings:
+class SubmissionSettings(FrozenValue):
     """What submissions and alterations are refused for.
 
     In every mode (0: no bound): a ``select`` of more than ``select_length`` characters or ``select_kinds`` kinds of
@@ -317,7 +318,7 @@ class SubmissionSettings:
 
 
 @dataclass(frozen=True)
-class ServerSettings:
+class ServerSettings(FrozenValue):
     """Server-wide: the mode of queues that name none, the group that may read the journal (none where it is empty), and
     how many days the journal is kept."""
 
@@ -327,7 +328,7 @@ class ServerSettings:
 
 
 @dataclass(frozen=True)
-class AlertSettings:
+class AlertSettings(FrozenValue):
     """The program that gets each alert (failing or late passes, queues handed back, unconfirmed changes) beside
     syslog."""
 
@@ -335,7 +336,7 @@ class AlertSettings:
 
 
 @dataclass(frozen=True)
-class TorqueSettings:
+class TorqueSettings(FrozenValue):
     """Torque alone: how long one request to its server may take. A MoM that does not answer would make the server, and
     whoever waits for it, wait for five minutes."""
 
@@ -343,7 +344,7 @@ class TorqueSettings:
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(FrozenValue):
     """All settings. ``Settings()`` is what a fresh installation has."""
 
     backfill: BackfillSettings = field(default_factory=BackfillSettings)

@@ -28,12 +28,12 @@ _MOST_TEXT = 1 << 20
 Texts = dict[str, str]
 
 
-class _Attribute(ctypes.Structure):
+class AttributeLink(ctypes.Structure):
     """``struct attrl``, which is ``struct attropl`` too."""
 
 
-_Attribute._fields_ = [
-    ("next", ctypes.POINTER(_Attribute)),
+AttributeLink._fields_ = [
+    ("next", ctypes.POINTER(AttributeLink)),
     ("name", ctypes.c_char_p),
     ("resource", ctypes.c_char_p),
     ("value", ctypes.c_char_p),
@@ -48,9 +48,19 @@ class _Status(ctypes.Structure):
 _Status._fields_ = [
     ("next", ctypes.POINTER(_Status)),
     ("name", ctypes.c_char_p),
-    ("attributes", ctypes.POINTER(_Attribute)),
+    ("attributes", ctypes.POINTER(AttributeLink)),
     ("text", ctypes.c_char_p),
 ]
+
+
+def make_attributes(attributes: Sequence[tuple[str, str | None, str]], operations: Sequence[int] | None = None) -> Any:
+    """A linked list of attributes (name, resource, value) for a request, each to be set unless ``operations`` say
+    otherwise."""
+    head: Any = None
+    for (name, resource, value), operation in zip(reversed(attributes), reversed(operations or [0] * len(attributes))):
+        of = resource.encode() if resource else None
+        head = ctypes.pointer(AttributeLink(head, name.encode(), of, value.encode("utf-8", "replace"), operation))
+    return head
 
 
 class TorqueError(Exception):
@@ -75,7 +85,7 @@ def load_library(path: Path) -> Any:
         library.pbs_geterrmsg.restype = ctypes.c_char_p
         library.pbs_statfree.argtypes = [ctypes.POINTER(_Status)]
         library.pbs_statfree.restype = None
-        attributes = ctypes.POINTER(_Attribute)
+        attributes = ctypes.POINTER(AttributeLink)
         for name, types in {
             "pbs_statjob": [ctypes.c_int, ctypes.c_char_p, attributes, ctypes.c_char_p],
             "pbs_statque": [ctypes.c_int, ctypes.c_char_p, attributes, ctypes.c_char_p],
@@ -143,7 +153,7 @@ class TorqueConnection:
 
     def walk_job_ids(self) -> Iterator[str]:
         """The ids of all jobs: the cheapest list of them."""
-        names = ctypes.pointer(_Attribute(None, b"job_state", None, None, 0))
+        names = ctypes.pointer(AttributeLink(None, b"job_state", None, None, 0))
         ask = lambda: self._library.pbs_statjob(self._handle, None, names, None)  # noqa: E731 - a call, later
         for job_id, _ in self._walk("job ids", ask):
             yield job_id
@@ -161,15 +171,23 @@ class TorqueConnection:
         ask = lambda: self._library.pbs_statjob(self._handle, job_id.encode(), None, None)  # noqa: E731 - a call, later
         return dict(self._walk(job_id, ask, (_UNKNOWN_JOB,))).get(job_id)
 
+    def request(self, function: Callable[..., int], *arguments: Any) -> None:
+        """Make a request that changes something, by one of the library's functions; texts are the library's bytes
+        already or text. Raises :class:`TorqueError` with the server's refusal."""
+        if self._lost:
+            raise TorqueError("the connection was given up after a time-out")
+        given = (each.encode("utf-8", "replace") if isinstance(each, str) else each for each in arguments)
+        self._errno.value = 0
+        status = function(self._handle, *given)
+        if status == 0:
+            return
+        code = self._errno.value or abs(status)
+        self._lost = code in _LOST
+        raise TorqueError(self._complaint(code), code)
+
     def _select(self, criteria: Sequence[tuple[str, str, int]]) -> Iterator[tuple[str, Texts]]:
-        head: Any = None
-        kept = []
-        for name, value, operation in reversed(criteria):
-            link = _Attribute(head, name.encode(), None, value.encode(), operation)
-            kept.append(link)
-            head = ctypes.pointer(link)
+        head = make_attributes([(name, None, value) for name, value, _ in criteria], [each[2] for each in criteria])
         yield from self._walk("changed jobs", lambda: self._library.pbs_selstat(self._handle, head, None))
-        kept.clear()
 
     def _walk(self, what: str, ask: Callable[[], Any], empty: Sequence[int] = ()) -> Iterator[tuple[str, Texts]]:
         if self._lost:

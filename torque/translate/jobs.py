@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from hooks.pbs.custom_resources import PREFERENCES
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, is_own_mark
 from hooks.pbs.server_status_type_and_attributes import Attributes, shorten_text
 from torque.translate.exec_host_as_exec_vnode import holds_slots, read_exec_vnode
 from torque.translate.node_request_as_select import read_request
@@ -19,10 +21,13 @@ _KEPT = (
     "etime", "Execution_Time", "Hold_Types", "depend", "comment", "Checkpoint", "Account_Name", "sched_hint",
     "start_count", "submit_args", "job_array_request", "total_runtime", "init_work_dir", "Output_Path", "Error_Path",
 )  # fmt: skip
+MARK = "sched_hint"
+"""The attribute that has a pass's mark on a victim: managers and operators write it, and the job keeps it."""
 ENDED = "C"
 """Torque's state of a job that has ended; the server shows it for ``keep_completed`` seconds."""
 _UNTIL = "comp_time"
 _USED = "resources_used."
+_LONGEST_WISHES = 4096
 
 
 def read_job(texts: Attributes, node_names: Collection[str]) -> Texts:
@@ -34,6 +39,9 @@ def read_job(texts: Attributes, node_names: Collection[str]) -> Texts:
     for name, text in texts.items():
         if name.startswith("Resource_List."):
             found[name] = shorten_text(name, text)
+    if is_own_mark(texts.get(MARK, "")):
+        found[MARK_KEY] = texts[MARK]
+    found.update(_read_wishes(texts.get("x", "")))
     request = read_request(texts, node_names)
     found["Resource_List.select"], found["Resource_List.place"] = request.select, request.place
     found["Resource_List.ncpus"] = str(request.slots)
@@ -49,6 +57,17 @@ def read_job(texts: Attributes, node_names: Collection[str]) -> Texts:
         found["exec_vnode"] = read_exec_vnode(texts.get("exec_host", ""), texts.get("exec_gpus", ""))
         if texts.get("start_time"):
             found["stime"] = texts["start_time"]
+    return found
+
+
+def _read_wishes(text: str) -> Texts:
+    """What the owner asks of pbsteer, ``qsub -W x="pbsteer_save:signal;pbsteer_rank:memory"``, as resources of the job:
+    Torque knows no others than its own."""
+    found = {}
+    for part in text[:_LONGEST_WISHES].split(";"):
+        name, colon, value = part.strip().partition(":")
+        if colon and name in PREFERENCES:
+            found[f"Resource_List.{name}"] = value.strip()
     return found
 
 

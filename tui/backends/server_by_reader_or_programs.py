@@ -1,8 +1,7 @@
-"""What PBS's and Torque's servers have in common for the console: one is read by the reader process, or else by its
-programs.
+"""The common part of PBS's and Torque's backends: the reader process reads the server, or the manager's programs do.
 
-The reader is given up for good once it cannot be used at all. All programs run as the console's user, from argument
-lists, within time limits.
+A reader that cannot be used at all is given up for good. All programs run as the console's user, from argument lists,
+within time limits.
 """
 
 from __future__ import annotations
@@ -14,7 +13,10 @@ from pathlib import Path
 from typing import Protocol
 
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from policy import Settings
+from hooks.store.state_files import LAST_PASS, State
+from hooks.store.state_folder import state_folder
+from policy import Ledger, Settings
+from policy.model.ledger_between_passes import LedgerError
 from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError
 from tui.backends.run_program import ProgramOutput, run
 from tui.backends.start_and_ask_reader_process import Reader, ReaderUnusableError
@@ -88,6 +90,13 @@ class ServerByReaderOrPrograms:
     def settings(self) -> Settings:
         """The settings that were given to the console."""
         return self._settings
+
+    def ledger(self) -> Ledger:
+        """The published ledger; an empty one if it cannot be read or has another version."""
+        try:
+            return Ledger.from_data(State(state_folder(str(self._programs.home))).read_published(LAST_PASS)["ledger"])
+        except (KeyError, LedgerError):
+            return Ledger()
 
     def used(self) -> Mapping[str, Mapping[str, str]]:
         """The ``resources_used`` of the jobs that run; none without the reader."""

@@ -21,7 +21,7 @@ from tui.backends.simulated_cluster import SimulatedBackend
 if TYPE_CHECKING:
     from sim.demo.demo_cluster_with_hooks import DemoCluster
     from tui.backends.torque.server import TorqueBackend
-from tui.config.read_site_policy_toml import chosen_settings, has_site_settings, read_settings
+from tui.config.read_site_policy_toml import DEFAULT_POLICY, chosen_settings, has_site_settings, read_settings
 
 DEMO_SEED = 1
 DEMO_NAME = "demo"
@@ -41,7 +41,7 @@ def open_real(environment: Mapping[str, str], server: str, settings: Path | None
     if torque is not None:
         from tui.backends.torque.server import TorqueBackend  # noqa: PLC0415 - a console on PBS starts without it
 
-        return TorqueBackend(torque, *_settings(torque.home, settings))
+        return TorqueBackend(torque, *_settings(torque.home, settings), settings or DEFAULT_POLICY)
     place = find_pbs(environment, server)
     if place is None:
         raise NoServerError(f"{no_pbs(environment)}; --demo looks at the simulated cluster instead")

@@ -11,7 +11,8 @@ from hooks.pbs.files_and_output.unread_sched_config_edit import find_unread_edit
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 
 SchedFiles = Mapping[str, Mapping[str, str]]
-"""Scheduler to file name to text; and under :data:`EDITED`, when one was edited that the scheduler has not read."""
+"""Scheduler to file name to text; under :data:`EDITED`, when one was edited that the scheduler has not read; and under
+:data:`DYNAMIC`, what its programs printed."""
 
 Options = Mapping[str, list[str]]
 """Option of a ``sched_config`` to its values, in order."""
@@ -19,6 +20,9 @@ Options = Mapping[str, list[str]]
 RESOURCE_GROUP, USAGE = "resource_group", "usage"
 """The files of fair share: the tree, and what its entities have used. The latter is binary; each of its bytes is one
 character of the text."""
+DYNAMIC = "what server_dyn_res printed"
+"""The key of what the programs of a scheduler's ``server_dyn_res`` lines printed: a resource and a text on each line
+(:mod:`hooks.pbs.files_and_output.dynamic_server_resources`)."""
 EDITED = "sched_config not read again"
 """The key of when a ``sched_config`` was edited, where its scheduler has not read it since."""
 _FILES = ("sched_config", "dedicated_time", "holidays")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from hooks.alerts.pass_alerts import Alerts, describe_alerts
-from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.entries.periodic import run_pass
 from hooks.store.state_files import LAST_PASS, State
 from policy.settings.site_settings import ScheduleSettings, Settings
@@ -33,7 +32,7 @@ def answer_after(monkeypatch: pytest.MonkeyPatch, call: str, seconds: float) -> 
 def test_a_pass_starts_jobs_however_long_it_has_read(state_of_pass: State, monkeypatch: pytest.MonkeyPatch) -> None:
     pbs_ifl.WORLD.update(server_status({"1.s": job()}, queues={"workq": queue("drive")}).to_data())
     answer_after(monkeypatch, "pbs_statque", 2 * BUDGET_S)
-    outcome = run_pass(pbs_ifl, SLOW, state_of_pass, CircuitBreaker())
+    outcome = run_pass(pbs_ifl, SLOW, state_of_pass)
     assert [call[1] for call in pbs_ifl.CALLS if call[0] == "start"] == ["1.s"]
     assert outcome.unstarted == ""
 
@@ -45,7 +44,7 @@ def test_starts_that_there_was_no_time_for_are_noted_with_what_reading_took(
     pbs_ifl.WORLD.update(server_status(jobs, queues={"workq": queue("drive")}).to_data())
     answer_after(monkeypatch, "pbs_statque", 2 * BUDGET_S)
     answer_after(monkeypatch, "pbs_asyrunjob", BUDGET_S)
-    outcome = run_pass(pbs_ifl, SLOW, state_of_pass, CircuitBreaker())
+    outcome = run_pass(pbs_ifl, SLOW, state_of_pass)
     assert [call[1] for call in pbs_ifl.CALLS if call[0] == "start"] == ["1.s"]
     entry = state_of_pass.read_published(LAST_PASS)
     assert (entry["unstarted"], entry["notes"]) == (["2.s", "3.s"], [outcome.unstarted])

@@ -43,7 +43,7 @@ def test_a_queue_without_obstacles_is_driven_whether_its_scheduler_is_on_or_not(
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"files": config('server_dyn_res: "floatlic !/usr/bin/lic"\n')}, "server_dyn_res is set .floatlic"),
+        ({"files": config('server_dyn_res: "floatlic !/usr/bin/lic"\n')}, "there is no '/usr/bin/lic'"),
         ({"files": config('peer_queue: "workq workq@other"\n')}, "peer_queue is set"),
         ({"files": {"default": {"dedicated_time": "tomorrow"}}}, "dedicated_time .* cannot be read: 'tomorrow'"),
         ({"files": {"default": {"holidays": "weekday six"}}}, "holidays .* cannot be read: 'weekday six'"),

@@ -12,21 +12,9 @@ from migration.config.cluster_file import Cluster
 from migration.programs.converse_with_program import Conversation, NoAnswerError
 from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished
 from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply, SshCall
-from migration.protocol.messages import (
-    ACCEPT,
-    AVAIL,
-    WITHDRAW,
-    About,
-    Busy,
-    Failed,
-    Hand,
-    Reply,
-    State,
-    Unknown,
-    reply_to_data,
-    several_to_data,
-    to_line_bytes,
-)
+from migration.protocol.message_lines_and_fields import to_line_bytes
+from migration.protocol.questions import ACCEPT, AVAIL, WITHDRAW, About, Hand, several_to_data
+from migration.protocol.replies import Busy, Failed, Reply, State, Unknown, reply_to_data
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
 from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.schedulers.fake_run_with_recorded_outputs import FakeRun, failed

@@ -113,7 +113,7 @@ REFUSED = [
 ]
 CONFIGURED = [
     ('job_sort_key: "arch HIGH" ALL', "job_sort_key arch is no number"),
-    ('server_dyn_res: "tokens !/bin/true"', "server_dyn_res is set"),
+    ('server_dyn_res: "tokens !/no/such/program"', "there is no '/no/such/program'"),
     ('peer_queue: "workq workq@elsewhere"', "peer_queue is set"),
 ]
 

@@ -87,9 +87,8 @@ def test_jobs_are_all_there_after_a_restart_of_the_server(torque: TorqueCluster)
 
 def test_what_only_pbs_has_is_refused_in_one_line(torque: TorqueCluster) -> None:
     for arguments, reason in (
-        (("quota", "set", "batch", "alice", "5"), "Torque has no soft limits"),
-        (("pause",), "Torque has no hooks"),
-        (("do", "mode", "batch", "drive"), "Torque has no hooks"),
+        (("pause",), "set server scheduling = False pauses"),
+        (("do", "mode", "batch", "advise"), "allowed on Torque is observe or drive"),
         (("hooks", "status"), "Torque's, which has no hooks"),
     ):
         done = pbsteer(torque, *arguments)

@@ -1,7 +1,6 @@
 """A real PBS server: status from the reader process, or else from qstat and the like; changes by PBS's programs.
 
-All programs run as the console's user, from argument lists, within time limits; PBS's messages are passed on. The
-ledger is read from what the hooks published in PBS_HOME, if this user may read it.
+The ledger is the one that the hooks publish in PBS_HOME, if this user may read it.
 """
 
 from __future__ import annotations
@@ -16,10 +15,8 @@ from typing import NamedTuple
 from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
-from policy import Ledger, Settings
-from policy.model.ledger_between_passes import LedgerError
+from policy import Settings
 from tui.audit.match_server_names import goes_by, is_same, names_of
 from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.pass_journal import JournalReader
@@ -98,13 +95,6 @@ class PbsBackend(ServerByReaderOrPrograms):
         if self._is_own():
             return ""
         return f"the passes on this host are those of {self._place.home_server}: {self.name} has its own on its host"
-
-    def ledger(self) -> Ledger:
-        """The published ledger; an empty one if it cannot be read or has another version."""
-        try:
-            return Ledger.from_data(State(state_folder(str(self._place.home))).read_published(LAST_PASS)["ledger"])
-        except (KeyError, LedgerError):
-            return Ledger()
 
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         """The jobs that ended in the last ``window_s`` seconds; without the reader, from the whole history."""

@@ -1,7 +1,8 @@
 """Torque's commands: each change by Torque's own program, so that Torque checks whether this user may.
 
 Those that Torque shares with PBS are PBS's (:class:`tui.backends.pbs.build_change_commands.PbsCommands`); what differs
-is here. Torque has no soft limits, no custom resources and no scheduler of pbsteer's, which :attr:`unsupported` says.
+is here. Torque has no soft limits and no custom resources: quotas, priorities and modes are in the settings file, which
+is changed by :mod:`tui.backends.torque.settings_file`.
 """
 
 from __future__ import annotations
@@ -9,22 +10,29 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 
+from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PRIORITY
 from hooks.pbs.server_status_type_and_attributes import Attributes
-from policy.model.limit_attributes import EntityKey
+from policy.model.limit_attributes import EntityKey, show_entity
+from policy.settings.simulated_queues import TORQUE_MODES
 from torque.translate.exec_host_as_exec_vnode import node_list_for_qrun
 from tui.backends.commands_interface import Change, ChangeError, Target
 from tui.backends.pbs.build_change_commands import PbsCommands
-from tui.backends.read_value_before_and_after_change import Offline, OfflineWhy
+from tui.backends.read_value_before_and_after_change import Entries, Offline, OfflineWhy, Plain, show_entries
+from tui.backends.torque.settings_file import PROGRAM
+from tui.model.typed_attributes import soft_limits
 
-PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun", "qsig", "pbsnodes")
-"""The programs that make changes."""
+PROGRAMS = (PROGRAM, "qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun", "qsig", "pbsnodes")
+"""What makes changes: Torque's programs, and what stands for an edit of the settings file."""
 
 _NODE = re.compile(r"[A-Za-z0-9][\w.-]*")
 _RELEASABLE = "uos"
-_NO_LIMITS = "Torque has no soft limits: pbsteer's quotas are for PBS"
-_NO_HOOKS = "Torque has no hooks, so no pass of pbsteer runs there"
+_SERVER = "@server"
+_FILE = "the settings file"
+_NO_PLAN = "planned quotas are for PBS: on Torque quotas are in the settings file"
+_NO_PAUSE = "on Torque set server scheduling = False pauses pbsteer, and True lets it go on"
 
 
 class TorqueCommands(PbsCommands):
@@ -32,16 +40,16 @@ class TorqueCommands(PbsCommands):
 
     unsupported: Mapping[str, str] = MappingProxyType(
         {
-            "quota": _NO_LIMITS,
-            "edit": _NO_LIMITS,
-            "user-priority": _NO_LIMITS,
-            "mode": _NO_HOOKS,
-            "pause-pbsteer": _NO_HOOKS,
-            "resume-pbsteer": _NO_HOOKS,
+            "quota-plan": _NO_PLAN,
+            "pause-pbsteer": _NO_PAUSE,
+            "resume-pbsteer": _NO_PAUSE,
         }
     )
 
     doer = "Torque"
+
+    def __init__(self, settings_file: Path) -> None:
+        self._file = str(settings_file)
 
     def release(self, job: str, texts: Attributes) -> Change:
         """The holds of owner, operator and manager. The hold of a dependency looks like a manager's, and to take it
@@ -80,8 +88,34 @@ class TorqueCommands(PbsCommands):
     def set_limits(
         self, target: Target, texts: Attributes, resource: str, limits: Mapping[EntityKey, int | None]
     ) -> Change:
-        """Not possible: the reason."""
-        raise ChangeError(f"quota: {_NO_LIMITS}")
+        """Entries of a limit in the settings file; the other entries stay as they are."""
+        for entity in limits:
+            self.check_name(entity[1])
+        entries = soft_limits(texts, resource).entries
+        before = {entity: entries.get(entity) for entity in limits}
+        key = "priorities" if resource == PRIORITY else f"quotas.{resource}"
+        if target.kind == "server" and resource == PRIORITY:
+            raise ChangeError("priorities are of one queue: name it")
+        there, back = (self._edit(target, key, _entries(values)) for values in (limits, before))
+        readback = Entries(resource, tuple(limits))
+        return Change(target, there, readback, show_entries(before), show_entries(limits), back, doer=_FILE)
+
+    def set_attribute(self, target: Target, texts: Attributes, attribute: str, value: str, missing: str) -> Change:
+        """A mode in the settings file; other attributes by ``qmgr``."""
+        if attribute != MODE_ATTRIBUTE:
+            return super().set_attribute(target, texts, attribute, value, missing)
+        if value not in TORQUE_MODES:
+            raise ChangeError(f"mode {value!r}: allowed on Torque is {' or '.join(TORQUE_MODES)}")
+        readback, now = Plain(attribute, missing), texts.get(attribute, "")
+        there, back = (self._edit(target, "mode", text) for text in (value, now))
+        return Change(target, there, readback, readback.of(texts), value, back, doer=_FILE)
+
+    def _edit(self, target: Target, key: str, value: str) -> tuple[str, ...]:
+        return (PROGRAM, self._file, target.name if target.kind == "queue" else _SERVER, key, value)
+
+
+def _entries(limits: Mapping[EntityKey, int | None]) -> str:
+    return ",".join(f"[{show_entity(entity)}={'none' if limit is None else limit}]" for entity, limit in limits.items())
 
 
 def _set_node(vnode: str, texts: Attributes, option: str, back: str, comment: str | None) -> Change:

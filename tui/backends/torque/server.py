@@ -1,7 +1,7 @@
 """A real Torque server: status from the reader process, or else from qstat and pbsnodes; changes by Torque's programs.
 
-All programs run as the console's user, from argument lists, within time limits; Torque's messages are passed on. A MoM
-that does not answer keeps a program waiting for minutes, so each gets Torque's own time limit (``PBSAPITIMEOUT``).
+A MoM that does not answer would keep a program waiting for minutes, so each gets Torque's own time limit
+(``PBSAPITIMEOUT``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, parent_of
 from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from hooks.store.state_folder import state_folder
-from policy import Ledger, Settings
+from policy import Settings, SettingsError
+from policy.settings.simulated_queues import QueueSettings
+from torque.passes.settings_as_server_attributes import attributes_of, check_for_torque, with_settings
 from torque.read.believe_job_list import ReadingUser, why_not_believed
 from torque.read.parse_program_output import OutputError, parse_objects, parse_texts
 from torque.translate.arrays import fold_arrays
@@ -30,14 +32,17 @@ from tui.backends.run_program import run
 from tui.backends.server_by_reader_or_programs import NAMES_TIMEOUT_S, READ_TIMEOUT_S, ServerByReaderOrPrograms
 from tui.backends.torque.build_change_commands import PROGRAMS, TorqueCommands
 from tui.backends.torque.explain_unreachable_torque import explain
+from tui.backends.torque.settings_file import PROGRAM as EDIT
+from tui.backends.torque.settings_file import EditError, edit_settings_file
 from tui.backends.torque.torque_reader import torque_reader
+from tui.config.read_site_policy_toml import DEFAULT_POLICY, read_settings
 
 _PATIENCE_S = 2.0
 """Beyond Torque's own time limit, until a program is ended."""
 _UNTIL_REQUEUED_S = 3.0
 _LOOK_AGAIN_S = 0.1
 _UNKNOWN = {"job": "Unknown Job Id", "vnode": "Unknown node", "queue": "Unknown queue"}
-"""With which words Torque says that there is no such object."""
+"""Torque's words for an object that does not exist."""
 _NO_ANSWER = {237, 185}
 """Exit statuses of a program whose request was sent and not answered: the last eight bits of 15085 and 15033."""
 
@@ -47,11 +52,14 @@ Texts = dict[str, str]
 class TorqueBackend(ServerByReaderOrPrograms):
     """The server of an installed Torque."""
 
-    commands = TorqueCommands()
     system = "Torque"
 
-    def __init__(self, place: TorquePlace, settings: Settings, complaint: str = "") -> None:
+    def __init__(
+        self, place: TorquePlace, settings: Settings, complaint: str = "", settings_file: Path = DEFAULT_POLICY
+    ) -> None:
         self._place = place
+        self._file = settings_file
+        self.commands = TorqueCommands(settings_file)
         self._timeout_s = settings.torque.timeout_s
         environment = {"PBSAPITIMEOUT": str(math.ceil(self._timeout_s))}
         if place.server:
@@ -73,9 +81,19 @@ class TorqueBackend(ServerByReaderOrPrograms):
         """The file in Torque's home; only the server's own host has a pass, and so the folder for it."""
         return self.journal.changes if (self._place.home / "server_priv").is_dir() else None
 
-    def ledger(self) -> Ledger:
-        """An empty one: no pass keeps one on Torque."""
-        return Ledger()
+    def poll(self) -> ServerStatus:
+        """The server status with the limits, priorities and modes of the settings file, as a pass has it."""
+        status = super().poll()
+        return with_settings(status, self.settings(), is_stopped=status.server.get("scheduling", "") == "False")
+
+    def settings(self) -> Settings:
+        """The settings of the file as it is now, or those before as long as it is not valid."""
+        if self._file.is_file():
+            try:
+                self._settings, self.complaint = check_for_torque(read_settings(self._file), str(self._file)), ""
+            except SettingsError as error:
+                self.complaint = f"{'; '.join(error.problems)}; going on with the settings before"
+        return self._settings
 
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         """The jobs that ended in the last ``window_s`` seconds, as far as the server still keeps them."""
@@ -109,8 +127,10 @@ class TorqueBackend(ServerByReaderOrPrograms):
                 argv = ("qstat", "-Q", "-f", name)
                 queues = parse_texts(self._output_of(*argv, by_s=_in(READ_TIMEOUT_S), unknown=_UNKNOWN["queue"]))
                 texts = queues.get(name)
-                return read_queue(texts) if texts is not None else None
-            return read_server(self._read_server(_in(READ_TIMEOUT_S))[1])
+                found = {each.name: each for each in self.settings().queues}.get(name, QueueSettings(name))
+                return {**read_queue(texts), **attributes_of(found)} if texts is not None else None
+            server = read_server(self._read_server(_in(READ_TIMEOUT_S))[1])
+            return {**server, **attributes_of(self.settings().cluster)}
 
     def run(self, argv: Sequence[str]) -> Reply:
         """Run one of Torque's programs; a refusal is a reply, not an error.
@@ -121,6 +141,14 @@ class TorqueBackend(ServerByReaderOrPrograms):
         program, *arguments = argv
         if program not in PROGRAMS:
             raise BackendError(f"{program!r} is none of the programs that change something: {', '.join(PROGRAMS)}")
+        if program == EDIT:
+            try:
+                edit_settings_file(arguments)
+            except EditError as error:
+                return Reply(ok=False, text=str(error))
+            except OSError as error:
+                return Reply(ok=False, text=f"{arguments[0]}: {error.strerror}")
+            return Reply(ok=True, text="")
         if program != "qrerun":
             return self._run(program, arguments)
         job_id = arguments[-1]

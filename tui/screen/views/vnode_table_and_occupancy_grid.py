@@ -8,8 +8,8 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widget import Widget
 
-from tui.screen.views.base_table_view import TableView
-from tui.screen.views.base_view import View, lines_of
+from tui.screen.views.bases.base_table_view import TableView
+from tui.screen.views.bases.base_view import View, lines_of
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.screen.widgets.occupancy_grid import GridView
 from tui.state.cluster_view import ClusterView
@@ -18,7 +18,7 @@ from tui.tables.columns import Column
 from tui.tables.columns_by_view.vnode_columns import vnode_columns, vnode_fields_also
 from tui.tables.filter_line import Value
 from tui.tables.vnode_grid.grid_colours import COLOURS, Colours, colours_by
-from tui.tables.vnode_grid.occupancy_grid import describe_cell, describe_more, jobs_of_cell, legend
+from tui.tables.vnode_grid.occupancy_grid import describe_cell, describe_more, jobs_of_cell, legend, legend_rest
 from tui.tables.vnode_grid.vnode_ranks import MODES, Ranks, rank
 from tui.text.screen_line import Line, wrapped
 
@@ -73,6 +73,7 @@ class OccupancyView(View):
         self.colour = COLOURS[0]
         self._colours: Colours | None = None
         self._ranks: Ranks | None = None
+        self._legend_rest = ""
 
     def compose(self) -> ComposeResult:
         """Title, grid, and the details."""
@@ -97,7 +98,9 @@ class OccupancyView(View):
         self.details.styles.height = self._detail_lines
         self._ranks = rank(cluster, self.mode)
         heading = f"{len(cluster.server_status.vnodes):,} vnodes by {self.colour}"
-        meant = legend(self.grid_view.grid, self.size.width - len(heading) - _AROUND, colours)
+        room = self.size.width - len(heading) - _AROUND
+        meant = legend(self.grid_view.grid, room, colours)
+        self._legend_rest = legend_rest(self.grid_view.grid, room, colours)
         self.title(((heading, "title"), (f" · {meant}", "")))
         self.show_details()
 
@@ -141,7 +144,9 @@ class OccupancyView(View):
             cluster = self.shown.cluster
             about: list[Line] = [((f" {describe_cell(cluster, cell)}", "bold"),), ((f" {more}", ""),)]
             lines = wrapped(about, self.size.width)
-            lines += jobs_of_cell(cluster, cell, max(0, self._detail_lines - len(lines)))
+            rest = wrapped([((f" {self._legend_rest}", "dim"),)], self.size.width) if self._legend_rest else []
+            jobs = jobs_of_cell(cluster, cell, max(0, self._detail_lines - len(lines) - len(rest)))
+            lines += jobs + rest
             self.details.show(lines)
 
     def colour_by(self, colour: str) -> None:

@@ -50,8 +50,16 @@ class Colours(NamedTuple):
         """What the values are, in at most so many characters."""
         if self.who is None:
             return _MEANT[self.name]
-        about = f"{self.name} with most cores: "
+        about = self._about
         return about + (self.who.legend(cells - len(about)) or ("…" if self.who.letters else f"no {self.name}"))
+
+    def rest_of_meaning(self, cells: int) -> str:
+        """The letters that :meth:`meaning` leaves out in so many characters; empty if it has all."""
+        return self.who.legend_rest(cells - len(self._about)) if self.who is not None else ""
+
+    @property
+    def _about(self) -> str:
+        return f"{self.name} with most cores: "
 
 
 def colours_by(cluster: ClusterView, name: str) -> Colours:

@@ -208,10 +208,19 @@ def describe_more(cluster: ClusterView, cell: Cell, ranks: Ranks | None) -> str:
 
 def legend(grid: Grid, cells: int, colours: Colours) -> str:
     """What the cells mean, in as many words as fit."""
-    each = "" if grid.group == 1 else f"each cell {grid.group} vnodes · "
+    each = _cell_size(grid)
     meaning = f"{each}{colours.meaning(cells - len(each))}"
     letters = "o offline · d down · x exclusive · r reserved · ? unknown"
     return next((words for words in (f"{meaning} · {letters}",) if cell_width(words) <= cells), meaning)
+
+
+def legend_rest(grid: Grid, cells: int, colours: Colours) -> str:
+    """The letters for which :func:`legend` has no room in so many cells; empty if it has all."""
+    return colours.rest_of_meaning(cells - len(_cell_size(grid)))
+
+
+def _cell_size(grid: Grid) -> str:
+    return "" if grid.group == 1 else f"each cell {grid.group} vnodes · "
 
 
 def jobs_of_cell(cluster: ClusterView, cell: Cell, most: int) -> list[Line]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import ascii_uppercase
 from typing import NamedTuple
 
@@ -54,15 +54,33 @@ class Occupants(NamedTuple):
         return sorted(held.items(), key=lambda each: (-each[1], each[0]))
 
     def legend(self, cells: int) -> str:
-        """The users of the letters, as many as fit."""
-        text = ""
-        for user, letter in self.letters.items():
-            more = f"{letter} {safe(user)} {self.totals[user]:,}"
-            joined = f"{text} · {more}" if text else more
-            if width(joined) > cells:
-                break
-            text = joined
-        return text
+        """The users of the letters, as many as fit: with their cores if all fit so, else by name alone."""
+        users = [*self.letters]
+        with_cores = self._entries(users, with_cores=True)
+        if width(_joined(with_cores)) <= cells:
+            return _joined(with_cores)
+        return _joined(self._entries(users[: self._named(cells)]))
+
+    def legend_rest(self, cells: int) -> str:
+        """The users of the letters for which :meth:`legend` has no room in so many cells."""
+        users = [*self.letters]
+        if width(_joined(self._entries(users, with_cores=True))) <= cells:
+            return ""
+        return _joined(self._entries(users[self._named(cells) :], with_cores=True))
+
+    def _named(self, cells: int) -> int:
+        """How many users a legend of names alone has room for."""
+        entries = self._entries([*self.letters])
+        return next((count for count in range(len(entries), 0, -1) if width(_joined(entries[:count])) <= cells), 0)
+
+    def _entries(self, users: Sequence[str], *, with_cores: bool = False) -> list[str]:
+        return [
+            f"{self.letters[user]} {safe(user)}" + (f" {self.totals[user]:,}" if with_cores else "") for user in users
+        ]
+
+
+def _joined(entries: Sequence[str]) -> str:
+    return " · ".join(entries)
 
 
 def occupants(

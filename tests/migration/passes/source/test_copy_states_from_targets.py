@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.protocol.messages import Failed, Reply, States
+from migration.protocol.replies import Failed, Reply, States
 from migration.spool.queue_file import Queue
 from policy.migration.available_to_other_clusters import Answer
 from tests.migration.passes.simulated_centre import Centre

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tui.backends.commands_interface import ChangeError, Target
 from tui.backends.torque.build_change_commands import TorqueCommands
 
-COMMANDS = TorqueCommands()
+FILE = "/etc/pbsteer/policy.toml"
+COMMANDS = TorqueCommands(Path(FILE))
+BATCH = Target("queue", "batch")
 
 
 def test_a_start_names_the_slots_of_each_host_once() -> None:
@@ -48,6 +52,28 @@ def test_a_name_that_is_no_nodes_is_refused(name: str) -> None:
 
 
 def test_what_torque_has_not_is_refused_with_the_reason() -> None:
-    assert {"quota", "mode", "pause-pbsteer"} <= COMMANDS.unsupported.keys()
-    with pytest.raises(ChangeError, match="no soft limits"):
-        COMMANDS.set_limits(Target("queue", "batch"), {}, "ncpus", {})
+    assert COMMANDS.unsupported.keys() == {"quota-plan", "pause-pbsteer", "resume-pbsteer"}
+
+
+def test_a_quota_is_an_edit_of_the_settings_file_and_its_undo_the_edit_back() -> None:
+    texts = {"max_run_res_soft.ncpus": "[u:alice=4],[g:chem=9]"}
+    change = COMMANDS.set_limits(BATCH, texts, "ncpus", {("u", "alice"): 8, ("u", "bob"): 2})
+    assert change.argv == ("edit-settings", FILE, "batch", "quotas.ncpus", "[u:alice=8],[u:bob=2]")
+    undo = change.undo()
+    assert undo is not None
+    assert undo.argv == ("edit-settings", FILE, "batch", "quotas.ncpus", "[u:alice=4],[u:bob=none]")
+    assert (change.before, change.after) == ("alice 4, bob none", "alice 8, bob 2")
+
+
+def test_priorities_and_modes_are_edits_too_and_other_attributes_are_qmgrs() -> None:
+    priority = COMMANDS.set_limits(BATCH, {}, "user_priority", {("u", "alice"): 8})
+    assert priority.argv == ("edit-settings", FILE, "batch", "priorities", "[u:alice=8]")
+    mode = COMMANDS.set_attribute(BATCH, {}, "resources_available.pbsteer_mode", "drive", "observe")
+    assert (mode.argv, mode.back) == (
+        ("edit-settings", FILE, "batch", "mode", "drive"),
+        ("edit-settings", FILE, "batch", "mode", ""),
+    )
+    started = COMMANDS.set_attribute(BATCH, {}, "started", "True", "False")
+    assert started.argv == ("qmgr", "-c", "set queue batch started = True")
+    with pytest.raises(ChangeError, match="allowed on Torque is observe or drive"):
+        COMMANDS.set_attribute(BATCH, {}, "resources_available.pbsteer_mode", "advise", "observe")

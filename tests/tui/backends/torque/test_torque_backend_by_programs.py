@@ -14,6 +14,7 @@ from policy import Settings
 from policy.settings.site_settings import TorqueSettings
 from tests.torque.record_status import RECORDED
 from tests.torque.recorded_status import recorded_text, status_by_programs
+from torque.passes.settings_as_server_attributes import with_settings
 from torque.read.parse_program_output import parse_objects
 from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.find_torque import TorquePlace
@@ -66,7 +67,9 @@ def test_the_status_is_that_of_the_programs(programs: Programs) -> None:
     backend = programs.backend()
     assert backend.way == "qstat"
     found = backend.poll()
-    assert replace(found, time_s=0.0) == status_by_programs()
+    told = status_by_programs()
+    stopped = told.server.get("scheduling") == "False"
+    assert replace(found, time_s=0.0) == with_settings(told, Settings(), is_stopped=stopped)
     assert backend.names()[0] == "tq"
 
 

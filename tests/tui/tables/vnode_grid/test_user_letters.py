@@ -8,6 +8,7 @@ from tui.state.cluster_view import ClusterView, see
 from tui.tables.vnode_grid.grid_colours import colours_by
 from tui.tables.vnode_grid.occupancy_grid import lay_out, legend
 from tui.tables.vnode_grid.user_letters import OTHERS, Occupants, occupants
+from tui.text.screen_line import width
 
 
 def cluster(*more: tuple[str, str, int, str]) -> ClusterView:
@@ -59,3 +60,13 @@ def test_the_grid_has_letters_of_users_and_of_states_and_the_legend_says_whose()
     assert [cell.span[0] for cell in grid.cells] == ["A", "A", "o"]
     assert "A alice 12" in legend(grid, 80, colours)
     assert legend(grid, 20, colours).endswith("…"), "no room for a name"
+
+
+def test_each_letter_is_named_in_the_legend_or_in_its_rest() -> None:
+    found = occupants(cluster(*((str(n), f"user{n:02}", 40 - n, "v1") for n in range(10))))
+    assert found.legend(200).startswith("A user00 40 · B user01 39") and found.legend_rest(200) == ""
+    for cells in (0, 5, 20, 45, 88, 89, 120):
+        legend, rest = found.legend(cells), found.legend_rest(cells)
+        assert width(legend) <= cells
+        named = [entry.split()[:2] for entry in f"{legend} · {rest}".split(" · ") if entry]
+        assert named == [[letter, user] for user, letter in found.letters.items()], cells

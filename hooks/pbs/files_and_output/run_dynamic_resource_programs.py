@@ -1,0 +1,122 @@
+"""Runs the programs of dynamic server resources side by side, and reads the first line that each prints.
+
+A program that fails, prints nothing in time, or could be changed by others than root counts as one that printed 0, as
+with PBS's scheduler (``query_server_dyn_res`` in its source).
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from hooks.pbs.files_and_output.dynamic_server_resources import DynamicResource, find_alarm_s
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import DYNAMIC, SchedFiles
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
+
+_LONGEST = 255
+"""PBS reads that much of the first line."""
+
+
+def with_printed(
+    server_status: ServerStatus, files: SchedFiles, asked: Mapping[str, Collection[DynamicResource]], most_s: float
+) -> tuple[SchedFiles, list[str]]:
+    """The schedulers' files with what the programs of the resources that are ``asked`` for print, under
+    :data:`DYNAMIC`, and sentences on programs that count as 0. The programs of a scheduler have its
+    ``server_dyn_res_alarm``, and ``most_s`` seconds at most."""
+    found: dict[str, Mapping[str, str]] = dict(files)
+    problems: list[str] = []
+    for scheduler, resources in asked.items():
+        printed = _run(resources, min(find_alarm_s(server_status, scheduler), most_s), problems)
+        lines = [f"{name} {text}" for name, text in printed.items()]
+        found[scheduler] = {**files[scheduler], DYNAMIC: "\n".join(lines)}
+    return found, problems
+
+
+def _run(dynamic: Collection[DynamicResource], most_s: float, problems: list[str]) -> dict[str, str]:
+    """What each resource's program prints first, or "0"; why it is "0" is added to ``problems``."""
+    printed: dict[str, str] = {}
+    children: list[tuple[DynamicResource, subprocess.Popen[bytes]]] = []
+    deadline_s = time.monotonic() + most_s
+    try:
+        for resource in dynamic:
+            printed[resource.name] = "0"
+            unsafe = find_unsafe(Path(resource.program))
+            if unsafe:
+                problems.append(f"server_dyn_res of {resource.name}: {unsafe}, so it counts as 0")
+                continue
+            # The line is root's own, and PBS's scheduler gives it to a shell as well.
+            children.append((resource, _begin(resource.command)))
+        for resource, child in children:
+            text = _read_line(child, deadline_s - time.monotonic())
+            if text:
+                printed[resource.name] = text
+            else:
+                why = f"printed nothing in {most_s:.3g} s" if text is None else "printed no first line"
+                problems.append(f"server_dyn_res of {resource.name}: {resource.program} {why}, so it counts as 0")
+    finally:
+        for _, child in children:
+            _end(child)
+    return printed
+
+
+def find_unsafe(program: Path) -> str:
+    """Why others than root could change what runs, as PBS's scheduler sees it; empty if none can."""
+    for path in (program, *program.parents):
+        try:
+            found = path.stat()
+        except OSError as error:
+            return f"{path}: {error.strerror}"
+        is_sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+        if found.st_uid not in (0, os.geteuid()) or (found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not is_sticky):
+            return f"{path} can be changed by others than root"
+    return ""
+
+
+def _begin(command: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _read_line(child: subprocess.Popen[bytes], most_s: float) -> str | None:
+    """The first line of its output, without blanks around it; None if there was none in time."""
+    if child.stdout is None:
+        return None
+    until_s = time.monotonic() + most_s
+    text = b""
+    while b"\n" not in text and len(text) < _LONGEST:
+        ready, _, _ = select.select([child.stdout], [], [], max(0.0, until_s - time.monotonic()))
+        if not ready:
+            return None
+        more = os.read(child.stdout.fileno(), _LONGEST - len(text))
+        if not more:
+            break
+        text += more
+    return text.partition(b"\n")[0].decode("ascii", errors="replace").strip()
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End the program and all that it has started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(child.pid, number)
+        except OSError:
+            break
+        try:
+            child.wait(0.25)
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    child.wait()
+    if child.stdout is not None:
+        child.stdout.close()

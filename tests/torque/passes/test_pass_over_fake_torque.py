@@ -1,0 +1,214 @@
+"""One pass after another over a Torque server that is not there: what is decided, done, refused and recorded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hooks.store.state_files import LAST_PASS, State
+from policy.settings.site_settings import Settings
+from tests.torque.fake_torque import FakeTorque, as_pbs_ifl, job, node, running
+from torque.passes import run_passes
+from torque.passes.run_passes import PassProcess
+from torque.passes.watched_settings import WatchedSettings
+from tui.config.read_site_policy_toml import read_settings
+
+DRIVE = "[server]\nmode = 'drive'\n"
+QUOTAS = "[[queue]]\nname = 'batch'\nquotas = '[u:alice=4],[u:bob=4]'\n"
+
+
+class Site:
+    """A server, its settings file, and the state of its passes."""
+
+    def __init__(self, folder: Path, stop: int) -> None:
+        self.torque = FakeTorque()
+        self.file = folder / "policy.toml"
+        self.state = State(folder / "pbsteer")
+        self.said: list[str] = []
+        self._stop = stop
+        self._process: PassProcess | None = None
+
+    def configure(self, text: str) -> None:
+        self.file.write_text(text, encoding="utf-8")
+
+    def run_pass(self) -> dict[str, object]:
+        """One pass; what it published."""
+        if self._process is None:
+            self.restart()
+        assert self._process is not None
+        with self.state.locked():
+            self._process.run_once()
+        return self.state.read_published(LAST_PASS)
+
+    def restart(self) -> None:
+        settings = WatchedSettings(self.file, read_settings)
+        module = as_pbs_ifl(self.torque)
+        self._process = PassProcess(module, self.state, settings, self._stop, self.said.append, port=0)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setattr(run_passes, "find_other_scheduler", lambda: "")
+    readable, writable = os.pipe()
+    yield Site(tmp_path, readable)
+    os.close(readable)
+    os.close(writable)
+
+
+def test_observe_does_nothing_and_says_what_it_would(site: Site) -> None:
+    site.torque.jobs = {"1.tq": job()}
+    site.torque.server["scheduling"] = "True"
+    found = site.run_pass()
+    assert site.torque.calls == []
+    assert (found["modes"], found["acted"]) == ({"batch": "observe"}, [])
+    assert [start["job"] for start in found["starts"]] == ["1.tq"]  # type: ignore[attr-defined]
+    assert found["notes"] == []
+
+
+def test_drive_starts_jobs_where_the_plan_says(site: Site) -> None:
+    site.configure(DRIVE)
+    site.torque.jobs = {
+        "1.tq": job(request="nodes=2:ppn=3"),
+        "2.tq": job(request="procs=2"),
+        "3.tq": job(state="H", Hold_Types="u"),
+    }
+    found = site.run_pass()
+    runs = [call for call in site.torque.calls if call[0] == "run"]
+    assert runs == [("run", "1.tq", "n1:ppn=3+n2:ppn=3"), ("run", "2.tq", "n1:ppn=1+n2:ppn=1")]
+    assert found["started"] == ["1.tq", "2.tq"]
+    assert [entry["started"] for entry in site.state.read_journal(9)] == [["1.tq", "2.tq"]]
+
+
+def test_alice_gets_her_quota_back_and_bob_returns(site: Site) -> None:
+    """Bob runs on alice's share: her job preempts his newest run, starts, and his waits for its own share again."""
+    site.configure(DRIVE + QUOTAS)
+    fill = "nodes=1:ppn=4"
+    site.torque.jobs = {
+        "1.tq": running("bob", "n1/0-3", fill),
+        "2.tq": running("bob", "n2/0-3", fill),
+        "3.tq": job("alice", fill),
+    }
+    first = site.run_pass()
+    assert first["requeued"] == first["preempted"]
+    (victim,) = first["preempted"]  # type: ignore[misc]
+    assert ("rerun", victim) in site.torque.calls
+    second = site.run_pass()
+    assert second["started"] == ["3.tq"]
+    assert (site.torque.jobs["3.tq"]["job_state"], site.torque.jobs[victim]["job_state"]) == ("R", "Q")
+    site.torque.change("3.tq", job_state="C", exit_status="0")
+    assert site.run_pass()["started"] == [victim]
+
+
+def test_a_preemption_goes_on_after_the_process_was_killed_in_the_middle(site: Site) -> None:
+    site.configure(DRIVE + QUOTAS)
+    fill = "nodes=1:ppn=4"
+    site.torque.jobs = {
+        "1.tq": running("bob", "n1/0-3", fill),
+        "2.tq": running("bob", "n2/0-3", fill),
+        "3.tq": job("alice", fill),
+    }
+    (victim,) = site.run_pass()["preempted"]  # type: ignore[misc]
+    # Another job of bob's comes first in the queue: the ledger says for whom the slots are.
+    site.torque.jobs["4.tq"] = job("bob", fill, qtime="1", mtime=str(site.torque.clock_s))
+    site.restart()
+    assert site.run_pass()["started"] == ["3.tq"]
+    assert site.torque.jobs[victim]["job_state"] == "Q"
+
+
+def test_signal_asks_first_and_requeues_after_the_grace(site: Site) -> None:
+    save = "[checkpoint]\nmethod = 'signal'\ngrace_s = 30\n"
+    site.configure(DRIVE + QUOTAS + save)
+    site.torque.server["automatic_requeue_exit_code"] = "85"
+    fill = "nodes=1:ppn=4"
+    site.torque.jobs = {
+        "1.tq": running("bob", "n1/0-3", fill),
+        "2.tq": running("bob", "n2/0-3", fill),
+        "3.tq": job("alice", fill),
+    }
+    found = site.run_pass()
+    (victim,) = found["asked"]  # type: ignore[misc]
+    assert [call[0] for call in site.torque.calls if call[1] == victim] == ["alter", "alter", "signal"]
+    assert site.torque.jobs[victim]["sched_hint"].startswith("pbsteer for=3.tq how=signal")
+    assert site.run_pass()["asked"] == []
+
+
+def test_signal_is_not_used_while_the_server_would_lose_what_saved_itself(site: Site) -> None:
+    """Without automatic_requeue_exit_code a job that saves and ends is over for good."""
+    site.configure(DRIVE + QUOTAS + "[checkpoint]\nmethod = 'signal'\ngrace_s = 30\n")
+    fill = "nodes=1:ppn=4"
+    site.torque.jobs = {
+        "1.tq": running("bob", "n1/0-3", fill),
+        "2.tq": running("bob", "n2/0-3", fill),
+        "3.tq": job("alice", fill),
+    }
+    found = site.run_pass()
+    assert (found["asked"], len(found["requeued"])) == ([], 1)  # type: ignore[arg-type]
+    assert "automatic_requeue_exit_code = 85" in found["notes"][0]  # type: ignore[index]
+
+
+def test_nothing_is_driven_beside_another_scheduler(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_passes, "find_other_scheduler", lambda: "maui (process 77)")
+    site.configure(DRIVE)
+    site.torque.jobs = {"1.tq": job()}
+    found = site.run_pass()
+    assert (site.torque.calls, found["acted"]) == ([], [])
+    stop = "stop it, or set the mode to observe"
+    assert found["notes"] == [f"queue batch is not driven: maui (process 77) starts jobs of this server: {stop}"]
+    assert any(said.startswith("nothing is driven: maui (process 77)") for said in site.said)
+
+
+def test_scheduling_false_of_an_administrator_pauses_and_true_resumes(site: Site) -> None:
+    site.configure(DRIVE)
+    site.torque.server["scheduling"] = "True"
+    site.run_pass()
+    site.torque.jobs = {"1.tq": job()}
+    site.torque.server["scheduling"] = "False"
+    assert "paused by set server scheduling = False" in str(site.run_pass()["paused"])
+    assert not [call for call in site.torque.calls if call[0] == "run"]
+    site.torque.server["scheduling"] = "True"
+    assert site.run_pass()["started"] == ["1.tq"]
+
+
+def test_changed_settings_hold_from_the_next_pass_and_invalid_ones_leave_those_before(site: Site) -> None:
+    site.configure("")
+    site.torque.jobs = {"1.tq": job()}
+    site.run_pass()
+    site.configure(DRIVE + "[quota]\nexempt_s = -1\n")
+    (note,) = site.run_pass()["notes"]  # type: ignore[misc]
+    assert "quota.exempt_s = -1" in note
+    assert "going on with the settings before" in note
+    assert site.torque.calls == []
+    site.configure(DRIVE)
+    assert site.run_pass()["started"] == ["1.tq"]
+
+
+def test_a_queue_of_the_settings_that_the_server_lacks_is_named(site: Site) -> None:
+    site.configure("[[queue]]\nname = 'bacth'\nquotas = '[u:alice=4]'\n")
+    assert site.run_pass()["notes"] == ["the settings have limits for queue 'bacth', which the server does not have"]
+
+
+def test_a_server_that_is_away_is_said_once_and_the_next_pass_begins_anew(site: Site) -> None:
+    site.configure(DRIVE)
+    site.torque.jobs = {"1.tq": job()}
+    site.torque.silent = True
+    site.run_pass()
+    site.run_pass()
+    assert [said for said in site.said if said.startswith("no pass")] == ["no pass: no answer"]
+    site.torque.silent = False
+    assert site.run_pass()["started"] == ["1.tq"]
+
+
+def test_a_failure_of_ours_is_said_with_its_traceback_and_the_process_goes_on(site: Site) -> None:
+    site.torque.nodes = {"n1": None}  # type: ignore[dict-item]
+    site.run_pass()
+    assert any("Traceback" in said for said in site.said)
+    site.torque.nodes = {"n1": node(4)}
+    site.torque.jobs = {"1.tq": job()}
+    assert [start["job"] for start in site.run_pass()["starts"]] == ["1.tq"]  # type: ignore[attr-defined]
+
+
+def test_the_built_in_settings_observe() -> None:
+    assert Settings().server.mode == "observe"

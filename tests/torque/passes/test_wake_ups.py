@@ -1,0 +1,90 @@
+"""Waiting for the server's word on its port of schedulers."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from torque.passes.other_schedulers import find_listener
+from torque.passes.wake_ups import PortTakenError, WakeUps
+
+
+@pytest.fixture
+def stop() -> Iterator[tuple[int, int]]:
+    pipe = os.pipe()
+    yield pipe
+    for end in pipe:
+        os.close(end)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as found:
+        found.bind(("", 0))
+        return int(found.getsockname()[1])
+
+
+def send(port: int, data: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(data)
+
+
+def test_the_server_wakes_and_many_words_are_one_pass(stop: tuple[int, int], port: int) -> None:
+    wake_ups = WakeUps(port, stop[0])
+    wake_ups.listen()
+    for command in (1, 2, 3):
+        send(port, command.to_bytes(4, "big"))
+    begun_s = time.monotonic()
+    assert wake_ups.wait(30)
+    assert time.monotonic() - begun_s < 10
+    assert not wake_ups.wait(0)
+    wake_ups.close()
+
+
+def test_a_connection_without_a_word_does_not_wake(stop: tuple[int, int], port: int) -> None:
+    wake_ups = WakeUps(port, stop[0])
+    wake_ups.listen()
+    send(port, b"")
+    assert not wake_ups.wait(0.3)
+    wake_ups.close()
+
+
+def test_the_end_of_the_process_ends_the_waiting(stop: tuple[int, int], port: int) -> None:
+    wake_ups = WakeUps(port, stop[0])
+    os.write(stop[1], b".")
+    assert not wake_ups.wait(30)
+    assert wake_ups.is_stopped
+
+
+def test_a_port_of_another_process_is_an_error_that_names_it(stop: tuple[int, int], port: int) -> None:
+    child = os.fork()
+    if not child:
+        taken = socket.socket()
+        taken.bind(("", port))
+        taken.listen()
+        time.sleep(60)
+        os._exit(0)
+    try:
+        deadline_s = time.monotonic() + 20
+        while find_listener(port) == "another process" and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        with pytest.raises(PortTakenError, match=str(port)):
+            WakeUps(port, stop[0]).listen()
+        assert find_listener(port).endswith(f"(process {child})")
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+
+
+def test_the_port_is_given_back(stop: tuple[int, int], port: int) -> None:
+    first, second = WakeUps(port, stop[0]), WakeUps(port, stop[0])
+    first.listen()
+    assert first.is_listening
+    first.close()
+    second.listen()
+    assert (first.is_listening, second.is_listening) == (False, True)
+    second.close()

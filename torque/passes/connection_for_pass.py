@@ -1,0 +1,73 @@
+"""The connection of a pass to a Torque server: reads the whole status in PBS's words, and acts as on PBS.
+
+Between the passes of one process the jobs are kept, so that each reads only those that have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Callable
+
+from hooks.pbs.custom_resources_on_hosts import READING
+from hooks.pbs.pbs_ifl_client import Connection, IflError, ServerAwayError
+from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
+from policy.settings.site_settings import Settings
+from torque.act.torque_as_pbs_ifl import TorqueAsPbsIfl
+from torque.passes.settings_as_server_attributes import with_settings
+from torque.read.known_jobs import KnownJobs
+from torque.read.libtorque_connection import TorqueError
+from torque.translate.arrays import fold_arrays
+from torque.translate.node_reading import read_reading
+from torque.translate.nodes import read_node
+from torque.translate.server_status import status_of
+
+
+class PassConnection(Connection):
+    """One connection; ``known`` are the jobs that earlier passes have read, ``settings`` those that hold now."""
+
+    def __init__(self, ifl: TorqueAsPbsIfl, known: KnownJobs, settings: Settings) -> None:
+        super().__init__(ifl)
+        self._torque = ifl.connection(self._handle)
+        self._known = known
+        self._settings = settings
+
+    def read_server_status(
+        self, time_s: float, find_more: Callable[[ServerStatus], Sequence[str]] | None = None
+    ) -> ServerStatus:
+        """The whole status. ``find_more`` is not asked: all attributes are read, and there are no scheduler's files.
+        Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
+        try:
+            return self._read_status(time_s)
+        except TorqueError as error:
+            self._known.forget()
+            raise (ServerAwayError if not error.code else IflError)(str(error), error.code) from error
+
+    def _read_status(self, time_s: float) -> ServerStatus:
+        source = self._torque
+        name, server = source.read_server()
+        nodes = dict(source.walk_nodes())
+        jobs = fold_arrays(self._known.read(source, server, nodes))
+        vnodes = {}
+        for each, texts in nodes.items():
+            reading = read_reading(texts.get("status", ""))
+            vnodes[each] = {
+                **read_node(each, texts),
+                **({f"resources_available.{READING}": reading} if reading else {}),
+            }
+        status = status_of(time_s, {NAME: name, **server}, dict(source.walk_queues()), vnodes, jobs)
+        return with_settings(status, self._settings, is_stopped=server.get("scheduling", "") == "False")
+
+
+def look_at_server(ifl: TorqueAsPbsIfl) -> tuple[Mapping[str, str], Collection[str]]:
+    """The server's attributes in its own words, and the names of its queues. Raises
+    :class:`hooks.pbs.pbs_ifl_client.IflError`."""
+    handle = ifl.pbs_connect(None)
+    if handle < 0:
+        raise ServerAwayError(ifl.pbs_geterrmsg(handle))
+    try:
+        source = ifl.connection(handle)
+        return source.read_server()[1], [name for name, _ in source.walk_queues()]
+    except TorqueError as error:
+        raise IflError(str(error), error.code) from error
+    finally:
+        ifl.pbs_disconnect(handle)
