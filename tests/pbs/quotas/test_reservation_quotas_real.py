@@ -103,7 +103,7 @@ def test_a_site_can_leave_reservations_to_pbs(pbs: PbsCluster) -> None:
 
 
 def test_no_form_of_a_request_hides_what_it_reserves(pbs: PbsCluster) -> None:
-    """24 cores; alice has 8, carol no quota. PBS makes chunks of ``nodes`` after the hook, and keeps 32 bits of a count."""
+    """alice has 8 of 24 cores, carol no quota. PBS makes chunks of ``nodes`` after the hook; a count keeps 32 bits."""
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8]'")
     deploy_and_drive(pbs, quick_settings())
     begin = time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + 7200))[2:]
