@@ -53,6 +53,10 @@ HOOK_EVENTS: Mapping[str, HookEvent] = {
         alarm_s=120,
         on_moms=True,
     ),
+    # After a site's own and PBS's hook for control groups, so that the program is bound within what these leave.
+    "execjob_launch": HookEvent(
+        "on each MoM: hands a starting job the list of its sockets and cores", order=_AFTER_THE_SITES_OWN, on_moms=True
+    ),
 }
 """Our events. Hooks that may change a job come after the site's own, and so see what these made of it."""
 

@@ -1,8 +1,8 @@
 """A job is altered: refuse what could not have been submitted, and derive anew what queuejob derived.
 
 Most alterations are the passes' own, above all of comments, so one that touches neither times nor chunks nor
-preferences is let through at once. In ``observe`` only what is beyond the bounds and line breaks in texts that PBS logs
-are refused.
+preferences is let through at once. In ``observe`` only what is beyond the bounds and line breaks in texts that PBS
+logs are refused.
 """
 
 from __future__ import annotations

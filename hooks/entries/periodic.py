@@ -7,7 +7,7 @@ before the first request: the next pass knows everything that a killed one may h
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -66,7 +66,7 @@ from hooks.record.job_reasons import describe_reasons
 from hooks.record.pass_as_journal_entry import Timing, describe_pass
 from hooks.record.real_and_dry_run_counts import DryRunCounts
 from hooks.record.runs_gone_since_last_pass import find_finished, learns, note_runs
-from hooks.record.summarize_for_event_hooks import summarize
+from hooks.record.summarize_for_event_hooks import NO_LISTS, summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_files import FAIR_SHARE, LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
@@ -272,7 +272,15 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     plan = decide(translation.snapshot, ledger, settings, deadline=deadline)
     slowest = deadline.slowest()
     in_cycle = assignment.in_cycle
-    summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start, in_cycle)
+    summary = summarize(
+        translation.snapshot,
+        translation.modes,
+        server_status,
+        plan,
+        permissions.start,
+        in_cycle,
+        lists=_list_cores(plan, permissions.start) if settings.ranking.lists != "none" else NO_LISTS,
+    )
     advised_now = permissions.preempt - permissions.start
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     resource_changes = find_resource_changes(translation, server_status, summary, settings)
@@ -291,6 +299,13 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
         translation, plan, assignment, permissions, advice, resource_changes, notes, slowest, summary, ledger,
         ledger_name, unusable, runs, charges, quota_work,
     )  # fmt: skip
+
+
+def _list_cores(plan: Plan, queues: Collection[str]) -> Mapping[str, str]:
+    """The sockets and cores that starts hand to their jobs. Their formats are loaded only where a site wants that."""
+    from policy.explain.hostfiles_for_mpi_and_openmp import lists_for_hosts
+
+    return lists_for_hosts(plan, queues)
 
 
 def _commit(decision: Decision, found: ServerRead, state: State) -> tuple[Decision, list[str]]:

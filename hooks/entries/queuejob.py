@@ -2,8 +2,8 @@
 a user's priority below that of beneficiaries.
 
 The whole server waits for this hook: it reads two files if they have changed, and the vnodes only before it refuses a
-job that none could hold. In ``observe`` it refuses only what would harm the server, its logs or the quotas to come:
-texts beyond the bounds, line breaks in texts that PBS logs, and users' jobs that name a reservation.
+job that none could hold. In ``observe`` it refuses only what would harm the server: texts beyond the bounds, line
+breaks in texts that PBS logs, and users' jobs that name a reservation.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def handle(pbs: Any) -> str | None:
         lower_priority(job)
     user = str(event.requestor)
     change_resource_list(
-        pbs, job.Resource_List, restripe(resource_list, user, summary.queues[queue], summary, settings)
+        pbs, job.Resource_List, restripe(resource_list, user, summary.queues[queue], summary, settings.for_queue(queue))
     )
     array = getattr(job, "array_indices_submitted", None) is not None
     preemptibility = read_preemptibility(

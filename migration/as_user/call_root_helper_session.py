@@ -86,7 +86,7 @@ def _read_answer(line: bytes) -> tuple[int, str, int, int]:
         status, why, out, err = json.loads(line)
         answer = int(status), str(why), int(out), int(err)
     except (ValueError, TypeError):
-        raise NoAnswerError(NOT_STARTED, "the root helper answered what cannot be read") from None
+        raise NoAnswerError(NOT_STARTED, "the answer of the root helper cannot be read") from None
     if not all(0 <= size <= MOST_OUTPUT for size in answer[2:]):
         raise NoAnswerError(NOT_STARTED, f"the root helper announced more than {MOST_OUTPUT} bytes")
     return answer

@@ -68,7 +68,7 @@ class Conversation:
         while view:
             wait_s = until_s - time.monotonic()
             if wait_s <= 0:
-                raise NoAnswerError(TIMED_OUT, "does not read what it is asked")
+                raise NoAnswerError(TIMED_OUT, "does not read its input")
             try:
                 if self._wait(wait_s, writing=True):
                     view = view[os.write(self._asked, view) :]

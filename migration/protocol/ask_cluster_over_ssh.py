@@ -166,4 +166,4 @@ def _read_reply(data: bytes) -> Reply:
     except RecordError as error:
         raise FailedReply(f"answered about this job what cannot be read: {printable(str(error))}") from error
     except MessageError as error:
-        raise NoReply(f"answered what is no reply: {printable(str(error))}") from error
+        raise NoReply(f"its reply is invalid: {printable(str(error))}") from error

@@ -16,13 +16,13 @@ from policy.state.cluster_index import ClusterIndex
 
 class Region:
     """The state of one region in a pass: idle cores, cores in total on vnodes that take jobs, the reservation of the
-    head, and why the head waits.
+    head, why the head waits, and whether it was within quota when its reservation was made.
 
     ``moved_for``: the job to which the head gave way since its reservation was made; None if the reservation holds.
     ``promised_s``: the last time promised to a job of the region; 0 if none was, or if no estimate is shrunk.
     """
 
-    __slots__ = ("head_waits", "idle", "moved_for", "promised_s", "reservation", "total", "vnodes")
+    __slots__ = ("head_waits", "head_within", "idle", "moved_for", "promised_s", "reservation", "total", "vnodes")
 
     def __init__(self, vnodes: int, idle: int, total: int) -> None:
         self.vnodes = vnodes
@@ -30,6 +30,7 @@ class Region:
         self.total = total
         self.reservation: Reservation | None = None
         self.head_waits: Reason | None = None
+        self.head_within = False
         self.moved_for: Job | None = None
         self.promised_s = 0.0
 

@@ -176,7 +176,8 @@ class _Pass:
         entries: Sequence[Entry] = line.entries
         if context.classes is not None:
             entries = context.classes.order(entries)
-        earmarks, promises = self._builder.earmarks, context.ledger.promises
+        # An array whose next subjob has just started was promised no more than that.
+        earmarks, promises = self._builder.earmarks, self._builder.promises
         if earmarks:
             entries = [entry for entry in entries if entry[3] not in earmarks]
         if line.refused:
@@ -308,8 +309,7 @@ class _Pass:
         return sorted(jobs, key=lambda job: (-classes.of(job) if classes is not None else 0, job.left_s))
 
     def _take_what_was_set_aside(self) -> None:
-        """Attempt the postponed jobs; then, in the base class, the rest of arrays of which the quota covered only some
-        subjobs."""
+        """Attempt the postponed jobs; then the rest of the arrays that were set aside."""
         self._loop.finish()
         for job in self._job_attempts.set_aside:
             self._loop.attempt_later(job, self._builder.regions[job.queue])

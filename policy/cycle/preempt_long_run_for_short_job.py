@@ -31,6 +31,9 @@ from policy.state.vnodes_by_idle_cores import Capacity
 _APART_S = 1.0
 """Seconds from a preemption to the next pass that may rescue."""
 
+_PUT_OFF = frozenset({"limit-of-pass", "not-looked-at"})
+"""The reasons of jobs that may fit now."""
+
 
 def waits_until_s(job: Job, short_s: float, settings: RescueSettings, cuts: Mapping[str, Cut]) -> float:
     """When a short job has waited long enough to be rescued. Waiting counts from the latest of its submission, its
@@ -177,7 +180,10 @@ def rescue(context: Context, builder: PlanBuilder, earmarks: Earmarks) -> None:
     """Cut one run for the shortest job that may have it, and give the rest of its cores to further short jobs."""
     cluster, estimates, now_s = context.cluster, context.estimates, context.now_s
     chance = Rescue(cluster, context.settings.rescue, estimates, context.ledger, context.claims, now_s)
-    open_to = [job for job in chance.short(cluster.jobs.values()) if job.id not in builder.earmarks]
+    # What this pass had no start or no time left for may need no cut: the next pass looks at it.
+    put_off = {job.id for reason, jobs in builder.waits.items() if reason.code in _PUT_OFF for job in jobs}
+    waiting = [job for job in cluster.jobs.values() if job.id not in put_off] if put_off else cluster.jobs.values()
+    open_to = [job for job in chance.short(waiting) if job.id not in builder.earmarks]
     gates = context.gates
     short = [job for job in open_to if gates.blocking_reason(job) is None]
     eligible = [job for job in short if chance.has_waited(job)]

@@ -198,8 +198,12 @@ class Classes:
 
     def again(self, job: Job) -> int:
         """Class the rest of an array after one of its subjobs has started, by what the next subjob needs."""
-        self.of_jobs.pop(job.id, None)
+        self.forget(job)
         return self._consume(job)
+
+    def forget(self, job: Job) -> None:
+        """Let the rest of an array be classed in its turn: the class that it has was that of a beneficiary."""
+        self.of_jobs.pop(job.id, None)
 
     def _has_no_cores_left(self, subject: Subject) -> bool:
         """Whether every job of the subject is in the base class."""

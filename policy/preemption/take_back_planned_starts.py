@@ -12,14 +12,16 @@ from policy.model.jobs_runs_vnodes_queues import Run
 
 
 class PlannedStarts:
-    """The starts of one pass. ``changes`` counts what was noted and taken back."""
+    """The starts of one pass. ``changes`` counts what was noted and taken back, ``kept`` are the starts that stay, one
+    of each array."""
 
-    __slots__ = ("_beneficiaries", "_ids", "_of_users", "_takeable", "changes")
+    __slots__ = ("_beneficiaries", "_ids", "_of_users", "_takeable", "changes", "kept")
 
     def __init__(self, beneficiaries: Container[str]) -> None:
         self._beneficiaries = beneficiaries
         self._ids: set[str] = set()
         self._takeable: dict[str, Run] = {}
+        self.kept: dict[str, Run] = {}
         self._of_users: dict[str, int] = {}
         self.changes = 0
 
@@ -34,6 +36,8 @@ class PlannedStarts:
         if run.subjob is None and run.id not in self._beneficiaries:
             self._takeable[run.id] = run
             self._of_users[run.job.user] = self._of_users.get(run.job.user, 0) + 1
+        else:
+            self.kept[run.job.id] = run
 
     def take_back(self, run_id: str) -> None:
         """Note that a start is taken back."""

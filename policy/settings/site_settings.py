@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Callable, Optional, TypeVar
 
 from policy.frozen_value import FrozenValue
@@ -26,7 +26,10 @@ BACKFILL_KINDS = ("none", "easy", "checkpoint")
 BACKFILL_ORDERS = ("first-come", "shortest-first")
 PREDICTORS = ("none", "last-two", "ratio")
 LEARN_BY = ("user", "all")
+PREFERRED_NODES = ("idle", "shared")
 LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
+HANDED_ON_HOST = ("files", "bind")
+HANDED_LISTS = ("none", "environment", *HANDED_ON_HOST)
 MODES = ("observe", "advise", "drive")
 RESERVATIONS = ("within-quota", "any")
 REFUSED_FROM = ("never", "drive", "advise")
@@ -92,6 +95,19 @@ def _names(value: Any) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) and _RESOURCE_NAME.fullmatch(name) for name in names):
         return None
     return tuple(names) if len(set(names)) == len(names) else None
+
+
+def _layouts_of_queues(value: Any) -> tuple[tuple[str, str], ...] | None:
+    """The layouts by queue, sorted; None for anything else."""
+    pairs = value.items() if isinstance(value, Mapping) else value
+    if isinstance(pairs, str):
+        return None
+    try:
+        layouts = tuple(sorted((queue, layout) for queue, layout in pairs))
+    except (TypeError, ValueError):
+        return None
+    good = all(isinstance(queue, str) and queue and layout in LAYOUT_CHOICES for queue, layout in layouts)
+    return layouts if good else None
 
 
 def _is_number(value: Any) -> bool:
@@ -230,7 +246,8 @@ class PrioritySettings(FrozenValue):
 class RankingSettings(FrozenValue):
     """P4: how vnodes are ranked for jobs that name no mode (``none``: packing), and after how many intervals of
     ``interval_s`` a reading is stale. ``formulas`` are the site's own, in place of the built-in ones.
-    ``applications`` has what jobs of these applications ask for as far as they say nothing themselves."""
+    ``applications`` has what jobs of these applications ask for as far as they say nothing themselves. ``lists`` is how
+    the list of sockets and cores reaches a job that asked for one, as it starts: each way includes those before it."""
 
     mode: str = _choice("none", ("none", *RANK_MODES))
     interval_s: float = _number(60, 1, unit="seconds")
@@ -241,6 +258,7 @@ class RankingSettings(FrozenValue):
     applications: tuple[tuple[str, Preset], ...] = _setting(
         (), "a table by application, of rank, min_mem, min_compute, min_network and max_temp", read_presets
     )
+    lists: str = _choice("none", HANDED_LISTS)
 
 
 @dataclass(frozen=True)
@@ -251,7 +269,9 @@ class StripeSettings(FrozenValue):
     was more efficient for the job's application, once ``learn_runs`` runs of each were seen: of its user or of all
     users (``learn_by``), at least ``learn_min_s`` long and at least ``learn_min_share`` of their estimates. A stripe is
     ``width_factor`` times as wide as the fewest nodes; two stripes on one node start ``stagger_s`` apart. A node that
-    will be idle within ``idle_within_s`` is taken before one that stays shared.
+    will be idle within ``idle_within_s`` is taken before one that stays shared. With ``prefer`` as
+    ``shared`` a stripe goes first to nodes where stripes of other applications are. ``queues`` have layouts of their
+    own.
     """
 
     layout: str = _choice("none", LAYOUT_CHOICES)
@@ -262,6 +282,20 @@ class StripeSettings(FrozenValue):
     learn_min_s: float = _number(60, 0, unit="seconds")
     learn_min_share: float = _number(0.05, 0, 1)
     idle_within_s: float = _number(0, 0, unit="seconds")
+    prefer: str = _choice("idle", PREFERRED_NODES)
+    queues: tuple[tuple[str, str], ...] = _setting(
+        (), f"a table by queue, each one of {', '.join(LAYOUT_CHOICES)}", _layouts_of_queues
+    )
+
+    @property
+    def layouts(self) -> frozenset[str]:
+        """The layouts of all queues."""
+        return frozenset([self.layout, *(layout for _, layout in self.queues)])
+
+    def for_queue(self, queue: str) -> StripeSettings:
+        """The settings as they hold in a queue."""
+        layout = dict(self.queues).get(queue) if self.queues else None
+        return self if layout is None else replace(self, layout=layout, queues=())
 
 
 @dataclass(frozen=True)
@@ -363,6 +397,11 @@ class Settings(FrozenValue):
     torque: TorqueSettings = field(default_factory=TorqueSettings)
     queues: tuple[QueueSettings, ...] = ()
     cluster: QueueSettings = field(default_factory=lambda: QueueSettings(""))
+
+    def for_queue(self, queue: str) -> Settings:
+        """The settings with the layout of a queue."""
+        stripe = self.stripe.for_queue(queue)
+        return self if stripe is self.stripe else replace(self, stripe=stripe)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> Settings:

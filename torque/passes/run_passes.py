@@ -36,11 +36,13 @@ _SHARE = 3
 """An early pass begins at least so many times the last pass's processor time after that one began."""
 _SHORTEST_PASS_S = 0.5
 _APART_S = 1.0
-"""A pass that only the plan's time calls for begins so long after the last one at least."""
+"""A pass that only the plan's time calls for, or that follows a failed one, begins so long after that at least."""
 _SHORTEST_LOOK_S = 0.1
 _DONE = (
     ("started", "started"), ("asked", "asked to save"), ("requeued", "requeued"), ("failures", "refused"),
 )  # fmt: skip
+
+_FAILED = PassResult(0.0, 0.0)
 
 Say = Callable[[str], None]
 
@@ -86,7 +88,7 @@ class PassProcess:
                     self._tried.clear()
                 outcome = self._guarded(early)
                 _reap()
-                passed = outcome.passed if outcome is not None else PassResult(0.0, 0.0)
+                passed = outcome.passed if outcome is not None else _FAILED
                 self._tried.update(passed.tried)
                 early = self._wait(begun_s, due_s, passed)
         finally:
@@ -110,6 +112,7 @@ class PassProcess:
             self._tell([f"a pass failed: {line}" for line in traceback.format_exc().splitlines()])
         else:
             self._tell([*outcome.sentences, *alerts.notes])
+            self._tell_deeds()
             return outcome
         return None
 
@@ -126,7 +129,7 @@ class PassProcess:
             self._ifl, settings, self._state, early, not_to_drive=not_to_drive, notes=notes, connect=connect
         )
         refusal = [f"nothing is driven: {not_to_drive}"] if not_to_drive else []
-        return outcome._replace(sentences=[*notes, *refusal, *outcome.sentences, *self._describe_last()])
+        return outcome._replace(sentences=[*notes, *refusal, *outcome.sentences])
 
     def _find_obstacle(self, settings: Settings) -> str:
         """Why nothing may be driven now, though the mode is ``drive``; else listens for wake-ups."""
@@ -146,8 +149,8 @@ class PassProcess:
 
     def _wait(self, begun_s: float, due_s: float, passed: PassResult) -> EarlyPass | None:
         """Wait for the next pass; None if that is the due one."""
-        if passed.cpu_s:
-            self._wake_ups.pause(min(due_s, begun_s + _SHARE * passed.cpu_s) - time.monotonic())
+        rested_s = begun_s + (_SHARE * passed.cpu_s if passed is not _FAILED else _APART_S)
+        self._wake_ups.pause(min(due_s, rested_s) - time.monotonic())
         timed_s = due_s
         if passed.next_s is not None:
             timed_s = min(due_s, max(begun_s + _APART_S, time.monotonic() + passed.next_s - time.time()))
@@ -167,11 +170,12 @@ class PassProcess:
         except IflError:
             return False
 
-    def _describe_last(self) -> list[str]:
-        """What the pass did, in one line; nothing if it did nothing."""
+    def _tell_deeds(self) -> None:
+        """Say what the pass did, in one line; nothing if it did nothing."""
         entry = self._state.read_published(LAST_PASS)
         done = [f"{len(entry[key])} {word}" for key, word in _DONE if entry.get(key)]
-        return [", ".join(done)] if done else []
+        if done:
+            self._say(", ".join(done))
 
     def _tell(self, sentences: Sequence[str]) -> None:
         """Say what has not been said after the pass before too."""

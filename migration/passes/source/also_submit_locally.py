@@ -125,7 +125,7 @@ def _look(source: Source, record: Record, states: Mapping[str, JobState]) -> Non
 def _hold(source: Source, record: Record) -> Declined | None:
     """Hold the local job; why that does not keep it from running, or None."""
     if record.fallback == UNKNOWN:
-        return Declined("whether there is a local job is not known yet", others=False)
+        return Declined("it is not known yet whether there is a local job", others=False)
     try:
         source.scheduler.hold(record.fallback, record.user)
         state = source.scheduler.states([record.fallback]).get(record.fallback)

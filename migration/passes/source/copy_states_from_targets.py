@@ -64,7 +64,7 @@ def _ask(source: Source, target: str, records: list[Record]) -> None:
                 note_reason(source, left[gid], f"{target} does not know this job; mgsched --forget if it never will")
         for gid, why in reply.unreadable:
             if gid in left:
-                note_reason(source, left[gid], f"what {target} says about this job cannot be read: {why}")
+                note_reason(source, left[gid], f"the record of this job at {target} cannot be read: {why}")
         if not _remove(left, heard):
             return
 

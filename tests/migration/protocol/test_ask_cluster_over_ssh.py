@@ -39,7 +39,7 @@ def test_one_verb_is_the_whole_command_and_keys_of_hosts_must_be_known() -> None
     [
         (failed(255, "ssh: connect to host b-mgmt port 22: Connection refused"), "Connection refused"),
         (Finished(TIMED_OUT, b"", b"killed after 30 s"), "killed after 30 s"),
-        (Finished(0, b"Welcome to b\n", b""), "is no reply"),
+        (Finished(0, b"Welcome to b\n", b""), "its reply is invalid"),
         (Finished(0, b'{"v":1,"reply":"unk', b""), "cut off"),
         (line(Failed("slurmctld is silent")), "slurmctld is silent"),
         (line(make_answer("c", FreeNodes("pbs", 8, (Shape(1, 8, 0, 0),)), [], 8)), "calls itself 'c'"),
