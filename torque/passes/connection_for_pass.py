@@ -13,7 +13,7 @@ from hooks.pbs.pbs_ifl_client import Connection, IflError, ServerAwayError
 from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from policy.settings.site_settings import Settings
 from torque.act.torque_as_pbs_ifl import TorqueAsPbsIfl
-from torque.passes.settings_as_server_attributes import with_settings
+from torque.passes.settings_as_server_attributes import queues_saved_jobs, with_settings, without_unsafe_wishes
 from torque.read.known_jobs import KnownJobs
 from torque.read.libtorque_connection import TorqueError
 from torque.translate.arrays import fold_arrays
@@ -46,7 +46,8 @@ class PassConnection(Connection):
         source = self._torque
         name, server = source.read_server()
         nodes = dict(source.walk_nodes())
-        jobs = fold_arrays(self._known.read(source, server, nodes))
+        known = fold_arrays(self._known.read(source, server, nodes))
+        jobs = without_unsafe_wishes(known, may_signal=queues_saved_jobs(self._settings, server))
         vnodes = {}
         for each, texts in nodes.items():
             reading = read_reading(texts.get("status", ""))
