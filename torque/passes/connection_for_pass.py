@@ -25,6 +25,9 @@ from torque.translate.server_status import status_of
 class PassConnection(Connection):
     """One connection; ``known`` are the jobs that earlier passes have read, ``settings`` those that hold now."""
 
+    most_starts_without_reply = 0
+    """Torque replies to each start, and shows the job as waiting for a moment yet."""
+
     def __init__(self, ifl: TorqueAsPbsIfl, known: KnownJobs, settings: Settings) -> None:
         super().__init__(ifl)
         self._torque = ifl.connection(self._handle)

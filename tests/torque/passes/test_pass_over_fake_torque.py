@@ -211,3 +211,12 @@ def test_a_failure_of_ours_is_said_with_its_traceback_and_the_process_goes_on(si
 
 def test_the_built_in_settings_observe() -> None:
     assert Settings().server.mode == "observe"
+
+
+def test_a_job_that_the_server_shows_as_waiting_after_its_start_is_not_called_refused(site: Site) -> None:
+    """As Torque does for a moment."""
+    site.configure(DRIVE)
+    site.torque.jobs = {"1.tq": job()}
+    site.torque.starts_late = True
+    found = site.run_pass()
+    assert (found["started"], found["failures"]) == (["1.tq"], [])
