@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ class Site:
     def configure(self, text: str) -> None:
         self.file.write_text(text, encoding="utf-8")
 
-    def run_pass(self) -> dict[str, object]:
+    def run_pass(self) -> dict[str, Any]:
         """One pass; what it published."""
         if self._process is None:
             self.restart()
@@ -65,7 +66,7 @@ def test_observe_does_nothing_and_says_what_it_would(site: Site) -> None:
     found = site.run_pass()
     assert site.torque.calls == []
     assert (found["modes"], found["acted"]) == ({"batch": "observe"}, [])
-    assert [start["job"] for start in found["starts"]] == ["1.tq"]  # type: ignore[attr-defined]
+    assert [start["job"] for start in found["starts"]] == ["1.tq"]
     assert found["notes"] == []
 
 
@@ -94,7 +95,7 @@ def test_alice_gets_her_quota_back_and_bob_returns(site: Site) -> None:
     }
     first = site.run_pass()
     assert first["requeued"] == first["preempted"]
-    (victim,) = first["preempted"]  # type: ignore[misc]
+    (victim,) = first["preempted"]
     assert ("rerun", victim) in site.torque.calls
     second = site.run_pass()
     assert second["started"] == ["3.tq"]
@@ -111,7 +112,7 @@ def test_a_preemption_goes_on_after_the_process_was_killed_in_the_middle(site: S
         "2.tq": running("bob", "n2/0-3", fill),
         "3.tq": job("alice", fill),
     }
-    (victim,) = site.run_pass()["preempted"]  # type: ignore[misc]
+    (victim,) = site.run_pass()["preempted"]
     # Another job of bob's comes first in the queue: the ledger says for whom the slots are.
     site.torque.jobs["4.tq"] = job("bob", fill, qtime="1", mtime=str(site.torque.clock_s))
     site.restart()
@@ -129,7 +130,7 @@ def test_signal_asks_first_and_requeues_after_the_grace(site: Site) -> None:
         "3.tq": job("alice", fill),
     }
     found = site.run_pass()
-    (victim,) = found["asked"]  # type: ignore[misc]
+    (victim,) = found["asked"]
     assert [call[0] for call in site.torque.calls if call[1] == victim] == ["alter", "alter", "signal"]
     assert site.torque.jobs[victim]["sched_hint"].startswith("pbsteer for=3.tq how=signal")
     assert site.run_pass()["asked"] == []
@@ -145,7 +146,7 @@ def test_signal_is_not_used_while_the_server_would_lose_what_saved_itself(site: 
         "3.tq": job("alice", fill),
     }
     found = site.run_pass()
-    assert (found["asked"], len(found["requeued"])) == ([], 1)  # type: ignore[arg-type]
+    assert (found["asked"], len(found["requeued"])) == ([], 1)
 
 
 def test_nothing_is_driven_beside_another_scheduler(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +177,7 @@ def test_changed_settings_hold_from_the_next_pass_and_invalid_ones_leave_those_b
     site.torque.jobs = {"1.tq": job()}
     site.run_pass()
     site.configure(DRIVE + "[quota]\nexempt_s = -1\n")
-    (note,) = site.run_pass()["notes"]  # type: ignore[misc]
+    (note,) = site.run_pass()["notes"]
     assert "quota.exempt_s = -1" in note
     assert "going on with the settings before" in note
     assert site.torque.calls == []
@@ -206,7 +207,7 @@ def test_a_failure_of_ours_is_said_with_its_traceback_and_the_process_goes_on(si
     assert any("Traceback" in said for said in site.said)
     site.torque.nodes = {"n1": node(4)}
     site.torque.jobs = {"1.tq": job()}
-    assert [start["job"] for start in site.run_pass()["starts"]] == ["1.tq"]  # type: ignore[attr-defined]
+    assert [start["job"] for start in site.run_pass()["starts"]] == ["1.tq"]
 
 
 def test_the_built_in_settings_observe() -> None:
