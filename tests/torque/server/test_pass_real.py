@@ -133,9 +133,12 @@ def test_arrays_run_as_far_as_their_limit(torque: TorqueCluster, passes: Passes)
     passes.configure(DRIVE)
     passes.start()
     torque.qsub("alice", "nodes=1", "-t", "0-3%2", script="sleep 4\n")
-    states = lambda: sorted(texts["job_state"] for texts in torque.jobs().values())
-    torque.wait_until(lambda: states().count("R") == 2, "two run", 30)
-    torque.wait_until(lambda: states().count("C") == 4, "all have ended", 60)
+
+    def in_state(state: str) -> int:
+        return sum(texts["job_state"] == state for texts in torque.jobs().values())
+
+    torque.wait_until(lambda: in_state("R") == 2, "two run", 30)
+    torque.wait_until(lambda: in_state("C") == 4, "all have ended", 60)
     assert not passes.all_of("failures")
 
 
