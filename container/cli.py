@@ -16,6 +16,7 @@ from container import testbed as testbeds
 from container.centre.cli import centre
 from container.cli_common import end_in_order_on_signals, name_option_for, own_command, say, say_errors, state_option
 from container.engines import podman_image as images
+from container.host_sensors import clear_sensors, read_sensors, write_sensors
 from container.machine_and_host_requirements import check_podman, check_root, find_pbs_exec, find_torque_prefix
 from container.run_program import SYSTEM_PATH
 from container.testbed_spec import (
@@ -32,7 +33,8 @@ from container.testbed_spec import (
 _TERMINAL = ("TERM", "LANG", "COLORTERM")
 """The variables of root's environment that a user's command on a host gets."""
 _ONE_MACHINE = (
-    "  note     its hosts share this machine's /proc: each MoM reports the machine's own idle cores, load and memory"
+    "  note     its hosts share this machine's /proc: each MoM reports the machine's own idle cores, load and memory\n"
+    "           (pbsteer testbed sensors gives a host readings of its own)"
 )
 
 _name_option = name_option_for(TestbedSpec.name, "Which testbed, of several.")
@@ -187,6 +189,48 @@ def exec_command(host: str, command: tuple[str, ...], user: str | None, name: st
         testbeds.open_testbed(name, state), host, _after_dashes(command), user=user, inherit=inherited(user, os.environ)
     )
     os.execvpe(argv[0], argv, env)  # noqa: S606
+
+
+@testbed.command("sensors")
+@click.option("--idle", help="The part of its cores' time that is idle, 0 to 1.")
+@click.option("--memory", help="MiB left of all: LEFT/ALL.")
+@click.option("--network", help="Mbit/s left of all: LEFT/ALL.")
+@click.option("--temperature", help="Degrees now, and the most that it tolerates: NOW/MOST.")
+@click.option("--own", is_flag=True, help="Report what the machine measures again.")
+@_name_option
+@state_option
+@click.argument("host")
+@say_errors
+def sensors_command(
+    *,
+    idle: str | None,
+    memory: str | None,
+    network: str | None,
+    temperature: str | None,
+    own: bool,
+    host: str,
+    name: str,
+    state: Path,
+) -> None:
+    """Give HOST (m1, m2, ...) readings of its own, or show them; "none" is a sensor that it does not have.
+
+    Values that are not given stay as they are. They are reported from the hook's next run on."""
+    found = testbeds.open_testbed(name, state)
+    place = found.spec.find_host(host)
+    home = found.pbs_home(place)
+    given = {"idle": idle, "mem": memory, "net": network, "temp": temperature}
+    asked = {part: value for part, value in given.items() if value is not None}
+    if found.spec.scheduler != "pbs" or place.is_server:
+        raise TestbedError(f"{host}: only hosts with a MoM of PBS report readings")
+    if own and asked:
+        raise TestbedError("--own: not with values")
+    if own:
+        clear_sensors(home)
+    elif asked:
+        write_sensors(home, {**read_sensors(home), **asked})
+    values = read_sensors(home)
+    shown = ";".join(f"{part}={value}" for part, value in values.items())
+    click.echo(f"{place.name}: {shown or 'reports what the machine measures'}")
 
 
 def _after_dashes(words: tuple[str, ...]) -> list[str]:

@@ -1,5 +1,4 @@
-"""Builds what is released: wheel, source archive, one-file program, DEB and RPM, with checksums and an SBOM.
+"""Builds the releases: wheel, source archive, one-file program, DEB and RPM, with checksums and an SBOM.
 
-``make dist`` calls :mod:`release.build_distribution`. The folder ``release/pbsteer`` is the package that a
-wheel installs.
+``make dist`` calls :mod:`release.build_distribution`. ``release/pbsteer`` is the package that a wheel installs.
 """

@@ -1,7 +1,7 @@
-"""Whether a release can be made of this checkout: what ``make release-check`` asks before and after tests and builds.
+"""``make release-check``: whether a release can be made of this checkout, before and after tests and builds.
 
-Everything that is committed is what is released; one version and date stand wherever they are named; and packages that
-were built are those of this version, whole.
+Everything is committed, version and date are the same wherever they stand, and built packages are complete and of this
+version.
 """
 
 from __future__ import annotations

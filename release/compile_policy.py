@@ -1,8 +1,7 @@
-"""Compiles the modules of ``policy/`` with mypyc, to native modules for the Python that runs this and its kind of
-machine.
+"""Compiles the modules of ``policy/`` with mypyc, for the Python that runs this and machines of this kind.
 
-Each native module has its source beside it, which Python prefers it to: another Python reads the source, and the hooks
-ship it. ``__init__`` files stay sources, since mypyc does not know a module's ``__getattr__``.
+The sources stay beside the native modules: other Pythons read them, and the hooks ship them. ``__init__`` files are not
+compiled, since mypyc does not know a module's ``__getattr__``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""``make compiled-wheel``: the wheel with ``policy/`` compiled, for the Python that builds it and this kind of machine.
+"""``make compiled-wheel``: the wheel with ``policy/`` compiled, for the Python that builds it and machines of this
+kind.
 
-It is laid out as the pure wheel is, with a native module beside each source of ``policy/``; the same sources give the
-same bytes on one machine. ``tests/release/test_compiled_wheel.py`` shows that both decide the same.
+It differs from the pure wheel by a native module beside each source of ``policy/``.
+``tests/release/test_compiled_wheel.py`` shows that both decide the same.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The part of ``make compiled-wheel`` in hatchling: puts the compiled modules of ``policy/`` into the wheel that it
-builds, beside their sources.
+"""hatchling's build hook of ``make compiled-wheel``: adds the compiled modules of ``policy/`` to the wheel, beside
+their sources.
 
 hatchling runs it only where ``HATCH_BUILD_HOOK_ENABLE_CUSTOM`` is set (``pyproject.toml``); every other wheel is pure.
 """
@@ -21,7 +21,7 @@ class CompiledPolicy(BuildHookInterface[Any]):
     """One build: compiles before the wheel is written, and removes what was compiled afterwards."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, and say to hatchling what to add and which Python and machine the wheel is for."""
+        """Compile; tell hatchling which files to add, and for which Python and machine the wheel is."""
         self._scratch = tempfile.TemporaryDirectory(prefix="pbsteer-compiled-")
         target = Path(self._scratch.name)
         for path in compile_policy(Path(self.root), target):

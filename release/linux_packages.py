@@ -1,7 +1,7 @@
 """The DEB and the RPM: pbsteer with an environment of its own in ``/usr/lib/pbsteer``, made by dpkg-deb and rpmbuild.
 
-Both have the same files. Nothing of them is on the path of any other Python program: each program isolates its
-interpreter (``-I -S``) and adds that folder.
+Both contain the same files. No other Python program has them on its path: each of ours isolates its interpreter (``-I
+-S``) and adds that folder.
 """
 
 from __future__ import annotations

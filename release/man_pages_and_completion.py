@@ -1,7 +1,7 @@
-"""Man pages and shell completion of all programs, made from their own command lines, so that they are never stale.
+"""Generates man pages and shell completion of all programs from their own command lines.
 
-Runs in a process of its own, with the packages that are shipped on its path:
-``python -m release.man_pages_and_completion FOLDER``.
+It runs in a process of its own, with the shipped packages on its path: ``python -m release.man_pages_and_completion
+FOLDER``.
 """
 
 from __future__ import annotations

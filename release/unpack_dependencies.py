@@ -1,6 +1,6 @@
-"""The packages that pbsteer needs, as wheels of the pinned versions, unpacked into one folder.
+"""Unpacks the packages that pbsteer needs, as wheels of the pinned versions, into one folder.
 
-All are pure Python, in the versions pinned for Python 3.9, which run on every newer one.
+All are pure Python, in versions for Python 3.9 that run on every newer one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The start of the one-file program: unpacks it once for each user and version, then runs it from there.
+"""Starts the one-file program: unpacks it once for each user and version, then runs it from there, since pbsteer reads
+its own sources as files.
 
-pbsteer reads its own sources as files, so it cannot run from inside an archive. They are unpacked into the folder
-``.cache/pbsteer`` of the user's home as the password database has it: under sudo, ``HOME`` may still be another user's.
-A folder that others could have written to is not used; a temporary one, removed at the end, takes its place.
+The folder is ``.cache/pbsteer`` of the user's home in the password database, as ``HOME`` under sudo may be another
+user's. If others could have written to it, a temporary folder takes its place.
 """
 
 import atexit

@@ -1,1 +1,1 @@
-"""Torque: reads a Torque server by its own library or programs, and says what it has in PBS's words."""
+"""Torque: reads a Torque server by its own library or programs, and translates what it reads into PBS's words."""

@@ -1,9 +1,7 @@
-"""Advice to PBS's own scheduler, which starts the jobs of queues in ``advise``: their order, set as job ``Priority``.
+"""Sets the job ``Priority`` of queues in ``advise``, so that PBS's own scheduler starts jobs in pbsteer's order.
 
-The priority follows the job's class (docs/policies.md, P2), and what managers gave the job; a user's own ``-p`` counts
-only where the settings let it order all jobs. A beneficiary stands above all until it runs. Passes decide by the user's
-own priority. It is recorded, and restored when the queue leaves ``advise``. Values that are there already are not
-written.
+The priority follows the job's class (docs/policies.md, P2); a beneficiary stands above all until it runs. The user's
+own priority is recorded, decides in the passes, and is restored when the queue leaves ``advise``.
 """
 
 from __future__ import annotations

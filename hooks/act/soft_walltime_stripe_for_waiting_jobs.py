@@ -39,7 +39,7 @@ def find_resource_changes(
 ) -> dict[str, dict[str, str]]:
     """The changes to the resource lists of waiting jobs. ``summary`` is what submissions are judged by now."""
     shrinks = settings.backfill.kind == "checkpoint"
-    stripes = settings.stripe.layout != "none"
+    stripes = settings.stripe.layouts != {"none"}
     resource_changes: dict[str, dict[str, str]] = {}
     if all(mode == "drive" for mode in translation.modes.values()):
         return resource_changes
@@ -70,7 +70,7 @@ def write_resource_changes(connection: Connection, resource_changes: ResourceCha
 def _advise(resource_list: Mapping[str, str], job: Job, summary: Summary, settings: Settings) -> Changes:
     user, preemptibility = job.user, Preemptibility(job.rerunable, job.saves)
     changes: dict[str, str | int | None] = dict(
-        restripe(resource_list, user, summary.queues[job.queue], summary, settings)
+        restripe(resource_list, user, summary.queues[job.queue], summary, settings.for_queue(job.queue))
     )
     estimate_s = shrink_estimate(without_stripe(resource_list), user, summary.past, settings, preemptibility)
     return changes if estimate_s is None else {**changes, "soft_walltime": estimate_s}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Callable
 
 from hooks.pbs.job_attributes.text_lengths import TextLengths
 from policy.eligibility.request_text_limits import find_long_environment, find_long_texts
@@ -13,15 +13,14 @@ _SHORT = 200
 
 
 def find_overlong(
-    subject: Any, before: Any, measure: Callable[[Any], TextLengths], kept: str, bounds: SubmissionSettings
+    lengths: TextLengths, before: Callable[[], TextLengths] | None, kept: str, bounds: SubmissionSettings
 ) -> str:
     """The message where the texts of an event's job or reservation are beyond the bounds; empty where they are within
-    them. ``before``: at an alteration, what it was; its texts count with those that stay. ``kept`` names those that
-    PBS keeps and no pass reads."""
-    lengths = measure(subject)
+    them. ``before`` measures, at an alteration, what it was; its texts count with those that stay. ``kept`` names those
+    that PBS keeps and no pass reads."""
     if before is not None:
         if sum(lengths.read.values()) + sum(lengths.environment.values()) <= _SHORT:
             return ""
-        lengths = lengths.over(measure(before))
+        lengths = lengths.over(before())
     read_length, kept_length = sum(lengths.read.values()), sum(lengths.environment.values())
     return find_long_texts(read_length, bounds) or find_long_environment(kept_length, bounds, kept)

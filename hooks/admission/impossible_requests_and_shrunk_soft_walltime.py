@@ -54,7 +54,7 @@ def _find_why(resource_list: Mapping[str, str], queue: str, summary: Summary, se
     if request is None:
         return ""
     why = _find_too_much(request, here) or _find_unknown(request, summary.names)
-    if why and _may_be_striped(resource_list, settings):
+    if why and _may_be_striped(resource_list, settings.for_queue(queue)):
         pieces = cut(request)
         why = _find_too_much(pieces or request, here) or _find_unknown(request, summary.names)
     return why

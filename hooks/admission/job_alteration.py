@@ -123,7 +123,8 @@ def _follow_chunks(alteration: Alteration, summary: Summary, settings: Settings)
         return {**select, **place, OWN_SELECT: None}
     after = _after(alteration)
     if summary.mode(alteration.queue) == "advise":
-        stripe = restripe(after, alteration.user, summary.queues[alteration.queue], summary, settings)
+        of_queue = settings.for_queue(alteration.queue)
+        stripe = restripe(after, alteration.user, summary.queues[alteration.queue], summary, of_queue)
         if stripe:
             return stripe
     if not striped:

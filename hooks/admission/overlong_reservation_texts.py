@@ -3,10 +3,12 @@ every mode."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from hooks.admission.bounds_on_text_lengths import find_overlong
-from hooks.pbs.job_attributes.resource_list import read_select, refuse_name
+from hooks.admission.line_breaks_in_texts import refuse_line_breaks_of_reservation
+from hooks.pbs.job_attributes.resource_list import read_select
 from hooks.pbs.job_attributes.text_lengths import TextLengths, measure_texts
 from policy.eligibility.request_text_limits import find_excess
 from policy.settings.site_settings import SubmissionSettings
@@ -20,8 +22,9 @@ def refuse_reservation_beyond_bounds(reservation: Any, bounds: SubmissionSetting
     """Why an event's reservation is refused; empty if it is within the bounds. ``before``: at an alteration, the
     reservation as it was."""
     excess = find_excess(read_select(reservation.Resource_List), bounds)
-    excess = excess or refuse_name(getattr(reservation, "Reserve_Name", None))
-    return excess or find_overlong(reservation, before, _measure, _KEPT_NAME, bounds)
+    excess = excess or refuse_line_breaks_of_reservation(reservation)
+    was = None if before is None else partial(_measure, before)
+    return excess or find_overlong(_measure(reservation), was, _KEPT_NAME, bounds)
 
 
 def _measure(reservation: Any) -> TextLengths:

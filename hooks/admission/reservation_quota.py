@@ -21,13 +21,14 @@ _SPREAD = ("scatter", "vscatter")
 
 class Reserved(NamedTuple):
     """A reservation: its ``select`` and ``place``, the amounts named beside them, and its time. A standing one counts
-    as if it never ended."""
+    as if it never ended. ``nodes``: a request's chunks in the old form, of which PBS makes a ``select`` later."""
 
     select: str
     place: str
     plain: Mapping[str, str]
     begin_s: float
     end_s: float
+    nodes: str = ""
 
 
 class Table(NamedTuple):
@@ -60,6 +61,9 @@ def refuse_beyond_quota(
     limits = _find_limits(tables, user, group)
     if not limits:
         return None
+    unread = _find_unreadable(asked, consumables)
+    if unread:
+        return unread
     counted = [each for each in others if each.begin_s < asked.end_s and asked.begin_s < each.end_s]
     for resource, limit in limits.items():
         amount = _amount(asked, resource, largest, consumables)
@@ -104,12 +108,29 @@ def _bind(table: Table, user: str, group: str) -> _Limit | None:
     return min(bounds) if bounds else None
 
 
+def _find_unreadable(asked: Reserved, consumables: frozenset[str]) -> str | None:
+    """Why it cannot be said what a reservation would keep. PBS reads some numbers otherwise than they are written: of
+    a count of chunks beyond 32 bits it drops the rest."""
+    error = ""
+    if asked.nodes:
+        error = f"-l nodes={asked.nodes[:80]}"
+    elif asked.select:
+        try:
+            parse_request(asked.select, asked.place, consumables)
+        except RequestError as found:
+            error = str(found)
+    if not error:
+        return None
+    counts = "what a user reserves counts in the user's quotas, so say it with -l select="
+    return f"{error}: {counts} (submission.reservations)"
+
+
 def _amount(each: Reserved, resource: str, largest: Mapping[str, int], consumables: frozenset[str]) -> int:
-    """What the reservation keeps of a resource; 0 if it cannot be read, which PBS refuses."""
+    """What the reservation keeps of a resource. Where its chunks cannot be read, PBS's own sum counts."""
     try:
         request = parse_request(each.select, each.place, consumables) if each.select else None
     except RequestError:
-        return 0
+        request = None
     if request is None:
         amount = parse_resource(resource, each.plain.get(resource, "0"))
         if resource == "ncpus":

@@ -99,12 +99,13 @@ class Alerts:
 
     def _tell(self, kind: str, text: str, severity: int, now_s: float) -> None:
         """Send the alert. It is recorded before the command runs; if the disk does not take it, each pass would report
-        it again, so it goes to the syslog alone."""
+        it again, so it goes to the syslog alone. But for a hand-back: a pass reports one only when it has made it, and
+        needs the disk before it can switch a scheduler off again."""
         text = printable(text)[:LONGEST]
         unsent = send_line(text, severity)
         self._last = {"time_s": now_s, "kind": kind, "text": text, "syslog": unsent}
         is_kept = self._write()
-        if self._command and is_kept:
+        if self._command and (is_kept or (kind == HANDED_BACK and severity == _SEVERITY[kind])):
             note = start_command(self._state, self._command, text, now_s)
             self.notes += [note] if note else []
 
@@ -119,7 +120,9 @@ class Alerts:
         try:
             self._state.publish(ALERTS, data, shared=False)
         except OSError as error:
-            self.notes.append(f"the record of alerts cannot be written, so the command for alerts is not run: {error}")
+            self.notes.append(
+                f"the record of alerts cannot be written; the command for alerts is run for a hand-back only: {error}"
+            )
             return False
         return True
 

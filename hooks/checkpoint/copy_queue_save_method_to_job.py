@@ -1,4 +1,4 @@
-"""The checkpoint method that a start has to write on its job, because the job's host could not know it."""
+"""Finds the checkpoint method that a start has to write on its job, because the job's host cannot read the queue's."""
 
 from __future__ import annotations
 

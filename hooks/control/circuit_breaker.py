@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts
 from hooks.checkpoint.held_victims_to_release import find_held
 from hooks.checkpoint.plan_victim_requests import find_silent, forget_hold
-from hooks.control.scheduler_switch import hand_back, trigger_cycle
+from hooks.control.scheduler_switch import hand_back, is_paused, trigger_cycle
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.store.state_files import PASSES, State
@@ -103,7 +103,8 @@ class CircuitBreaker(NamedTuple):
 
     def write(self, state: State) -> None:
         """Write the counts to disk. Raises OSError if the disk does not take them."""
-        state.publish(PASSES, dict(self._asdict()), shared=False)
+        # Passes that fail do not crash the host: a count that a crash loses is counted anew.
+        state.publish(PASSES, dict(self._asdict()), shared=False, sync=False)
 
     @classmethod
     def read(cls, state: State) -> CircuitBreaker:
@@ -121,10 +122,10 @@ def begin_pass(
 ) -> CircuitBreaker | None:
     """Count this pass before anything in it can fail; None if passes rest, so that this one ends here.
 
-    If too many before it have failed, the queues are handed back and a rest begins. A pass that was killed or ran into
-    its alarm could not report that itself, so the next one does: what was done goes into ``sentences``, what
-    administrators have to know into ``alerts``. ``changed_s``: when the hook's files were last changed. Raises OSError
-    if the disk does not take the count.
+    If too many before it have failed, the queues are handed back and a rest begins, but not during a pause. A pass
+    that was killed or ran into its alarm could not report that itself, so the next one does: what was done goes into
+    ``sentences``, what administrators have to know into ``alerts``. ``changed_s``: when the hook's files were last
+    changed. Raises OSError if the disk does not take the count.
     """
     now_s = time.time()
     before = CircuitBreaker.read(state)
@@ -132,7 +133,9 @@ def begin_pass(
         return None
     if before.unfinished and not before.rest_began_s:
         alerts.report(FAILING, f"the last pass did not finish, {before.unfinished} in a row", now_s)
-    if not before.is_to_open:
+    # Not in a pause: an administrator has stopped everything, and PBS's scheduler would start jobs. Until it is over
+    # passes go on, and act no more than any pass in a pause.
+    if not before.is_to_open or is_paused(pbs_ifl, state):
         breaker = before.begun()
         breaker.write(state)
         return breaker
@@ -187,15 +190,20 @@ def _release_victims(pbs_ifl: Any) -> list[str]:
     return released
 
 
-def end_silence(pbs_ifl: Any, state: State, settings: Settings, now_s: float) -> list[str]:
-    """Hand the queues back if no pass could be counted for a long time; returns sentences on what was done.
+def end_silence(pbs_ifl: Any, state: State, settings: Settings, now_s: float, *, uncounted: bool = False) -> list[str]:
+    """Hand the queues back if no pass could be counted for a long time, but not during a pause; returns sentences on
+    what was done. ``uncounted``: the disk did not take the count of a pass that has failed, so that the breaker does
+    not see it; then that is after as many intervals as failed passes are too many.
 
     Without a state folder to count in, that is at once.
     """
     age_s = state.age_s(PASSES, now_s)
     if age_s is None and state.path.is_dir():
         return []
-    if age_s is not None and age_s <= _LONGEST_SILENCE * settings.schedule.interval_s:
+    longest = MOST_UNFINISHED if uncounted else _LONGEST_SILENCE
+    if age_s is not None and age_s <= longest * settings.schedule.interval_s:
+        return []
+    if is_paused(pbs_ifl, state):
         return []
     names = hand_back(pbs_ifl, state, settings.server.mode)
     return [f"no pass could begin for long: scheduler {', '.join(names)} is switched on again"] if names else []

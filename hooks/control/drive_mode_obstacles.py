@@ -1,8 +1,7 @@
 """Obstacles to ``drive``: what is configured for a queue's jobs that pbsteer would not honour.
 
-A queue with an obstacle starts no jobs; a sentence names the obstacle and what removes it. It preempts none either: no
-job loses its vnodes to one that may not start. A scheduler is switched off as a whole, so an obstacle to one of its
-queues, or another mode there, keeps all of them from being driven.
+A queue with an obstacle starts and preempts no jobs; a sentence names the obstacle and what removes it. One queue keeps
+all queues of its scheduler from being driven, since a scheduler is switched off as a whole.
 """
 
 from __future__ import annotations

@@ -2,14 +2,7 @@
 time for what the last plan has set for a moment, such as the save before a promised start.
 
 PBS runs a periodic hook at its interval and never sooner, so the process of a pass that drives stays and polls the
-server with two small requests. It also follows each pass that has started jobs with another: as many jobs may have
-ended meanwhile, and waiting subjobs are not counted. Early passes read and decide for at most a tenth of a core's time.
-The process ends before the next pass is due, and at once if it is no longer the server's child or the hook has changed.
-While it starts jobs it stays and makes the due passes itself: PBS needs a second or two on a busy host to make another
-process, and a whole interval if this one ends too late.
-
-A job that a pass of this process has started or tried to start, and that waits again, is left to the due pass: its
-starts may fail at once, and PBS holds a job for good after twenty.
+server with two small requests (README.md).
 """
 
 from __future__ import annotations

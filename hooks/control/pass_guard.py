@@ -50,6 +50,7 @@ def guard_pass(
     state = State(state_folder(pbs.pbs_conf["PBS_HOME"]), settings.server.journal_group)
     alerts = Alerts(state)
     sentences: list[str] = []
+    breaker: CircuitBreaker | None = None
     pbs_ifl.forget()
     try:
         with state.locked():
@@ -84,7 +85,7 @@ def guard_pass(
         if is_removed(config):
             return None
         alerts.report(FAILING, f"a pass failed: {type(error).__name__}: {error}", time.time())
-        sentences += _end_silence(pbs_ifl, state, settings, alerts)
+        sentences += _end_silence(pbs_ifl, state, settings, alerts, uncounted=breaker is None)
         raise
     except KeyboardInterrupt:
         if pbs_ifl.longest_s < settings.schedule.budget_s / 2 or not forget_unanswered(state):
@@ -97,9 +98,11 @@ def guard_pass(
     return None
 
 
-def _end_silence(pbs_ifl: Any, state: State, settings: Settings, alerts: Alerts) -> list[str]:
+def _end_silence(
+    pbs_ifl: Any, state: State, settings: Settings, alerts: Alerts, *, uncounted: bool = False
+) -> list[str]:
     now_s = time.time()
-    sentences = end_silence(pbs_ifl, state, settings, now_s)
+    sentences = end_silence(pbs_ifl, state, settings, now_s, uncounted=uncounted)
     for sentence in sentences:
         alerts.report(HANDED_BACK, sentence, now_s)
     return sentences

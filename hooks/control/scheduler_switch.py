@@ -1,8 +1,7 @@
 """Which scheduler starts jobs: a partition's scheduler object is off where pbsteer drives, and on elsewhere.
 
-A scheduler is switched off only if every queue that it serves is to be driven, and only pbsteer's own switches are
-reversed. A switch is recorded on disk before it is made, so that a killed pass leaves no scheduler off that the next
-one does not know of. Jobs are started only by a pass that has found the scheduler off and between two cycles.
+A scheduler is switched off only if all queues that it serves are driven, and only pbsteer's own switches are reversed.
+A switch is recorded on disk before it is made, so a killed pass leaves no scheduler off without a record.
 """
 
 from __future__ import annotations
@@ -10,19 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hooks.control.work_only_pbs_scheduler_can_do import PendingWork, find_pending_work
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
-from hooks.pbs.pause_in_server_attributes import describe_pause, is_stopped
+from hooks.pbs.pause_in_server_attributes import describe_pause, is_stopped, name_pause
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.requests_within_time_budget import attempt
-from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER
-from hooks.store.event_hook_summary import LONGEST_CYCLE_S
-from hooks.store.state_files import SCHEDULERS, State
-
-if TYPE_CHECKING:
-    from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.pbs.scheduler_object_of_queue import (
     _CYCLING,
     _find_of_partition,
@@ -31,6 +24,9 @@ from hooks.pbs.scheduler_object_of_queue import (
     is_down,
     is_scheduling,
 )
+from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, ServerStatus
+from hooks.store.event_hook_summary import LONGEST_CYCLE_S
+from hooks.store.state_files import SCHEDULERS, State
 
 _UNKNOWN_SCHEDULER = 15213
 _BETWEEN_TURNS_S, _BETWEEN_URGENT_S = 60.0, 10.0
@@ -129,7 +125,9 @@ def assign_schedulers(
         if name is not None:
             served.setdefault(name, []).append(queue)
     is_others = any(modes[each] != "drive" for each in served.get(DEFAULT_SCHEDULER, []))
-    stopped = set(modes.values()) != {"observe"} and _find_stop(server_status, before, is_others)
+    # A scheduler that we have switched off stays off in a stop also when all queues have left ``drive`` meanwhile.
+    may_stop = before.unset or set(modes.values()) != {"observe"}
+    stopped = may_stop and _find_stop(server_status, before, is_others)
     paused = describe_pause(server_status, stopped=stopped)
     driven: set[str] = set()
     kept_back: set[str] = set()
@@ -240,6 +238,15 @@ def hand_back(pbs_ifl: Any, state: State, mode: str) -> list[str]:
         for name in off:
             connection.set_scheduling(name, scheduling=True)
     return off
+
+
+def is_paused(pbs_ifl: Any, state: State) -> bool:
+    """Whether pbsteer is paused now, by name or by an administrator's ``scheduling = False`` of the server. Raises
+    :class:`hooks.pbs.pbs_ifl_client.IflError` if the server does not say."""
+    with Connection(pbs_ifl) as connection:
+        server_status = ServerStatus(0.0, connection.read_server(), {}, {}, {}, {}, {})
+    stopped = _find_stop(server_status, Switched.read(state), is_others=False)
+    return bool(name_pause(server_status, stopped=stopped))
 
 
 def _find_idlers(

@@ -1,10 +1,9 @@
 """Builds one readable file per hook: the entry and all modules of ours that it imports, as source, always the same
 bytes.
 
-PBS runs a hook as one text, without a file name or an importable package of ours. So the bundle brings its modules
-along and loads them under names that hold the hash of all our sources: the server's interpreter keeps modules between
-events, and an update must never meet those of an older version. One place turns an entry's return value into PBS's
-accept or reject.
+PBS runs a hook as one text, without a file name or an importable package of ours. The bundled modules are loaded under
+names that hold the hash of all sources, since the server keeps modules between events and an update must not meet old
+ones.
 """
 
 from __future__ import annotations
@@ -18,6 +17,8 @@ from typing import NamedTuple
 EVENTS = (
     "queuejob", "modifyjob", "resvsub", "modifyresv", "runjob", "periodic", "exechost_periodic", "execjob_epilogue",
 )  # fmt: skip
+ON_DEMAND = ("execjob_launch",)
+"""The hooks that a server has only where the settings need them."""
 PREFIX = "pbsteer_"
 LOAD = "pbsteer_load"
 """The name under which a bundle gives an entry the function that loads another module. PBS empties that function's
@@ -49,9 +50,9 @@ class _Source(NamedTuple):
 
 
 def build(event: str) -> str:
-    """The hook file for an event of :data:`EVENTS`. Raises :class:`BundleError`."""
-    if event not in EVENTS:
-        raise BundleError(f"no hook for event {event!r}; there is {', '.join(EVENTS)}")
+    """The hook file for an event of :data:`EVENTS` or :data:`ON_DEMAND`. Raises :class:`BundleError`."""
+    if event not in (*EVENTS, *ON_DEMAND):
+        raise BundleError(f"no hook for event {event!r}; there is {', '.join((*EVENTS, *ON_DEMAND))}")
     entry = f"{_ENTRIES}{event}"
     modules: dict[str, _Source] = {}
     stored = [_COMPILED] if event in _OF_ONE_EVENT else []

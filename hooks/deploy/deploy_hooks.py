@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 from hooks.control.scheduler_switch import Switched
-from hooks.deploy.bundle_hook import EVENTS, build
+from hooks.deploy.bundle_hook import EVENTS, ON_DEMAND, build
 from hooks.deploy.cleanup.hook_temp_files_cleanup import clear_copies, find_leftovers, sweep
 from hooks.deploy.cleanup.release_victims_and_restore_priorities import (
     Programs,
@@ -55,19 +55,30 @@ from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Par
 from hooks.deploy.settings_and_partition.settings_choice import Chosen, choose
 from hooks.deploy.steps_between_server_states import Step, show_steps, steps_between, steps_to_keep_limits
 from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE, RESOURCES
+from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER
 from hooks.quota_plan.take_back_at_removal import lines_to_take_back
 from hooks.store.forecast_run_and_write_locks import no_forecast_written
 from hooks.store.hook_settings import show_config
 from hooks.store.original_priorities import read_priorities
 from hooks.store.state_files import SCHEDULERS, SecondWriterError, State, StateError
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import Settings
+from policy.settings.site_settings import HANDED_ON_HOST, Settings
 
 HOOKS: Mapping[str, str] = {f"pbsteer_{event}": event for event in EVENTS}
-"""Our hooks, with their events."""
+"""Our hooks that every server has, with their events."""
+
+_ON_DEMAND = {f"pbsteer_{event}": event for event in ON_DEMAND}
+_ALL: Mapping[str, str] = {**HOOKS, **_ON_DEMAND}
+
+
+def hooks_of(settings: Settings | None) -> Mapping[str, str]:
+    """The hooks that a server with these settings has, with their events."""
+    return _ALL if settings is not None and settings.ranking.lists in HANDED_ON_HOST else HOOKS
+
 
 _PASS, _GUARD = "pbsteer_periodic", "pbsteer_runjob"
 _AT_ITS_END = "delete hook pbsteer_execjob_epilogue"
+_STOP_LINE = "set server scheduling = False"
 _MODE_LINE = re.compile(rf"set queue (\S+) {re.escape(MODE_ATTRIBUTE)} = (\S+)")
 _SAFE_PATH = re.compile(r"/[\w./+-]*")
 _LAST_PASS_S = 60.0
@@ -114,7 +125,7 @@ class Deployment:
 
     def read(self) -> Installed:
         """The present state of the server. Raises :class:`DeployError`."""
-        return read_installed(self._qmgr, self._home, HOOKS)
+        return read_installed(self._qmgr, self._home, _ALL)
 
     def plan_apply(self, settings: Settings, part: Part | None = None) -> list[Step]:
         """All that :meth:`apply` would do; empty if the server has everything already. :meth:`find_obstacle` has
@@ -204,7 +215,7 @@ class Deployment:
                 )
         wanted = replace(
             found,
-            hooks={name: _make_hook(event, settings) for name, event in HOOKS.items()},
+            hooks={name: _make_hook(event, settings) for name, event in hooks_of(settings).items()},
             resources=RESOURCES,
         )
         written = DeploymentRecord.read(self._folder / RECORD)
@@ -263,9 +274,9 @@ class Deployment:
             if marked_jobs:
                 why = "what passes wrote on jobs goes: comments, and marks of those that made room"
                 held.append(Step(marked_jobs=marked_jobs, why=why))
-            first = sum(step.line in (f"delete hook {name}" for name in HOOKS if name != _GUARD) for step in steps)
+            first = sum(step.line in (f"delete hook {name}" for name in _ALL if name != _GUARD) for step in steps)
             steps[first:first] = held
-        if found.hooks or find_leftovers(self._home, HOOKS):
+        if found.hooks or find_leftovers(self._home, _ALL):
             why = "what PBS keeps of our hooks for some time goes, once the last pass has ended"
             steps.append(Step(sweep=hooks_folder(self._home) / "tmp", why=why))
         if record is not None and not keep_partition:
@@ -279,12 +290,14 @@ class Deployment:
         return steps
 
     def _find_switched(self, found: Installed) -> frozenset[str]:
-        """The schedulers that pbsteer has switched off. If the record cannot be read and hooks are there: those that
-        are off and serve a queue in ``drive``, as in a pass (:func:`hooks.control.scheduler_switch.hand_back`)."""
+        """The schedulers that pbsteer has switched off, without the default one if an administrator has stopped the
+        server's scheduling since. If the record cannot be read and hooks are there: those that are off and serve a
+        queue in ``drive``, as in a pass (:func:`hooks.control.scheduler_switch.hand_back`)."""
         switched = Switched.read(State(self._folder))
         off = {name for name, scheduling in found.scheduling.items() if scheduling != "True"}
         if not switched.lost or not found.hooks:
-            return switched.names & off
+            is_stop = switched.unset and _STOP_LINE in ask(self._qmgr, "print server").splitlines()
+            return (switched.names - {DEFAULT_SCHEDULER} if is_stop else switched.names) & off
         mode = (read_applied(found) or Settings()).server.mode
         modes = dict.fromkeys(list_partitions(self._qmgr, "queue"), mode)
         modes.update((match[1], match[2]) for match in map(_MODE_LINE.fullmatch, found.lines) if match)
@@ -396,7 +409,7 @@ class Deployment:
         elif step.marked_jobs and self._programs is not None:
             return ask_to_clear_marked_jobs(self._programs, self._pbs_exec)
         elif step.sweep is not None:
-            sweep(self._home, HOOKS, self._folder / "hooks")
+            sweep(self._home, _ALL, self._folder / "hooks")
         elif step.line:
             # Victims of a pass that was under way during the steps before this one.
             saving = self._describe_jobs_saving() if step.line == _AT_ITS_END else ""

@@ -1,5 +1,6 @@
-"""Checks before an apply or removal: room on the disk (going back from a full disk needs room too), vnodes in use, and
-jobs that still save."""
+"""Checks before an apply or removal: room on the disk (undoing a failed step needs room too), vnodes in use, and jobs
+that still save.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """PBS's attributes of each of our hooks: when it fires, how long it may take, its place in the order of hooks.
 
-One row for each event that a hook of ours handles. The attributes are texts, as ``qmgr -c "list hook"`` shows them, so
-that present and wanted ones compare as they are. Source: Administrator's Guide, "Hook Attributes".
+They are texts as ``qmgr -c "list hook"`` shows them, so that present and wanted ones compare as they are (PBS
+Administrator's Guide, "Hook Attributes").
 """
 
 from __future__ import annotations
@@ -52,6 +52,10 @@ HOOK_EVENTS: Mapping[str, HookEvent] = {
         "on each MoM: brings back a job that saved itself and ended",
         alarm_s=120,
         on_moms=True,
+    ),
+    # After a site's own and PBS's hook for control groups, so that the program is bound within what these leave.
+    "execjob_launch": HookEvent(
+        "on each MoM: hands a starting job the list of its sockets and cores", order=_AFTER_THE_SITES_OWN, on_moms=True
     ),
 }
 """Our events. Hooks that may change a job come after the site's own, and so see what these made of it."""

@@ -15,9 +15,11 @@ from typing import Any
 from hooks.checkpoint.read_saved_task_notes import find_left
 from hooks.checkpoint.report_restarted_as_running import find_restarted
 from hooks.pbs.custom_resources_on_hosts import READING
+from hooks.placement.find_left_lists import find_left_lists
 from hooks.store.settings_for_host_hooks import read_section
 from hooks.telemetry.host_reading_format import INTERVAL_S, STALE_INTERVALS, is_due, parse_reading
 from hooks.telemetry.host_sensors import load_counts, read_counts, read_host, save_counts
+from hooks.telemetry.site_sensor_file import put_site_sensors
 
 _ROOT = Path("/")
 _COUNTS = "pbsteer_counts.json"
@@ -39,7 +41,12 @@ def handle(pbs: Any) -> str | None:
     # MoMs run hooks here. PBS deletes files there that are not rewritten for 20 minutes, so none of ours remain.
     path = Path(pbs.hook_config_filename).parent / "tmp" / _COUNTS
     counts = read_counts(_ROOT, time.monotonic())
-    reading = read_host(_ROOT, load_counts(path), counts, time.time())
+    interval_s = ranking.get("interval_s", INTERVAL_S)
+    stale_s = ranking.get("stale_intervals", STALE_INTERVALS) * interval_s
+    measured = read_host(_ROOT, load_counts(path), counts, time.time())
+    reading, problem = put_site_sensors(Path(pbs.pbs_conf["PBS_HOME"]), measured, stale_s)
+    if problem:
+        pbs.logmsg(pbs.LOG_WARNING, f"pbsteer: {problem}")
     try:
         save_counts(path, counts)
     except OSError as error:
@@ -50,8 +57,7 @@ def handle(pbs: Any) -> str | None:
     except (AttributeError, KeyError):
         # PBS sends a host the hook before the resource: there is nothing to write into yet.
         return None
-    interval_s = ranking.get("interval_s", INTERVAL_S)
-    if is_due(reading, sent, interval_s, ranking.get("stale_intervals", STALE_INTERVALS) * interval_s):
+    if is_due(reading, sent, interval_s, stale_s):
         available[READING] = reading.show()
     return None
 
@@ -66,7 +72,9 @@ def report_restarted(pbs: Any) -> None:
 
 
 def forget_left(pbs: Any) -> None:
-    """Delete the notes of saved jobs that are gone. An error here does not keep the host from being reported."""
+    """Delete the notes of saved jobs that are gone, and the lists of jobs that are. An error here does
+    not keep the host from being reported."""
     with contextlib.suppress(Exception):
-        for note in find_left(pbs.pbs_conf["PBS_HOME"], pbs.event().job_list):
-            note.unlink()
+        home, jobs = pbs.pbs_conf["PBS_HOME"], pbs.event().job_list
+        for left in (*find_left(home, jobs), *find_left_lists(Path(home), jobs)):
+            left.unlink()

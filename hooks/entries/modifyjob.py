@@ -1,10 +1,8 @@
 """A job is altered: refuse what could not have been submitted, and derive anew what queuejob derived.
 
-The pass alters jobs too, above all their comments, so an alteration of neither times nor chunks nor preferences is let
-through at once; so is one that names the resource for the job's own select, which only pbsteer and managers may set. By
-default PBS does not call the hook for its scheduler's alterations. A user may not make a running job one that could not
-be preempted, nor in ``advise`` give a job the priority of beneficiaries. In ``observe`` only what is beyond the bounds
-and a name with a line break are refused.
+Most alterations are the passes' own, above all of comments, so one that touches neither times nor chunks nor
+preferences is let through at once. In ``observe`` only what is beyond the bounds and line breaks in texts that PBS
+logs are refused.
 """
 
 from __future__ import annotations
@@ -46,7 +44,11 @@ def _read_preemptibility_change(event: Any) -> PreemptibilityChange | None:
 
 
 def handle(pbs: Any) -> str | None:
-    """Judge the alteration of this event."""
+    """Judge the alteration of this event.
+
+    Only a pass or a manager may set the resource for the job's own select, so what names it is let through. By default
+    PBS does not call the hook for its scheduler's alterations.
+    """
     forget_arrays()
     event = pbs.event()
     changes = read_resource_list(event.job.Resource_List)

@@ -1,7 +1,7 @@
-"""A reservation is altered: with what changes in it, it must still be within the bounds of a submission.
+"""A reservation is altered: afterwards it must still be within the bounds of a submission, in every mode.
 
-Everything in the server waits for this. It reads no file but its settings, and looks at the reservation as it was only
-where the alteration is long. The bounds hold in every mode and for all.
+The whole server waits for this hook, so it reads no file but its settings, and the present reservation only if the
+alteration is long.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """The pass, in five functions: read the server, decide, commit to disk, act as the modes allow, record the pass.
 
-It runs in a process of its own that dies with the pass, so all state is on disk. Deciding writes nothing. Everything
-that must not be lost is committed before anything is done: a pass that is killed has done nothing that the next one
-does not know of. A pass that drives may be followed by early ones, which start jobs and write no comments.
+It runs in a process of its own that ends with the pass, so all state is on disk. What must not be lost is committed
+before the first request: the next pass knows everything that a killed one may have done.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -67,7 +66,7 @@ from hooks.record.job_reasons import describe_reasons
 from hooks.record.pass_as_journal_entry import Timing, describe_pass
 from hooks.record.real_and_dry_run_counts import DryRunCounts
 from hooks.record.runs_gone_since_last_pass import find_finished, learns, note_runs
-from hooks.record.summarize_for_event_hooks import summarize
+from hooks.record.summarize_for_event_hooks import NO_LISTS, summarize
 from hooks.store.event_hook_summary import SUMMARY, Summary
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_files import FAIR_SHARE, LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
@@ -273,7 +272,15 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     plan = decide(translation.snapshot, ledger, settings, deadline=deadline)
     slowest = deadline.slowest()
     in_cycle = assignment.in_cycle
-    summary = summarize(translation.snapshot, translation.modes, server_status, plan, permissions.start, in_cycle)
+    summary = summarize(
+        translation.snapshot,
+        translation.modes,
+        server_status,
+        plan,
+        permissions.start,
+        in_cycle,
+        lists=_list_cores(plan, permissions.start) if settings.ranking.lists != "none" else NO_LISTS,
+    )
     advised_now = permissions.preempt - permissions.start
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     resource_changes = find_resource_changes(translation, server_status, summary, settings)
@@ -294,6 +301,13 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     )  # fmt: skip
 
 
+def _list_cores(plan: Plan, queues: Collection[str]) -> Mapping[str, str]:
+    """The sockets and cores that starts hand to their jobs. Their formats are loaded only where a site wants that."""
+    from policy.explain.hostfiles_for_mpi_and_openmp import lists_for_hosts
+
+    return lists_for_hosts(plan, queues)
+
+
 def _commit(decision: Decision, found: ServerRead, state: State) -> tuple[Decision, list[str]]:
     """Write to disk what must not be lost: the runs, the ledger, the summary with the planned starts, the priorities,
     the usage of fair share, and which planned quotas are about to be set. Returns what may be done of the decision, and
@@ -303,8 +317,10 @@ def _commit(decision: Decision, found: ServerRead, state: State) -> tuple[Decisi
         state.publish(RUNS, decision.runs, shared=False)
     unusable, name = decision.unusable, decision.ledger_name
     warnings = [state.put_aside_ledger(name, unusable)] if unusable else []
-    state.save_ledger(decision.plan.ledger, name)
-    state.publish(SUMMARY, decision.summary.to_data(), shared=False)
+    if decision.plan.ledger != decision.ledger or unusable:
+        state.save_ledger(decision.plan.ledger, name)
+    # The next pass writes it anew; without it the event hooks let everything through.
+    state.publish(SUMMARY, decision.summary.to_data(), shared=False, sync=False)
     if decision.advice.memory != found.priorities:
         write_priorities(state, decision.advice.memory)
     if decision.charges.record != found.charged:

@@ -1,10 +1,9 @@
 """A job is submitted: refuse what can never run; in ``advise`` set the shrunk estimate and the striped chunks, and keep
 a user's priority below that of beneficiaries.
 
-Everything in the server waits for this, so it reads two files if they have changed and scans nothing; only before it
-refuses a job that no vnodes could hold does it read the vnodes, for a moment at most. In ``observe``, and before the
-first pass has recorded the modes, it only protects the server: it refuses what is beyond the bounds and a name with a
-line break, and removes resources that only pbsteer may set. Doing it twice changes nothing more.
+The whole server waits for this hook: it reads two files if they have changed, and the vnodes only before it refuses a
+job that none could hold. In ``observe`` it refuses only what would harm the server: texts beyond the bounds, line
+breaks in texts that PBS logs, and users' jobs that name a reservation.
 """
 
 from __future__ import annotations
@@ -33,6 +32,10 @@ from hooks.pbs.managers_and_operators import may_manage
 from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
 
+_NAMES_RESERVATION = "it names a reservation (reserve_ID): submit it to the reservation's queue instead, without that"
+"""PBS writes the attribute itself for jobs of a reservation's queue. Where a user does, in any queue and with any text,
+PBS never requeues the job, so no quota could take its cores back."""
+
 
 def handle(pbs: Any) -> str | None:
     """Judge the submission of this event."""
@@ -42,6 +45,8 @@ def handle(pbs: Any) -> str | None:
     excess = refuse_beyond_bounds(job, settings.submission)
     if excess:
         return excess
+    if getattr(job, "reserve_ID", None) and not may_manage(pbs):
+        return _NAMES_RESERVATION
     forged = [name for name in (OWN_SELECT, PLACE) if read_value(job.Resource_List, name)]
     if forged and not may_manage(pbs):
         # Where a queuejob hook is enabled PBS lets users set a resource that is read-only to them.
@@ -64,7 +69,7 @@ def handle(pbs: Any) -> str | None:
         lower_priority(job)
     user = str(event.requestor)
     change_resource_list(
-        pbs, job.Resource_List, restripe(resource_list, user, summary.queues[queue], summary, settings)
+        pbs, job.Resource_List, restripe(resource_list, user, summary.queues[queue], summary, settings.for_queue(queue))
     )
     array = getattr(job, "array_indices_submitted", None) is not None
     preemptibility = read_preemptibility(

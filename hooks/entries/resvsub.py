@@ -97,8 +97,9 @@ def _read(resv: Any, tables: list[Table], now_s: float) -> Reserved:
     end_s = _seconds(resv.reserve_end) or (begin_s + length_s if length_s else FOREVER_S)
     plain = {table.resource: read_value(resources, table.resource) or "" for table in tables}
     select, place = read_value(resources, "select") or "", read_value(resources, "place") or ""
+    nodes = read_value(resources, "nodes") or ""
     recurs = bool(resv.reserve_rrule)
-    return Reserved(select, place, plain, begin_s, FOREVER_S if recurs else end_s)
+    return Reserved(select, place, plain, begin_s, FOREVER_S if recurs else end_s, nodes)
 
 
 def _seconds(value: Any) -> float:

@@ -1,11 +1,8 @@
-"""A job is about to start: refuse the start if a vnode would get more than it has, from any requester.
+"""A job is about to start: refuse the start if a vnode would get more than it has, whoever requests it.
 
-A start that a pass has planned is also refused if the job was altered since, as the plan may no longer hold. For starts
-by PBS's scheduler or a pass, the vnodes must also take jobs, have what the job requires of them, and have had no other
-stripe start a moment ago; an administrator's start by hand is not tested for these. While the scheduler of a driven
-queue has a cycle for reservations and resumes, it starts no other job there, as it knows no quota. Jobs in reservations
-are left to PBS, which has set their vnodes aside. The queue's method to save is written on a job that may start, since
-its host cannot read the queue. In ``observe``, and before the first pass has recorded the modes, nothing is refused.
+The planned start of a job that was altered since is refused too. Starts by PBS's scheduler or a pass are also tested
+for the job's requirements, other stripes and the scheduler's cycle for reservations (docs/hooks.md); in ``observe``
+nothing is refused.
 """
 
 from __future__ import annotations
@@ -28,6 +25,7 @@ from hooks.pbs.job_attributes.resource_list import read_resource_list, without_e
 from hooks.store.event_hook_summary import LONGEST_CYCLE_S, Summary, read_summary
 from hooks.store.hook_settings import read_config
 from policy.model.allocation import AllocationError, parse_exec_vnode
+from policy.model.lists_for_programs import VARIABLE
 from policy.settings.site_settings import RankingSettings, Settings
 
 _SCHEDULER = "Scheduler"
@@ -81,7 +79,16 @@ def handle(pbs: Any) -> str | None:
         to_write = find_method_to_write(read_asked_method(job), of_queue, settings.checkpoint.method)
         if to_write:
             job.Resource_List[SAVE] = to_write
+    if settings.ranking.lists != "none" and not refusal:
+        _hand_list(job, summary.lists.get(str(job.id), ""))
     return refusal
+
+
+def _hand_list(job: Any, text: str) -> None:
+    """Give the job the list of its sockets and cores. One of an earlier run, or of the job's own, is emptied."""
+    variables = job.Variable_List
+    if text or (variables is not None and VARIABLE in variables):
+        variables[VARIABLE] = text
 
 
 def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:
@@ -136,7 +143,7 @@ def _stagger(
     if not stagger_s or striped is False:
         return None
     if striped is None and not is_stripe(
-        without_empty(read_resource_list(job.Resource_List)), len(nodes), settings.stripe
+        without_empty(read_resource_list(job.Resource_List)), len(nodes), settings.stripe.for_queue(str(job.queue))
     ):
         return None
     starts = read_starts(home)

@@ -1,4 +1,6 @@
-"""Whether a pass is to begin a forecast; apart, since each pass asks, and few have to load what forecasts need."""
+"""Decides whether a pass begins a forecast. It is a module of its own because every pass asks, but few load what
+forecasts need.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Forecasts within so many seconds of processor time, better and better ones, for a cluster of any size.
+"""Makes better and better forecasts within a limit of processor time, for a cluster of any size.
 
-What a decision costs is measured first; where the time suffices for too few, the forecast makes fewer draws and looks
-less far ahead. Of very many waiting jobs only the first ones in line are run forward, and the others start later than
-these.
+The cost of a decision is measured first; where the time suffices for too few, the forecast makes fewer draws and looks
+less far ahead. Of very many waiting jobs only the first in line are run forward, and the others start later than these.
 """
 
 from __future__ import annotations

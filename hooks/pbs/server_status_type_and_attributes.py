@@ -1,8 +1,7 @@
-"""The raw status of a PBS server: its objects by name, and their attributes as text.
+"""The raw status of a PBS server: its objects by name, and their attributes as text (``Resource_List.select``).
 
-The reader and a simulated server produce it, and :mod:`hooks.translate.snapshot` makes a snapshot from it. Attributes
-of resources are named like ``Resource_List.select``, ``resources_available.ncpus``. The attributes to read are listed
-here: naming them is what makes reading thousands of jobs cheap.
+The reader and the simulated server produce it, :mod:`hooks.translate.snapshot` translates it. The attributes to read
+are listed here, which makes reading thousands of jobs cheap.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ JOB_ATTRIBUTES: tuple[str, ...] = (
     "job_state", "substate", "queue", "euser", "Job_Owner", "egroup", "project", "Priority", "Rerunable", "Job_Name",
     "Resource_List", "schedselect", "exec_vnode", "stime", "qtime", "ctime", "Execution_Time", "Hold_Types", "depend",
     "array_indices_remaining", "max_run_subjobs", "comment", "Checkpoint", "estimated",
-    "resources_released",
+    "resources_released", "reserve_ID",
 )  # fmt: skip
 """Not ``run_count``: users may give a job any at its submission, so nothing may be decided by it."""
 ENDED_ATTRIBUTES: tuple[str, ...] = (

@@ -1,7 +1,7 @@
 """Answers each line of JSON with lines of JSON: the loop of a process that reads a server for the console.
 
-A request has ``want``, which names its answer. The last part of a status has ``read_s``, the seconds that the answer
-took. An error is answered with ``{"error": "..."}``. The end of the input ends the loop.
+A request has ``want``, which names its answer; the last part of a status has ``read_s``, the seconds that it took. An
+error is answered with ``{"error": "..."}``, and the end of the input ends the loop.
 """
 
 from __future__ import annotations

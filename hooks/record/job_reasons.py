@@ -1,7 +1,7 @@
-"""The reason of each waiting job as the pass decided it, for the console: its own plan may be newer, and differ.
+"""The reason of each waiting job as the pass decided it, for the console, whose own plan may be newer and differ.
 
-Jobs with the same text share one entry. At most 2,000 texts of at most 300 characters are written; further jobs have
-only the code of their reason. A text has moments, not spans from now, and no place in line: it is read later.
+Jobs with the same text share one entry; beyond 2,000 texts a job has only the code of its reason. A text has moments
+instead of spans, and no place in line, since it is read later.
 """
 
 from __future__ import annotations

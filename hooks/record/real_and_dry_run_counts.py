@@ -1,6 +1,6 @@
-"""Counts what passes have done, and what they would have done where they only observe.
+"""Counts what passes have done, and by episode what they would have done where they only observe.
 
-The latter by episode: a job that would be started, or preempted, in twenty passes in a row counts once.
+A job that would be started, or preempted, in twenty passes in a row counts once.
 """
 
 from __future__ import annotations

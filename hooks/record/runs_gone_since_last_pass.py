@@ -24,7 +24,7 @@ _LONGEST_PAUSE = 3
 
 def learns(settings: Settings) -> bool:
     """Whether the settings learn anything from runs that have ended."""
-    return settings.backfill.predictor != "none" or settings.stripe.layout == "learn"
+    return settings.backfill.predictor != "none" or "learn" in settings.stripe.layouts
 
 
 def note_runs(snapshot: Snapshot, before: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def note_runs(snapshot: Snapshot, before: Mapping[str, Any], settings: Settings)
             runs[run_id] = noted
             continue
         width = fewest = 1
-        if job.application and settings.stripe.layout == "learn":
+        if job.application and "learn" in settings.stripe.layouts:
             nodes = nodes or StripeNodes(cluster, {}, settings.stripe, snapshot.time_s)
             width = nodes.count(touched(run.allocation, cluster.capacity.directory))
             fewest = nodes.fewest(cut(job.request) or job.request, cluster.vnodes_of(job.queue)) or width

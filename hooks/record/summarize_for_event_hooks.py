@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hooks.act.start_jobs import digest_starts
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from policy.state.cluster_index import ClusterIndex
     from policy.state.cluster_snapshot import Snapshot
 
+NO_LISTS: Mapping[str, str] = MappingProxyType({})
+
 
 def summarize(
     snapshot: Snapshot,
@@ -32,9 +35,12 @@ def summarize(
     plan: Plan,
     queues: Collection[str],
     in_cycle: frozenset[str] = frozenset(),
+    *,
+    lists: Mapping[str, str] = NO_LISTS,
 ) -> Summary:
     """The summary of a pass; ``queues`` are those in which the plan's starts are about to be carried out, ``in_cycle``
-    those whose scheduler has a cycle for its pending work."""
+    those whose scheduler has a cycle for its pending work. ``lists``: the sockets and cores
+    that starts hand to their jobs."""
     cluster = snapshot.cluster()
     vnodes: dict[int, QueueSummary] = {}
     described: dict[str, QueueSummary] = {}
@@ -64,6 +70,7 @@ def summarize(
         kept=_sum_resume_needs(server_status, modes),
         quotas=_read_quotas(server_status, modes, consumables),
         in_cycle=in_cycle,
+        lists=lists,
     )
 
 

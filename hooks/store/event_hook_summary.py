@@ -60,7 +60,8 @@ class Summary:
     was decided on (:mod:`hooks.pbs.job_attributes.job_altered_since_plan`), read at ``planned_s``. ``kept``, by vnode,
     is what driven jobs that are to be resumed need again, None for the whole vnode. ``quotas`` are soft quotas as
     texts. ``in_cycle`` are the queues in ``drive`` whose scheduler had a cycle for reservations and resumes at
-    ``planned_s``. ``stripes`` caches results computed from the summary.
+    ``planned_s``. ``lists`` has the sockets and cores of starts that hand them to the job
+    (:func:`policy.model.lists_for_programs.show_entries`). ``stripes`` caches results computed from the summary.
     """
 
     queues: Mapping[str, QueueSummary]
@@ -75,6 +76,7 @@ class Summary:
     kept: Mapping[str, Mapping[str, int] | None] = field(default_factory=dict)
     quotas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     in_cycle: frozenset[str] = frozenset()
+    lists: Mapping[str, str] = field(default_factory=dict)
     stripes: dict[Any, dict[str, str]] = field(default_factory=dict)
 
     def to_data(self) -> dict[str, Any]:
@@ -92,6 +94,7 @@ class Summary:
             "planned": self.planned,
             "planned_s": self.planned_s,
             "in_cycle": sorted(self.in_cycle),
+            "lists": dict(self.lists),
         }
 
     def mode(self, queue: str) -> str:
@@ -135,6 +138,7 @@ def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
         data.get("kept", {}),
         data.get("quotas", {}),
         frozenset(data.get("in_cycle", ())),
+        data.get("lists", {}),
     )
 
 

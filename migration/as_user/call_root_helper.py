@@ -1,5 +1,4 @@
-"""Runs programs as users, through the root helper: a ``Run`` for the schedulers, and the operations that touch
-files."""
+"""Starts the root helper for one operation: a program of the schedulers, or work on a user's files."""
 
 from __future__ import annotations
 
@@ -7,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Callable
 
 from migration.as_user import root_helper_command
-from migration.as_user.run_in_own_pid_namespace import LATE
+from migration.as_user.helper.run_in_own_pid_namespace import LATE
 from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished, run, run_with_lifeline
 
 GRACE_S = 30.0
-"""What the helper has on top of its own limit, to end what it started."""
+"""Seconds beyond the operation's own limit, in which the helper ends what the operation started."""
 
 
 def run_as(

@@ -1,6 +1,6 @@
-"""Runs operations as users one after the other in one process of the root helper, started for the first of them.
+"""Runs operations as users one after the other in one process of the root helper, which starts with the first of them.
 
-An operation that is stopped, or whose answer does not come, ends the helper with all that it has started; the next
+If an operation is stopped, or its answer does not come, the helper ends with all that it has started; the next
 operation starts another one.
 """
 
@@ -13,7 +13,7 @@ from typing import Callable
 
 from migration.as_user import root_helper_command
 from migration.as_user.call_root_helper import GRACE_S, finish_late, operation_words
-from migration.as_user.root_helper_session import MOST_WORDS, NOTHING, SESSION, TOO_MUCH, write_request
+from migration.as_user.helper.root_helper_session import MOST_WORDS, NOTHING, SESSION, TOO_MUCH, write_request
 from migration.programs import run_external_program_with_limits as programs
 from migration.programs.converse_with_program import Conversation, NoAnswerError
 from migration.programs.run_external_program_with_limits import MOST_OUTPUT, NOT_STARTED, TIMED_OUT, Finished
@@ -41,9 +41,9 @@ class HelperSession:
         stopped: Callable[[], bool] = lambda: False,
         aside: bool = False,
     ) -> Finished:
-        """The result; never an exception for what the program did. What is begun ``aside`` goes on beside what follows,
-        until another one, or none, takes its place, or this process ends: the result says only that it has begun.
-        """
+        """The result; never an exception for what the program did. An operation begun ``aside`` goes on beside later
+        ones, until another one replaces it, none is wanted, or this process ends: its result says only that it has
+        begun."""
         if user is None:
             return programs.run(argv, cwd=cwd, stdin=stdin, timeout_s=timeout_s, env=env)
         if env is not None:
@@ -57,13 +57,13 @@ class HelperSession:
         try:
             done = self._ask(request + stdin, time.monotonic() + timeout_s + GRACE_S, stopped)
         except NoAnswerError as none:
-            said = self.close()
-            text = f"killed after {timeout_s:g} s" if none.status == TIMED_OUT else said or str(none)
+            message = self.close()
+            text = f"killed after {timeout_s:g} s" if none.status == TIMED_OUT else message or str(none)
             return Finished(none.status, b"", text.encode("utf-8", "replace"))
         return finish_late(done, timeout_s)
 
     def close(self) -> str:
-        """End the helper, and what it does; what it had to say of itself."""
+        """End the helper and its operation; returns what it wrote to standard error."""
         helper, self._helper = self._helper, None
         return "" if helper is None else helper.close()
 
@@ -86,7 +86,7 @@ def _read_answer(line: bytes) -> tuple[int, str, int, int]:
         status, why, out, err = json.loads(line)
         answer = int(status), str(why), int(out), int(err)
     except (ValueError, TypeError):
-        raise NoAnswerError(NOT_STARTED, "the root helper answered what cannot be read") from None
+        raise NoAnswerError(NOT_STARTED, "the answer of the root helper cannot be read") from None
     if not all(0 <= size <= MOST_OUTPUT for size in answer[2:]):
         raise NoAnswerError(NOT_STARTED, f"the root helper announced more than {MOST_OUTPUT} bytes")
     return answer

@@ -1,4 +1,4 @@
-"""``pbsteer migrate``: for administrators, whether clusters can send each other jobs, and what a pass would do."""
+"""``pbsteer migrate``: checks for administrators whether clusters can exchange jobs, and shows what a pass would do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def migrate() -> None:
     """
 
 
-@migrate.command("check")
+@migrate.command("check", short_help="Test that every cluster can exchange jobs with this one.")
 @click.option(
     "--user",
     required=True,
@@ -47,7 +47,7 @@ def check_command(ctx: click.Context, *, user: str, as_json: bool) -> None:
     ctx.exit(0 if all(one.good for one in found) else 1)
 
 
-@migrate.command("plan")
+@migrate.command("plan", short_help="Show what a pass would do now; change nothing.")
 @_json_option
 def plan_command(*, as_json: bool) -> None:
     """What a pass would do with the requests as they are now: what would go where, and why the rest would stay.

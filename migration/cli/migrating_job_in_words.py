@@ -1,4 +1,4 @@
-"""A migrating job and another cluster in words, as mgstat and the console show them."""
+"""A migrating job, and another cluster, in the words of mgstat and the console."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_on_the_way(record: Record) -> bool:
 
 
 def moved_bytes(record: Record) -> int:
-    """What was copied for it in both directions."""
+    """The bytes copied for the job in both directions, in words."""
     return record.uploaded_bytes + record.shared_bytes + record.downloaded_bytes
 
 
@@ -43,7 +43,7 @@ def why_paused(here: Here, name: str, known: ClusterNotes) -> str:
 
 
 def why_there(record: Record, notes: Notes, now_s: float) -> str:
-    """The reason, and what this cluster alone knows."""
+    """The job's reason, with what only this cluster knows of it."""
     parts = [record.reason] if record.reason else []
     there = notes.clusters.get(record.dst)
     if record.state == OFFERED and "unconfirmed" not in record.reason:

@@ -1,4 +1,4 @@
-"""What the users' programs read of this site: the cluster file, the queue files, and the notes of the last pass."""
+"""Opens this site for the users' programs: the cluster file, the queue files, and the notes of the last pass."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import NamedTuple
 import click
 
 from migration.cli.printable_error_for_click import shown_problem
-from migration.config.cluster_file import ClusterFile, ClusterFileError, read_cluster_file
+from migration.config.cluster_file import ClusterFile, ClusterFileError
 from migration.config.mg_home_folder import home
+from migration.config.read_cluster_file import read_cluster_file
 from migration.spool.queue_file import Queue
 from migration.spool.read_jobs_without_lock import OWN_JOBS, newest_copies
 from migration.spool.spool import INCOMING, Spool, SpoolError

@@ -1,4 +1,4 @@
-"""What a program says when it ends with an error.
+"""The error message with which a program ends.
 
 It may contain texts of users and of other clusters, so control characters in it are escaped.
 """

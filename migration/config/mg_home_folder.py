@@ -1,6 +1,6 @@
-"""The folder of migration's files, MG_HOME, and the file in it that says that this site has other clusters.
+"""The folder of migration's files, MG_HOME, and the file in it whose presence means that this site has other clusters.
 
-It imports nothing: the console needs one look at a file to know that a site has no other clusters.
+The module imports nothing: the console learns from one look at that file whether it needs the rest.
 """
 
 from __future__ import annotations

@@ -1,2 +1,3 @@
-"""The periodic passes: the source's over its requests, and the target's over what it has accepted. Here is what both
-ends share, and the check of the setup by ``pbsteer migrate``."""
+"""The periodic passes: the source's over its requests, the target's over the jobs that it has accepted. Beside them is
+what both ends share, and the check of the setup.
+"""

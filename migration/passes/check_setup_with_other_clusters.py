@@ -1,7 +1,7 @@
-"""Whether this cluster could send jobs to each other one, and take theirs: what an administrator has to correct.
+"""Checks whether this cluster and each other one could exchange jobs, and names what an administrator has to correct.
 
-It asks as a pass does, and has each cluster try its landing folder. What else another cluster needs, such as its own
-queues, is checked there.
+It asks each cluster as a pass does, and has each try its landing folder. What only another cluster needs, such as its
+own queues, is checked there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from migration.passes.source.source_context import Source
 from migration.passes.target.landing_folder_check import LANDING_OF, WRITABLE, try_landing
 from migration.protocol.ask_cluster_over_ssh import NoReply
 from migration.protocol.installed_version import own_version
-from migration.protocol.messages import AVAIL
+from migration.protocol.questions import AVAIL
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import SchedulerSilent
 from migration.transfer.ssh_and_rsync_to_source import RunAs
@@ -83,8 +83,8 @@ def _show_pauses(this: Cluster, here: Here) -> Iterator[Check]:
 
 def _check_landing(cluster: Cluster, user: str, found: str) -> Check:
     good = found == WRITABLE
-    said = f"{user} can write there" if good else found or f"{cluster.name} does not say: its pbsteer is older"
-    return Check(cluster.name, "landing folder", good, f"{cluster.landing}: {said}" if cluster.landing else said)
+    result = f"{user} can write there" if good else found or f"{cluster.name} does not say: its pbsteer is older"
+    return Check(cluster.name, "landing folder", good, f"{cluster.landing}: {result}" if cluster.landing else result)
 
 
 def _check_queue(what: str, cluster: Cluster, run: RunAs) -> Check:

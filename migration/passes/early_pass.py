@@ -1,7 +1,7 @@
-"""Passes that come before their minute: what calls for one, and how soon one may follow another.
+"""Early passes: a pass comes before its minute when a request or another cluster calls for one, but only some seconds
+after the last one ended.
 
-Users and other clusters cause them, so an early pass waits until the last one has been over for some seconds. A pass of
-the source calls for one itself where a job that stays may go out in a moment.
+A pass of the source calls for one itself if a job that stays may be handed over in a moment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cores that this cluster has promised and that its scheduler does not count yet."""
+"""Counts the cores that this cluster has promised to accepted jobs and that its scheduler does not count yet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNSEEN_FOR_S = 60
 
 
 def find_in_flight(records: Iterable[Record], now_s: float) -> list[Demand]:
-    """What accepted jobs will take. Without it two sources would fill the same idle cores."""
+    """The cores of accepted jobs. Without it two sources would fill the same idle cores."""
     return [record.demand for record in records if is_in_flight(record, now_s)]
 
 

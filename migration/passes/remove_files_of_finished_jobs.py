@@ -1,4 +1,4 @@
-"""Removes what finished jobs have left here, after the number of days that the site has set.
+"""Removes the files of finished jobs here, after the number of days that the site has set.
 
 A job's own folder in ``jobs/`` is removed last, so it shows which jobs still have files here.
 """
@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from migration.as_user.user_files_in_landing_folder import PARTLY
+from migration.as_user.user_files.user_files_in_landing_folder import PARTLY
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.spool.queue_file import Queue
@@ -28,11 +28,11 @@ from policy.migration.keep_newest_ended_records_per_user import Ended, find_surp
 from policy.model.printable_text import printable
 
 HELD = -2000
-"""In place of an operation's exit status: an upload uses the path at the moment."""
+"""Takes the place of an operation's exit status: an upload is using the path."""
 _DAY_S = 86_400
 _MOST_AT_ONCE = 20
 _REMOVE_S = 20
-"""Of one operation, which ends by itself before unless the disk hangs."""
+"""The time limit of one operation, which ends by itself before unless the disk hangs."""
 _IN_ALL_S = 60.0
 
 

@@ -1,7 +1,7 @@
-"""A program that is started once and asked several things one after the other, over its standard input and output.
+"""Asks one program several things, one after the other, over its standard input and output.
 
-Each answer is waited for within a time limit. A program from which none came is ended, since a late one would be taken
-for the answer to the next question. Of what it says on standard error the end is kept.
+Each answer has a time limit. A program that misses it is ended, since its late answer would be taken for the answer to
+the next question.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Conversation:
         while view:
             wait_s = until_s - time.monotonic()
             if wait_s <= 0:
-                raise NoAnswerError(TIMED_OUT, "does not read what it is asked")
+                raise NoAnswerError(TIMED_OUT, "does not read its input")
             try:
                 if self._wait(wait_s, writing=True):
                     view = view[os.write(self._asked, view) :]

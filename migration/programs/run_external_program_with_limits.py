@@ -1,8 +1,8 @@
-"""Runs a program: an argument list, a time limit, bounded output. The only module that imports ``sh``. Its
-functions do, since that takes long and many of our programs run none.
+"""Runs a program with an argument list, a time limit and bounded output. It is the only module that imports ``sh``, and
+only inside functions: the import is slow, and many of our programs run no other.
 
-A program that fails is no error here: its exit status is part of the result. One that cannot be started, or is killed
-at its time limit, has a status that no program can give.
+A failing program is no exception: its exit status is part of the result. One that cannot be started, or is killed at
+its time limit, has a status that no program can return.
 """
 
 from __future__ import annotations

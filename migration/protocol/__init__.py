@@ -1,1 +1,1 @@
-"""The messages between two clusters: what they say, and how they are written and bounded."""
+"""The messages between two clusters: their content, form and bounds."""

@@ -1,7 +1,7 @@
 """Asks another cluster over ssh: one verb, one JSON line each way, within a time limit.
 
-A cluster that cannot be reached, is late, or sends an invalid reply raises :class:`NoReply`. Then it is unknown whether
-the request was carried out. A cluster that reports a failure counts as reached.
+A cluster that cannot be reached, is late, or sends an invalid reply raises :class:`NoReply`; whether it has carried out
+the request is then unknown. A cluster that reports a failure counts as reached.
 """
 
 from __future__ import annotations
@@ -13,20 +13,15 @@ from typing import Any, Callable, NamedTuple, Protocol
 from migration.config.cluster_file import Cluster
 from migration.programs.converse_with_program import Conversation, NoAnswerError
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Run
-from migration.protocol.messages import (
+from migration.protocol.message_lines_and_fields import (
     MOST_BYTES,
-    PREFIX,
-    SEVERAL,
-    Failed,
     MessageError,
     RecordError,
-    Reply,
     from_line_bytes,
-    is_unknown_verb,
-    reply_from_data,
-    several_to_data,
     to_line_bytes,
 )
+from migration.protocol.questions import PREFIX, SEVERAL, several_to_data
+from migration.protocol.replies import Failed, Reply, is_unknown_verb, reply_from_data
 from policy.migration.available_to_other_clusters import Answer
 from policy.model.printable_text import printable
 
@@ -40,7 +35,7 @@ _WHOLE = 3
 
 
 class NoReply(Exception):  # noqa: N818 - it says what it is
-    """The cluster has not answered; the message says what was seen instead."""
+    """The cluster has not answered; the message has what came instead."""
 
 
 class FailedReply(NoReply):
@@ -127,8 +122,8 @@ class SshCall:
         try:
             reply = self._ask_over(cluster.name, talk, data, until_s)
         except NoAnswerError as error:
-            said = printable(talk.program.close(_CLOSED_WITHIN_S))
-            raise NoReply(said or str(error)) from error
+            errors = printable(talk.program.close(_CLOSED_WITHIN_S))
+            raise NoReply(errors or str(error)) from error
         if isinstance(reply, Failed):
             # It may be the answer to the connection itself, which has ended then.
             self._open.pop(cluster.name).program.close(_CLOSED_WITHIN_S)
@@ -138,7 +133,7 @@ class SshCall:
         return reply
 
     def _take_open(self, name: str) -> _Talk | None:
-        """The connection to a cluster that may be used once more, which is nobody's then."""
+        """The connection to a cluster if it may be used once more; the caller owns it then."""
         talk, now_s = self._open.pop(name, None), time.monotonic()
         if talk is None:
             return None
@@ -158,8 +153,8 @@ class SshCall:
             self._open[name] = talk._replace(used_s=time.monotonic())
             raise
         except NoReply as error:
-            said = printable(talk.program.close(_CLOSED_WITHIN_S))
-            raise NoReply(said or str(error)) from error
+            errors = printable(talk.program.close(_CLOSED_WITHIN_S))
+            raise NoReply(errors or str(error)) from error
         self._open[name] = talk._replace(used_s=time.monotonic())
         return reply
 
@@ -171,4 +166,4 @@ def _read_reply(data: bytes) -> Reply:
     except RecordError as error:
         raise FailedReply(f"answered about this job what cannot be read: {printable(str(error))}") from error
     except MessageError as error:
-        raise NoReply(f"answered what is no reply: {printable(str(error))}") from error
+        raise NoReply(f"its reply is invalid: {printable(str(error))}") from error

@@ -1,4 +1,4 @@
-"""The local scheduler that ``cluster.toml`` names."""
+"""Makes the local scheduler that ``cluster.toml`` names."""
 
 from __future__ import annotations
 

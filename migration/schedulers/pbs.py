@@ -1,8 +1,8 @@
 """PBS as a local scheduler, through its own programs and their JSON.
 
-PBS has no test whether a job would start now: what is free is counted anew. Cores reserved for the head are known only
-where the scheduler writes estimates (``estimated.start_time``). Where pbsteer starts the jobs of the queue, its own
-decision is the test, and its last pass says what is reserved and earmarked.
+PBS cannot test whether a job would start now, so free cores are counted. Where pbsteer starts the queue's jobs, its own
+decision is the test, and its last pass has the reserved and earmarked cores; elsewhere those reserved for the head are
+known only if the scheduler writes estimates (``estimated.start_time``).
 """
 
 from __future__ import annotations

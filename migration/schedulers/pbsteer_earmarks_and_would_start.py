@@ -1,8 +1,8 @@
-"""Where pbsteer starts the jobs of a queue: what its last pass has earmarked, and what it would decide about one more
+"""For queues whose jobs pbsteer starts: the cores that its last pass has earmarked, and its decision about one more
 job.
 
-The service reads what the last pass has published, so its account is in the group that may (``journal_group``). Where
-there is no recent pass that it can read, PBS's own scheduler counts, and nothing is said here.
+The service reads what the last pass has published, so its account must be in ``journal_group``. Without a recent pass
+that it can read, PBS's own scheduler counts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RECENT_S = 60
 _MISSED = 5
 """A pass counts as the last one for so many times its interval, and at least the seconds above."""
 _NEW_ID = "999999999999.new"
-"""Behind every job of the server, and none of them."""
+"""An id behind every job of the server, and of none of them."""
 
 
 class LastPass(NamedTuple):

@@ -1,7 +1,7 @@
-"""A scheduler whose answers serve several offers that come at once: what is free, and that a job would start.
+"""Answers several offers that come at once from one reading of the scheduler: what is free, and that a job would start.
 
-The cores of a job that was accepted are subtracted as long as no scheduler counts them. So an answer is asked for anew
-once a job has come to be counted, and after a moment in any case.
+Cores of jobs accepted since are subtracted until a scheduler counts them; when it does, or after a moment, the
+scheduler is read again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RememberedFree:
         return getattr(self._scheduler, name)
 
     def free(self) -> FreeNodes:
-        """What is free, or was a moment ago."""
+        """The free cores, now or a moment ago."""
         now_s, counted = time.monotonic(), self._counted()
         if self._last is not None and now_s - self._last[0] < _FOR_S and self._last[1] == counted:
             return self._last[2]
@@ -43,9 +43,8 @@ class RememberedFree:
         return free
 
     def would_start_now(self, job: LocalJob) -> Verdict:
-        """The scheduler's own test, or what it said of an equal job a moment ago. That one would not start is tested
-        each time.
-        """
+        """The scheduler's own test, or its answer about an equal job a moment ago. An answer that a job would not start
+        is never reused."""
         equal = (job.user, job.demand)
         verdict = self._would_start.get(equal)
         if verdict is None:

@@ -1,7 +1,7 @@
-"""What this system needs of a local scheduler, whatever its kind. A third kind is one file that implements it.
+"""The interface to a local scheduler; one module implements it for each kind.
 
-All calls run the scheduler's own programs. A scheduler that does not answer raises :class:`SchedulerSilent`, and
-nothing is concluded about its jobs.
+Every call runs the scheduler's own programs. If they do not answer, :class:`SchedulerSilent` is raised and nothing is
+concluded about its jobs.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from policy.migration.available_to_other_clusters import FreeNodes
 from policy.migration.job_demand import Demand
 
 QUEUED, RUNNING, HELD, ENDED = "queued", "running", "held", "ended"
-"""What a local job may be doing. ``ended`` is a job that the scheduler still shows."""
+"""The states of a local job. ``ended`` is a job that the scheduler still shows."""
 
 
 class SchedulerSilent(Exception):  # noqa: N818 - it says what it is
-    """The scheduler did not answer, or not in its own words; the message has the program and what it said."""
+    """The scheduler did not answer, or not in its own words; the message has the program and its output."""
 
 
 class RequestUnanswered(SchedulerSilent):
-    """What was asked for one job, as its user, was not done: that user's account or program may be why, so nothing is
-    concluded of the scheduler either."""
+    """A request for one job, made as its user, failed: that user's account or program may be the cause, so nothing is
+    concluded about the scheduler either."""
 
 
 class SubmitRefused(Exception):  # noqa: N818
@@ -65,7 +65,7 @@ class JobState(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What history says of a job that is gone. ``exit`` is a status, or ``signal N``; empty if unknown."""
+    """History's record of a job that is gone. ``exit`` is a status, or ``signal N``; empty if unknown."""
 
     exit: str
     ran: bool
@@ -86,7 +86,7 @@ class LocalScheduler(Protocol):
     kind: str
 
     def free(self) -> FreeNodes:
-        """What is idle for the landing queue."""
+        """The idle cores of the landing queue."""
 
     def would_start_now(self, job: LocalJob) -> Verdict:
         """The scheduler's own test, without submitting."""
@@ -110,4 +110,4 @@ class LocalScheduler(Protocol):
         """Delete the job, queued or running. A job that is gone already is no error."""
 
     def history(self, job_id: str) -> Ended | None:
-        """What is recorded of a job that is gone; None if nothing is."""
+        """The history of a job that is gone; None if there is none."""

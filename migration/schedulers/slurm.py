@@ -1,7 +1,7 @@
 """Slurm as a local scheduler, through its own programs; tried with 22.05.
 
-``sbatch --test-only`` says when a job would start. A job that has ended is looked up with ``scontrol`` while slurmctld
-has it, then with ``sacct``, where accounting is on.
+``sbatch --test-only`` gives the time at which a job would start. A job that has ended is looked up with ``scontrol``
+while slurmctld still has it, then with ``sacct`` where accounting is on.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SlurmScheduler:
         self._timeout_s = timeout_s
 
     def free(self) -> FreeNodes:
-        """What is idle on nodes of the partition."""
+        """The idle cores on nodes of the partition."""
         partition = self._rows(["sinfo", "-h", "-p", self._partition, "-o", "%a|%l"], 2)
         if not partition:
             raise SchedulerSilent(f"Slurm has no partition {self._partition!r}; cluster.toml names it for guests")
@@ -157,7 +157,7 @@ class SlurmScheduler:
         self._change(["scancel", job_id], user)
 
     def history(self, job_id: str) -> Ended | None:
-        """What slurmctld still knows, else the accounting's record; None where neither has one."""
+        """slurmctld's record of the job, else the accounting's; None where neither has one."""
         done = self._call(["scontrol", "-o", "show", "job", job_id])
         state, began = _STATE.search(done.text), _BEGAN.search(done.text)
         if done.status == 0 and state and began:
@@ -172,7 +172,7 @@ class SlurmScheduler:
         return Ended(_exit(*parts[1].split(":", 1)), parts[2] not in ("Unknown", "None"))
 
     def _options(self, job: LocalJob) -> list[str]:
-        """What the job needs, for the submission and for the test alike."""
+        """The options for what the job needs, for the submission and for the test alike."""
         demand = job.demand
         options = ["--partition", self._partition, "--ntasks", str(demand.cores)]
         options += ["--time", show_time(demand.walltime_s)]

@@ -1,4 +1,4 @@
-"""A lock that a file stands for, taken within a time limit. It ends with the process that holds it."""
+"""A lock tied to a file, taken within a time limit. It ends with the process that holds it."""
 
 from __future__ import annotations
 

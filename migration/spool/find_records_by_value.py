@@ -1,6 +1,6 @@
-"""The records of a queue file that have one value, without reading its other lines.
+"""Finds the records of a queue file that have one value, without parsing its other lines.
 
-For programs that any client of sshd can start: their cost must not grow with the number of records.
+It is for programs that any client of sshd can start: their cost must not grow with the number of records.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The copy of a queue file that every user may read: without the private values of jobs.
+"""Writes the copy of a queue file that every user may read, without the private values of jobs.
 
-Variables, arguments, build commands, names of files and the key to the job's data are left out. A copy is written after
-its file; a user who may not read the file reads the copy.
+Variables, arguments, build commands, file names and the data key are left out. Users who may not read the file itself
+read the copy, which is written after it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A record as one line: tab-separated ``key=value``, values percent-encoded, so that awk and sed can read it.
 
 Every value survives: tab, newline, ``%``, ``=``, ``,``, control characters and all bytes outside ASCII are encoded.
-Keys that this version does not know are kept. A line is refused as a whole, with the key and the value.
+Unknown keys are kept; an invalid line is refused as a whole, with the key and the value.
 """
 
 from __future__ import annotations

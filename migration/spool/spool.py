@@ -1,8 +1,7 @@
-"""The queue files of one cluster: a process that changes them holds the lock, and each change is on disk before the
-next.
+"""The queue files of one cluster: they are changed under a lock, and each change is on disk before the next.
 
-A move writes the new file before the old one is shortened, so a kill leaves the job in both, never in none; the next
-change corrects that. A line that cannot be read goes to ``bad.q`` before the file is written without it.
+A move writes the new file before it shortens the old one: a kill leaves the job in both, never in none, and the next
+change corrects that. An unreadable line goes to ``bad.q`` before the file is written without it.
 """
 
 from __future__ import annotations

@@ -1,2 +1,3 @@
-"""What a target does with one job, a file for each phase (upload, build, submit, watch, download, stop), and what the
-phases share: the job's files, its lock, the bounds for disks that hang."""
+"""What a target does with one job: ``phases`` (upload, build, submit, follow, download, stop), ``local_job`` as its
+scheduler sees it, and what the phases share.
+"""

@@ -1,6 +1,6 @@
-"""What of a job that is over could not be removed here, and when that is tried again: a file in the job's own folder.
+"""Records in a finished job's folder what could not be removed of it, and when the next try is due.
 
-What is only too much for one pass goes on soon; what cannot be removed is tried at growing intervals.
+What exceeds the limit of one pass continues soon; what cannot be removed is tried at growing intervals.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _MOST_TEXT = 500
 
 
 class Unremoved(NamedTuple):
-    """``tries`` so far; ``next`` is when the next one is due; ``text`` is what was said."""
+    """The tries so far, the time of the ``next`` one, and the ``text`` of the last failure."""
 
     tries: int = 0
     next: int = 0
     text: str = ""
 
     def tried_again(self, now_s: float, text: str, *, goes_on: bool) -> Unremoved:
-        """After another try. With ``goes_on`` it was too much for once."""
+        """The record after another try. ``goes_on``: the try ended at its limit, with more to remove."""
         pause_s = _GOES_ON_AFTER_S if goes_on else min(_LONGEST_S, _FIRST_S << min(self.tries, 8))
         return Unremoved(self.tries + 1, int(now_s) + pause_s, text[:_MOST_TEXT])
 
 
 def read_unremoved(folder: Path) -> Unremoved:
-    """Of the job with this folder; one without tries where nothing is noted."""
+    """The record of the job with this folder; one without tries if there is none."""
     try:
         data = json.loads((folder / _FILE).read_bytes())
         return Unremoved(int(data["tries"]), int(data["next"]), str(data["text"]))
@@ -41,5 +41,5 @@ def read_unremoved(folder: Path) -> Unremoved:
 
 
 def write_unremoved(folder: Path, noted: Unremoved) -> None:
-    """Note it. Raises OSError."""
+    """Write it. Raises OSError."""
     replace_file(folder / _FILE, json.dumps({"v": 1, **noted._asdict()}).encode("ascii") + b"\n")

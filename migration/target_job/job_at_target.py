@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from hooks.store.atomic_file import replace_file
-from migration.as_user.user_files_in_landing_folder import NO_FILE
+from migration.as_user.user_files.user_files_in_landing_folder import NO_FILE
 from migration.programs.run_external_program_with_limits import TIMED_OUT
-from migration.protocol.messages import MOST_TEXT
+from migration.protocol.message_lines_and_fields import MOST_TEXT
 from migration.spool.file_lock import is_path_locked
 from migration.spool.queue_file import Queue
 from migration.target_job.service_context import Site
@@ -116,7 +116,7 @@ class Job:
         self.set_due(0)
 
     def retry(self, reason: str, in_s: float) -> None:
-        """Note a failure that may pass, and when the step is tried again. Why a job is on its way back stays said."""
+        """Record a failure that may pass, and when the step is tried again. The reason for a job's return is kept."""
         self.set_due(in_s)
         shown = "; ".join(filter(None, (self.lasting_reason, f"{_PASSING}{reason}")))
         self.amend(reason=shown, tries=self.record.tries + 1)
@@ -124,7 +124,7 @@ class Job:
 
     @property
     def lasting_reason(self) -> str:
-        """The record's reason without what is tried again."""
+        """The record's reason without the step that is tried again."""
         return find_lasting(self.record.reason)
 
     def set_due(self, in_s: float) -> None:
@@ -187,18 +187,18 @@ class Job:
         return text if done.status == 0 and text.isascii() and text.isdigit() else ""
 
     def read_manifest(self) -> Manifest | None:
-        """What was uploaded; None if it never was, as a whole."""
+        """The manifest of the upload; None if it never was complete."""
         try:
             return read_manifest(self._path(MANIFEST).read_bytes())
         except FileNotFoundError:
             return None
 
     def write_manifest(self, data: bytes) -> None:
-        """Keep what was uploaded."""
+        """Store the manifest of the upload."""
         self._write(MANIFEST, data)
 
     def read_arrived(self) -> bytes | None:
-        """What was noted when the job's own folder had arrived whole; None if it has not."""
+        """The note made when the job's own folder had arrived whole; None if it has not."""
         try:
             return self._path(_ARRIVED).read_bytes()
         except FileNotFoundError:
@@ -245,7 +245,7 @@ class Job:
         return self._path(_RETURNING).exists()
 
     def _path(self, name: str) -> Path:
-        """A file of this attempt: what an earlier one has left says nothing of it."""
+        """A file of this attempt; files of earlier attempts do not count."""
         return self.folder / f"{name}.{self.record.attempt}"
 
     def _write(self, name: str, data: bytes) -> None:
@@ -254,7 +254,7 @@ class Job:
 
 
 def find_lasting(reason: str) -> str:
-    """What of a reason still holds when what has failed is tried again."""
+    """The part of a reason that still holds when the failed step is tried again."""
     for mark in (_PASSING, GAVE_UP):
         reason = reason.partition(mark)[0].rstrip("; ")
     return reason

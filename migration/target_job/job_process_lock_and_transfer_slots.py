@@ -1,7 +1,8 @@
-"""One process for each job: whose the job is now, so that a second one keeps off and a dead one is replaced.
+"""Locks for the processes of jobs: the lease, by which one process at a time works on a job, and slots, which limit
+transfers at one time.
 
-The lease is a lock that ends with its process, and says who holds it: process id, boot id, start time. Several jobs'
-transfers are bounded in the same way, by a number of slots, each a lock.
+Both end with their process, so a dead one is replaced; the lease names its holder by process id, boot id and start
+time.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def take_slot(home: Path, kind: str, count: int) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def take_share(home: Path, kind: str, count: int, user: str, share: int) -> Iterator[bool]:
-    """Whether one of ``count`` slots of this kind is free for the user, who may have ``share`` of them."""
+    """Whether one of ``count`` slots of this kind is free for the user, whose limit is ``share`` of them."""
     with take_slot(home, f"{kind}.{quote(user, safe='')}", min(share, count)) as mine:
         if not mine:
             yield False

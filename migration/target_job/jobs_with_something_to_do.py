@@ -1,7 +1,7 @@
-"""Which jobs here have something to do now that no process does: for the passes, which start processes, and for jobs'
-processes, which go on with the next one.
+"""Finds the jobs here that can go on now and that no process works on: passes start processes for them, and a job's
+process continues with the next one.
 
-Uploads begin in the order of acceptance, as many at a time as the limits allow, and of each user his share.
+Uploads begin in the order of acceptance, within the limits on all of them and on those of one user.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.job_states_and_transitions import DOWNLOADING, SUBMITTED, UPLOADING, WAITING
 
 WAITING_TOO = 2
-"""So many processes are there for each slot of a transfer: one that works, and one that waits."""
+"""Processes for each slot of a transfer: one that works, and one that waits."""
 
 
 def is_watched(record: Record) -> bool:
@@ -26,9 +26,8 @@ def is_watched(record: Record) -> bool:
 
 
 def find_needy(site: Site) -> Iterator[Record]:
-    """The jobs for which a process has something to do. Of those that transfer there are few, in all and of each user,
-    with those that are worked on: more would only wait.
-    """
+    """The jobs on which a process can work now. Transfers are limited, in all and for each user, counting those under
+    way: more would only wait."""
     limits, received = site.file.limits, site.spool.read(Queue.RECEIVED)
     most = {UPLOADING: WAITING_TOO * limits.max_uploads, DOWNLOADING: WAITING_TOO * limits.max_downloads}
     of_user = WAITING_TOO * limits.max_transfers_per_user

@@ -1,4 +1,4 @@
-"""Tries to bring results back again after a download was given up, while the copy is kept."""
+"""Retries a download that was given up, while the copy of the results is kept."""
 
 from __future__ import annotations
 

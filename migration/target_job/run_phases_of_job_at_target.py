@@ -1,7 +1,7 @@
-"""One job at its target, from acceptance to its end: a phase for each state, each of which can be repeated.
+"""Runs a job at its target from acceptance to its end: one phase for each state, each of which can be repeated.
 
-When nothing is to be done for the job now (it is over, waits in the scheduler's queue, or a step is to be tried again
-later), its process goes on with another job that has something to do. A pass starts a process where there is none.
+When a job can do nothing now (it is over, is in the scheduler's queue, or has to retry later), its process continues
+with another one. The target's pass starts a process where there is none.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from types import MappingProxyType
 from typing import Callable
 
 from migration.spool.queue_file import Queue
-from migration.target_job.download_results_to_source import download
 from migration.target_job.job_at_target import DISCARD, GoneError, Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, take_share
 from migration.target_job.jobs_with_something_to_do import WAITING_TOO, find_needy, find_turns
-from migration.target_job.run_build_commands import make
+from migration.target_job.phases.download_results_to_source import download
+from migration.target_job.phases.run_build_commands import make
+from migration.target_job.phases.stop_job_at_target import stop
+from migration.target_job.phases.submit_local_job import submit
+from migration.target_job.phases.upload_job_folder_to_target import upload
 from migration.target_job.service_context import Site
-from migration.target_job.stop_job_at_target import stop
-from migration.target_job.submit_local_job import submit
-from migration.target_job.upload_job_folder_to_target import upload
 from policy.migration.job_states_and_transitions import DOWNLOADING, MAKING, SUBMITTED, UPLOADING, WAITING
 
 _LOOK_EVERY_S = 2.0
@@ -29,7 +29,7 @@ _AGAIN_S = 60
 _GOES_ON_FOR_S = 600.0
 """A process that takes on no further job after this leaves them to younger ones."""
 _MOST_TIMES = 5
-"""So often a process takes on one job."""
+"""Times that a process takes on one job."""
 _PHASES: Mapping[str, Callable[[Job], None]] = MappingProxyType({MAKING: make, SUBMITTED: submit})
 
 

@@ -1,4 +1,4 @@
-"""What every program of the service works with: the cluster file, the queue files, the scheduler, and other users."""
+"""The context of all programs of the service: cluster file, queue files, scheduler, and the root helper."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Callable
 
 from migration.as_user.call_root_helper import run_as
 from migration.as_user.call_root_helper_session import HelperSession
-from migration.config.cluster_file import ClusterFile, ClusterFileError, read_cluster_file
+from migration.config.cluster_file import ClusterFile, ClusterFileError
 from migration.config.mg_home_folder import FILE, home
+from migration.config.read_cluster_file import read_cluster_file
 from migration.programs.program_search_path import set_path
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import LocalScheduler
@@ -52,7 +53,7 @@ class Site:
 
     @contextlib.contextmanager
     def working_for(self, gid: str) -> Iterator[None]:
-        """What is done as users in the block is logged as done for this job."""
+        """Log operations as users in the block as done for this job."""
         if not isinstance(self.run, HelperSession):
             yield
             return
@@ -64,7 +65,7 @@ class Site:
 
 
 def find_mark(folder: Path) -> Mark | None:
-    """What tells one content of the cluster file from another; None where it is not there."""
+    """A mark that differs between two contents of the cluster file; None where there is no file."""
     try:
         there = (folder / FILE).stat()
     except OSError:
@@ -87,7 +88,7 @@ def open_site() -> Site:
 
 
 class NoClusterFileError(ClusterFileError):
-    """There is no cluster file any more."""
+    """The cluster file is gone."""
 
 
 def _read(folder: Path) -> tuple[Mark | None, ClusterFile]:

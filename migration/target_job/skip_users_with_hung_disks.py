@@ -1,7 +1,7 @@
-"""What a pass does in users' folders, so that a disk that does not answer costs it a bounded time in all.
+"""Limits what hung disks in users' folders cost a pass.
 
-The first operation that reaches its time limit marks its user. For some minutes nothing more is done for that user,
-also by the next passes; and once a pass has lost a minute to such operations, it does none for any user.
+An operation that reaches its time limit marks its user, for whom this and the next passes do nothing for some minutes.
+A pass that has lost a minute to such operations does none for any user.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The source's end of a transfer: what a job's key may ask for, and nothing else.
+"""The source's end of a transfer: the commands that a job's key may run, and nothing else.
 
-The command is read against the job's own record. Of rsync's options only those pass that our own transfers use, and the
-path is always one that the record names, never one of the command.
+A command is checked against the job's own record. Only the options that our own transfers use are allowed, and the path
+is always one that the record names, never one of the command.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import shlex
 from urllib.parse import unquote_to_bytes
 
-from migration.as_user.folder_tree_listing import PART, STAGE
+from migration.as_user.user_files.folder_tree_listing import PART, STAGE
 from migration.config.cluster_file import Here
 from migration.transfer.words_for_paths_at_source import JOB, NO_SETUID, SHARED, STAGED
 from policy.migration.job_record_and_copy_updates import Record

@@ -1,8 +1,8 @@
-"""Brings results back: copied beside, put into place by the source, and verified by a second run that finds nothing to
-copy.
+"""Copies results to the source: beside the job's files, put into place there, and verified by a second run that finds
+nothing to copy.
 
-Each step can be repeated: what is already there is not copied again, and what the user changed is never overwritten.
-A file of the same size and time counts as there only if its content is the same too, since it may be another job's.
+Each step can be repeated, and nothing that the user changed is overwritten. A file of the same size and time may be
+another job's, so only equal content counts as already copied.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from migration.as_user.folder_tree_listing import Entry
-from migration.as_user.place_results_without_overwrite import Kept
+from migration.as_user.user_files.folder_tree_listing import Entry
+from migration.as_user.user_files.place_results_without_overwrite import Kept
 from migration.transfer.ssh_and_rsync_to_source import BY_CONTENT, Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest, to_lines
 from migration.transfer.words_for_paths_at_source import STAGED

@@ -1,6 +1,6 @@
-"""Lines of authorized_keys for the service's account: each cluster's key, and a key for each job under way.
+"""The lines of authorized_keys for the service's account: a key for each cluster, and one for each job under way.
 
-Each line forces a program. sshd asks for them with every connection, so a key is valid only as long as its job is under
+Each line forces a program. sshd requests the lines at every connection, so a key is valid only while its job is under
 way.
 """
 

@@ -1,7 +1,7 @@
-"""Shared input: a file that several jobs read is copied to the target once, and stays there unchanged.
+"""Shared input: a file that several jobs read is copied to the target once, and stays there read-only.
 
-A version is (source, real path, size, time). The first job copies it under a lock; others are told so at once, and find
-the copy later. A copy is renamed into place when it is whole, and is read-only.
+A version is (source, real path, size, time). The first job copies it under a lock and renames it into place when it is
+whole; jobs that come meanwhile wait for the copy.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
-from migration.as_user.fit_file_name import fit_path
+from migration.as_user.user_files.fit_file_name import fit_path
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.transfer.ssh_and_rsync_to_source import Connection, StoppedError, TransferError, shared_word
 
 _PART = ".mg-part"
 _LOOK_EVERY_S = 0.2
 _LOCK_WITHIN_S = 0.5
-"""As long as another process needs to see that the copy is there."""
+"""The time in which another process sees that the copy is there."""
 _VERSION = re.compile(r"(?:\.mg-[0-9]+)+$")
 
 
@@ -67,9 +67,8 @@ def bring_shared(
     timeout_s: float,
     note: Callable[[str], None],
 ) -> Placed:
-    """Have this version of the file below ``landing``/``below``. ``note`` is told where it will be, before it can be
-    used. Raises :class:`TransferError`, and :class:`ComingError` where another process works on the file.
-    """
+    """Copy this version of the file to below ``landing``/``below``, unless it is there. ``note`` gets its path before
+    it can be used. Raises :class:`TransferError`, and :class:`ComingError` where another process works on the file."""
     mirrored = f"{below}{file.path}"
     lock = lock_of(f"{landing}/{mirrored}")
     with contextlib.ExitStack() as held:

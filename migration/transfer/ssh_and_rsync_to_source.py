@@ -1,7 +1,7 @@
-"""The way to a job's source: ssh and rsync as the job's user, with the key that was made for this one job.
+"""The connection to a job's source: ssh and rsync as the job's user, with the key made for this one job.
 
-Remote paths are names that the source resolves with its own record of the job: ``job/``, ``stage/``, ``shared/PATH``.
-So no path of a user is ever part of a remote command but that of a shared file, percent-encoded.
+Remote paths are names that the source resolves with its own record: ``job/``, ``stage/``, ``shared/PATH``. So a remote
+command contains no path of a user's but that of a shared file, percent-encoded.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Callable
 from urllib.parse import quote
 
-from migration.as_user.folder_tree_listing import PART, STAGE
-from migration.as_user.operations_as_user import CONNECT, CONTROL, KEY, SHARED_CONNECTION
-from migration.as_user.root_helper_session import NOTHING
+from migration.as_user.helper.operations_as_user import CONNECT, CONTROL, KEY, SHARED_CONNECTION
+from migration.as_user.helper.root_helper_session import NOTHING
+from migration.as_user.user_files.folder_tree_listing import PART, STAGE
 from migration.programs.run_external_program_with_limits import STOPPED, TIMED_OUT, Finished
 from migration.transfer.words_for_paths_at_source import JOB, NO_SETUID, SHARED
 
@@ -35,7 +35,7 @@ _VANISHED = 24
 
 
 class TransferError(Exception):
-    """A transfer that did not finish. It may be tried again; the message is for a person."""
+    """A transfer that did not finish. It may be tried again; the message is for the user."""
 
 
 class NoSpaceError(TransferError):
@@ -151,9 +151,8 @@ def _check(done: Finished, what: str, allowed: Sequence[int] = (0,)) -> None:
 
 
 def _cause(done: Finished) -> str:
-    """The first line of what was said, which names the cause; rsync's last line names only the place in its code. Of
-    one that was ended at its time limit that is the cause, whatever it said when it was ended.
-    """
+    """The first line of the program's errors, which names the cause; rsync's last line names only the place in its
+    code. For one that was ended at its time limit that limit is the cause."""
     if done.status == TIMED_OUT:
         return done.problem
     text = done.err.decode("utf-8", "replace")

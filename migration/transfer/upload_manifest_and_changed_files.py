@@ -1,12 +1,12 @@
-"""What a job's folder had when it was uploaded, and what is new or different when the job has ended."""
+"""Compares a job's folder at its end with the manifest of its upload: what is new or different goes back."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from migration.as_user.folder_tree_listing import Entry, is_excluded
-from migration.as_user.operations_as_user import BUILD_LOG
+from migration.as_user.helper.operations_as_user import BUILD_LOG
+from migration.as_user.user_files.folder_tree_listing import Entry, is_excluded
 
 Manifest = Mapping[str, Entry]
 
@@ -28,7 +28,7 @@ def outputs(gid: str) -> tuple[str, str]:
 
 
 def find_results(now: Manifest, uploaded: Manifest | None, gid: str, nostage: Sequence[str]) -> list[Entry]:
-    """What goes back: all that is new or differs. Of a folder that never arrived whole, the logs alone."""
+    """The entries that go back: all that are new or differ; if the folder never arrived whole, the logs alone."""
     logs = {BUILD_LOG, *outputs(gid)}
     results = []
     for path, entry in now.items():

@@ -1,6 +1,6 @@
-"""The words for paths at a job's source: a target names no path of its own but that of a shared file, percent-encoded.
+"""The words for paths at a job's source: a target sends no path of its own but that of a shared file, percent-encoded.
 
-The source's end loads this, and nothing of the target's.
+The source's end loads this module, and nothing of the target's.
 """
 
 from __future__ import annotations

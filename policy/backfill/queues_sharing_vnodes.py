@@ -6,7 +6,7 @@ job may get such a host alone: a start on one queue's vnodes then blocks another
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from policy.backfill.head_reservation import Reservation
 from policy.model.jobs_runs_vnodes_queues import Job
@@ -16,13 +16,13 @@ from policy.state.cluster_index import ClusterIndex
 
 class Region:
     """The state of one region in a pass: idle cores, cores in total on vnodes that take jobs, the reservation of the
-    head, and why the head waits.
+    head, why the head waits, and whether it was within quota when its reservation was made.
 
     ``moved_for``: the job to which the head gave way since its reservation was made; None if the reservation holds.
     ``promised_s``: the last time promised to a job of the region; 0 if none was, or if no estimate is shrunk.
     """
 
-    __slots__ = ("head_waits", "idle", "moved_for", "promised_s", "reservation", "total", "vnodes")
+    __slots__ = ("head_waits", "head_within", "idle", "moved_for", "promised_s", "reservation", "total", "vnodes")
 
     def __init__(self, vnodes: int, idle: int, total: int) -> None:
         self.vnodes = vnodes
@@ -30,6 +30,7 @@ class Region:
         self.total = total
         self.reservation: Reservation | None = None
         self.head_waits: Reason | None = None
+        self.head_within = False
         self.moved_for: Job | None = None
         self.promised_s = 0.0
 
@@ -38,14 +39,16 @@ Part = tuple[int, tuple[str, ...], int]
 """A region's vnodes, its queues, and its cores on vnodes that take jobs."""
 
 
-def parts_with_one_head(cluster: ClusterIndex, promised: Iterable[str]) -> list[Part]:
+def parts_with_one_head(cluster: ClusterIndex, promised: Iterable[str]) -> Sequence[Part]:
     """The regions of a pass.
 
     Parts that only share hosts keep a head each if jobs of both are ``promised`` a time already: that protects the
     promises.
     """
+    if len(cluster.partitions()) == 1:
+        return cluster.partitions()
     parts = sorted(cluster.partitions())
-    if len(parts) == 1 or not _hosts_go_whole(cluster):
+    if not _hosts_go_whole(cluster):
         return parts
     hosts_of = cluster.capacity.inventory.hosts_of
     heads = {cluster.jobs[job_id].queue for job_id in promised if job_id in cluster.jobs}

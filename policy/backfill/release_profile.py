@@ -52,7 +52,10 @@ def expected_ends(cluster: ClusterIndex, expected: Mapping[str, float]) -> Seque
     """The ends of all runs by time; those in ``expected`` replace the ends by estimate."""
     if not expected:
         return cluster.ends
-    return sorted([*(end for end in cluster.ends if end[1] not in expected), *((e, r) for r, e in expected.items())])
+    ends = [end for end in cluster.ends if end[1] not in expected]
+    ends += [(end_s, run_id) for run_id, end_s in expected.items()]
+    ends.sort()
+    return ends
 
 
 def once_victims_end(cluster: ClusterIndex, pending: Sequence[Pending]) -> Capacity:

@@ -55,16 +55,24 @@ class Earmarks:
             if preemption is None and earmark.rule in (QUOTA, CLASS):
                 continue
             allowed = cluster.vnodes_of(job.queue)
-            still = [cluster.runs[victim] for victim in earmark.victims if victim in cluster.runs]
+            still = self._still_there(earmark)
             if not still or now_s - earmark.since_s < give_up_s:
                 # While heads hold promises, the victims' cores are needed even if idle ones would do for the job
                 # itself.
                 early = not still or not ledger.promises
                 allocation = self._where_now(job, earmark, allowed, gone=not still) if early else None
                 if allocation is not None and blocking is None:
-                    self._builder.start(job, allocation, tested(job) if earmark.rule == RESCUE else None)
+                    left = self._builder.start(job, allocation, tested(job) if earmark.rule == RESCUE else None)
+                    if left is not None and self._context.classes is not None:
+                        self._context.classes.forget(left)
                 elif still:
                     self._keep(job, earmark, still)
+
+    def _still_there(self, earmark: Earmark) -> list[Run]:
+        """The victims that have not let go. One that has started again since, perhaps in this pass, has."""
+        runs, begun = self._cluster.runs, {start.id for start in self._builder.starts}
+        there = [runs[victim] for victim in earmark.victims if victim in runs and victim not in begun]
+        return [run for run in there if run.start_s <= earmark.since_s]
 
     def begin(self, job: Job, allocation: Allocation, victims: Sequence[Victim], rule: str) -> None:
         """Preempt these runs for the job and earmark what it needs, also what victims of other jobs leave over."""

@@ -1,9 +1,8 @@
-"""One pass: which jobs start, which runs are preempted, which jobs get a reservation, and why all others wait.
+"""One pass: which jobs start, which runs are preempted, which jobs get a reservation, and why all others wait
+(docs/policies.md, "Together, in one pass").
 
-Jobs are taken in queue order, by class where users have priorities (P2). A job starts if it fits, placed by P4 and P5.
-The first job of a region that does not fit may preempt (P1, P2); else it becomes the head and gets a reservation. Jobs
-behind it start only if its reserved time stays (P3), or preempt. A job with a promise stays the head until it starts.
-See docs/policies.md, "Together, in one pass".
+Jobs are attempted in queue order, by class where users have priorities. The first job of a region that does not fit
+preempts or becomes the head; jobs behind it start only if its reserved time stays, or preempt.
 """
 
 from __future__ import annotations
@@ -52,6 +51,9 @@ def decide(
     if plan is not None:
         return plan
     context = Context(snapshot, ledger, settings)
+    if not context.cluster.jobs and not ledger.earmarks:
+        # Nothing waits: only the ledger has to forget what has ended.
+        return PlanBuilder(context).plan()
     try:
         return _Pass(context, deadline).decide()
     finally:
@@ -174,7 +176,8 @@ class _Pass:
         entries: Sequence[Entry] = line.entries
         if context.classes is not None:
             entries = context.classes.order(entries)
-        earmarks, promises = self._builder.earmarks, context.ledger.promises
+        # An array whose next subjob has just started was promised no more than that.
+        earmarks, promises = self._builder.earmarks, self._builder.promises
         if earmarks:
             entries = [entry for entry in entries if entry[3] not in earmarks]
         if line.refused:
@@ -306,8 +309,7 @@ class _Pass:
         return sorted(jobs, key=lambda job: (-classes.of(job) if classes is not None else 0, job.left_s))
 
     def _take_what_was_set_aside(self) -> None:
-        """Attempt the postponed jobs; then, in the base class, the rest of arrays of which the quota covered only some
-        subjobs."""
+        """Attempt the postponed jobs; then the rest of the arrays that were set aside."""
         self._loop.finish()
         for job in self._job_attempts.set_aside:
             self._loop.attempt_later(job, self._builder.regions[job.queue])

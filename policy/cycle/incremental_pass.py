@@ -1,9 +1,7 @@
 """Incremental pass: if only new jobs arrived, reuse the last plan and classify just those.
 
-While one head is reserved and all other jobs wait, time alone starts no job before the reserved time: the window only
-shrinks. So until a run starts or ends, a new job either waits for the same reason as others or could start; in the
-latter case the whole pass is decided. The outcome is that of a whole pass. The cluster index drops the memo at any
-change but an arrival.
+While one head is reserved and all other jobs wait, time alone starts no job before the reserved time. So until a run
+starts or ends, a new job waits for the same reason as others, or could start; then the whole pass is decided.
 """
 
 from __future__ import annotations
@@ -73,13 +71,9 @@ def keep_memo(context: Context, builder: PlanBuilder, region: Region, plan: Plan
     if context.cluster.has_site_order:
         # A formula may change with time, and fair share with every run.
         return
-    waits = builder.waits
-    if (
-        plan.preempts
-        or builder.earmarks
-        or context.settings.rescue.enabled
-        or any(r.code not in _LASTING for r in waits)
-    ):
+    if plan.preempts or builder.earmarks or context.settings.rescue.enabled:
+        return
+    if not _LASTING.issuperset([reason.code for reason in builder.waits]):
         return
     until_s = min(reservation.at_s, reservation.until_s, UNLIMITED_S if plan.next_s is None else plan.next_s)
     if context.shrinks:

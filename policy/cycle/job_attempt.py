@@ -1,7 +1,7 @@
-"""One attempt to start a job: it starts, preempts, becomes the head, backfills, or waits for a reason.
+"""One attempt to start a job: it starts, preempts, becomes the head, backfills, or waits for a reason
+(docs/policies.md, "Together, in one pass").
 
-Each decision is recorded in the plan builder at once, so that later attempts see it. The engine decides the order of
-attempts. See docs/policies.md, "Together, in one pass".
+Each decision is recorded in the plan builder at once, so that later attempts see it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from policy.state.closure_windows import NOTHING_CLOSED
 
 
 class JobAttempts:
-    """The attempts of one pass. ``set_aside``: arrays of which the quota covered only some subjobs; the rest is
-    attempted in the base class."""
+    """The attempts of one pass. ``set_aside``: the rest of arrays of which the quota covered only some subjobs, or one
+    started on cores that were taken back; it is attempted last, in a class of its own."""
 
     def __init__(self, context: Context, builder: PlanBuilder) -> None:
         self._context = context
@@ -95,6 +95,8 @@ class JobAttempts:
                 break
             allocation = self._places.place(job, allowed, closed)
             if isinstance(allocation, Reason):
+                if allocation.code == "unpreemptible":
+                    builder.lapsed.add(job.id)
                 builder.leave(job, allocation)
                 return
             if allocation is None:
@@ -116,7 +118,7 @@ class JobAttempts:
             tried = self._preempt(job, allowed, region)
             if tried is None:
                 return
-            limited = self.rejections.limited_vnodes(job, allowed)
+            limited = None if job.request.owner is None else self.rejections.limited_vnodes(job, allowed)
             tried = tried if limited is None else (limited, *tried)
             reason = self.heads.reserve_for(job, allowed, region, tried, in_the_way)
             if self._cut_ahead(job, allowed, region):
@@ -137,7 +139,8 @@ class JobAttempts:
             return
         allowed = self._cluster.vnodes_of(job.queue)
         if not self._cut_at_promise(job, allowed):
-            self._builder.leave(job, self.heads.reserve_for(job, allowed, region, (reason,), None, opens_s))
+            region.head_waits = self.heads.reserve_for(job, allowed, region, (reason,), None, opens_s)
+            self._builder.leave(job, region.head_waits)
 
     def _before_head(self, job: Job, region: Region) -> None:
         """Attempt a job with a better claim than the head: it takes idle cores and victims as if nothing were
@@ -166,6 +169,7 @@ class JobAttempts:
                 lacks = in_the_way or self.rejections.no_room(job, allowed, region)
                 self._preempt_or_leave(job, region, lacks)
                 return
+            self.heads.lose_limits_to(job)
             left = self._next_of_array(job, builder.start(job, allocation))
             if left is not None and not self.heads.gives_way(left, region):
                 self.attempt_behind_head(left, region)
@@ -236,7 +240,7 @@ class JobAttempts:
             return
         tried = self._preempt(job, allowed, region)
         if tried is not None:
-            self._builder.leave(job, main._replace(tried=tried) if tried else main)
+            self._builder.leave(job, Reason(main.code, main.numbers, tried) if tried else main)
 
     def _never(self, job: Job, allowed: int, region: Region) -> Reason | None:
         """Why the vnodes open to the job could never hold it; None if they could."""
@@ -295,13 +299,15 @@ class JobAttempts:
             for victim in found.victims:
                 loses.remove(victim.run)
             region.moved_for = None if loses.admits(found.allocation) else job
+        self.heads.lose_limits_to(job)
         preemption.take(found)
         running = [victim for victim in found.victims if not self._builder.cancel_start(victim.run, job)]
         if running or self._builder.victims_under(job, found.allocation, ()):
             by_quota = running[0].standing is not None if running else rights is not None and rights.by_quota
             self.earmarks.begin(job, found.allocation, running, QUOTA if by_quota else CLASS)
         else:
-            self._builder.start(job, found.allocation)
+            left = self._next_of_array(job, self._builder.start(job, found.allocation))
+            self.set_aside += [] if left is None else [left]
         if reservation is not None and region.moved_for is None:
             gone = [victim.run for victim in found.victims]
             reservation.replace(found.allocation, end_s, job.request, gone)

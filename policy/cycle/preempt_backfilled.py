@@ -1,8 +1,7 @@
-"""Which backfilled runs are cut so that a head starts at its promised time (docs/policies.md, P3).
+"""Decides which backfilled runs are cut so that a head starts at its promised time (docs/policies.md, P3).
 
-Only runs that were started on that condition are cut, and only those that save or have little to repeat by then. A run
-that could not be cut then is planned with its full estimate. :mod:`policy.backfill.cut_backfilled_for_promise` computes
-what cuts free.
+Only runs started on that condition are cut, if they save or have little to repeat by then. A run that could not be cut
+is planned with its full estimate from then on.
 """
 
 from __future__ import annotations

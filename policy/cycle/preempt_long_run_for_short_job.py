@@ -1,9 +1,8 @@
 """P3's rescue: a short job that has waited long for its length gets the cores of one long run (docs/policies.md, "The
 rescue of short jobs").
 
-At most one run is cut in a pass, and none in the second of another preemption: the run with the fewest cores that
-suffice, among those without a better claim. What is left over goes to further short jobs. No promise is broken: rescued
-jobs count as backfilled, and what the end of the cut run was to give the head must still be there in time.
+At most one run is cut in a pass: of those without a better claim, the one with the fewest cores that suffice. No
+promise is broken: what the end of the cut run was to give the head must still be there in time.
 """
 
 from __future__ import annotations
@@ -31,6 +30,9 @@ from policy.state.vnodes_by_idle_cores import Capacity
 
 _APART_S = 1.0
 """Seconds from a preemption to the next pass that may rescue."""
+
+_PUT_OFF = frozenset({"limit-of-pass", "not-looked-at"})
+"""The reasons of jobs that may fit now."""
 
 
 def waits_until_s(job: Job, short_s: float, settings: RescueSettings, cuts: Mapping[str, Cut]) -> float:
@@ -68,6 +70,7 @@ class Rescue:
         self._managed = {queue.name for queue in cluster.queues.values() if queue.managed}
         self.next_s = UNLIMITED_S
         self._idle: list[int] = []
+        self._idle_on: dict[int, int] = {}
         self._sizes: dict[str, Size] = {}
 
     def short(self, waiting: Iterable[Job]) -> list[Job]:
@@ -119,6 +122,16 @@ class Rescue:
             and self._estimates.below_cap(run.id)
         )
 
+    def may_be_enough(self, cores: int, job: Job, allowed: int, free: Capacity) -> bool:
+        """Whether a run of that many cores could make room for the job, by the numbers of cores alone. A search costs
+        much more, and most end there."""
+        if not free.is_bound_by_amounts():
+            return True
+        idle = self._idle_on.get(allowed)
+        if idle is None:
+            idle = self._idle_on[allowed] = free.idle(allowed)
+        return cores + idle >= job.cores
+
     def room_for(
         self,
         job: Job,
@@ -167,8 +180,12 @@ def rescue(context: Context, builder: PlanBuilder, earmarks: Earmarks) -> None:
     """Cut one run for the shortest job that may have it, and give the rest of its cores to further short jobs."""
     cluster, estimates, now_s = context.cluster, context.estimates, context.now_s
     chance = Rescue(cluster, context.settings.rescue, estimates, context.ledger, context.claims, now_s)
-    open_to = [job for job in chance.short(cluster.jobs.values()) if job.id not in builder.earmarks]
-    short = [job for job in open_to if context.gates.blocking_reason(job) is None]
+    # What this pass had no start or no time left for may need no cut: the next pass looks at it.
+    put_off = {job.id for reason, jobs in builder.waits.items() if reason.code in _PUT_OFF for job in jobs}
+    waiting = [job for job in cluster.jobs.values() if job.id not in put_off] if put_off else cluster.jobs.values()
+    open_to = [job for job in chance.short(waiting) if job.id not in builder.earmarks]
+    gates = context.gates
+    short = [job for job in open_to if gates.blocking_reason(job) is None]
     eligible = [job for job in short if chance.has_waited(job)]
     if eligible and any(cut.at_s == now_s for cut in context.ledger.cuts.values()):
         # Passes follow one another within a second while victims end. Beside a second cut the first would be for
@@ -180,14 +197,17 @@ def rescue(context: Context, builder: PlanBuilder, earmarks: Earmarks) -> None:
     spared = {*(preempt.id for preempt in builder.preempts), *(start.id for start in builder.starts)}
     victims = chance.victims(spared) if eligible else []
     builder.next_s = min(builder.next_s, chance.next_s)
+    most_cores = max([run.allocation.cores for run in victims], default=0)
     hopeless: set[tuple[Request, str, tuple[int, ...]]] = set()
     for job in eligible if victims else ():
+        allowed = cluster.vnodes_of(job.queue)
+        if not chance.may_be_enough(most_cores, job, allowed, free):
+            continue
         closed = _closed_to(job, context)
         if (job.request, job.queue, closed.key) in hopeless:
             continue
         region = builder.regions[job.queue]
         head = region.reservation
-        allowed = cluster.vnodes_of(job.queue)
         end_s = _tested_end_s(job, head, estimates, now_s)
         guards = head is not None and head.head.id != job.id
         if builder.blocking_reason_beside_heads(job, now_s + job.left_s) is not None:

@@ -1,8 +1,8 @@
 """The heads of the regions: their reservations, and when they give way (docs/policies.md, "First come, the head, and
 EASY backfilling" and "A head has no veto").
 
-The first job of a region that does not fit is its head. A job with a better claim takes cores as if nothing were
-reserved; the head then gets a new reservation. A promise moves only for such a job.
+A job with a better claim takes cores as if nothing were reserved; the head then gets a new reservation. A promise moves
+only for such a job.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ class Heads:
     ) -> Reason:
         """Reserve for the job, from ``from_s`` on; return the reason why it waits."""
         context, cluster, now_s = self._context, self._context.cluster, self._context.now_s
+        if context.confined is not None and job.request.exclusive:
+            # On a vnode that is more than its quota it would not be let start.
+            allowed = allowed & ~context.confined.vnodes_beyond_quota(job, cluster.capacity.inventory) or allowed
         promise, expected = NO_PROMISE, NOTHING_EXPECTED
         if context.shrinks:
             promise, expected = self._cuts.promise_to(job, allowed), self._cuts.expected_ends()
@@ -71,6 +74,7 @@ class Heads:
                 promised_s = reservation.at_s
         reservation.until_s = min(reservation.at_s, promised_s)
         region.reservation, region.moved_for = reservation, None
+        region.head_within = context.preemption is not None and context.claims.is_within(job)
         numbers: Numbers = (("idle", region.idle), ("at_s", reservation.at_s))
         over = None if windows is None else windows.ending_at(reservation.at_s, job, allowed)
         if over is not None:
@@ -88,6 +92,20 @@ class Heads:
             return False
         return self._context.claims.outranks(job, reservation.head)
 
+    def lose_limits_to(self, job: Job) -> None:
+        """Note which heads give way to a job that starts, or preempts, and has a hard limit or licences that they need
+        at their reserved times."""
+        context = self._context
+        if job.queue in context.cluster.queues_without_gates():
+            return
+        end_s = context.now_s + job.left_s
+        for region in self._builder.each_region():
+            reservation = region.reservation
+            if reservation is None or region.moved_for is not None or end_s <= reservation.until_s:
+                continue
+            if self.gives_way(job, region) and context.gates.blocking_reason_beside(job, reservation.head) is not None:
+                region.moved_for = job
+
     def reserve_again(self, region: Region) -> Reservation | None:
         """The reservation of the region, made anew if its head gave way since; None without a head."""
         reservation, waits = region.reservation, region.head_waits
@@ -95,7 +113,8 @@ class Heads:
             return reservation
         head = reservation.head
         tried = tuple(each for each in waits.tried if each.code not in ("promise-moved", "pinned"))
-        reason = self.reserve_for(head, self._context.cluster.vnodes_of(head.queue), region, tried, None)
+        allowed = self._context.cluster.vnodes_of(head.queue)
+        reason = self.reserve_for(head, allowed, region, tried, None, self._opens_s(head))
         region.moved_for = None
         if reason.code == "reserved":
             self._builder.leave_no_more(head, waits)
@@ -103,13 +122,25 @@ class Heads:
             region.head_waits = reason
         return region.reservation
 
+    def _opens_s(self, head: Job) -> float:
+        """When hard limits and licences let the head start, as the starts of this pass leave them; 0 if they do now."""
+        reason = self._context.gates.blocking_reason(head)
+        if reason is None or reason.code not in ("hard-limit", "server-resource"):
+            return 0.0
+        return self._builder.opens_s(head, reason)
+
     def reserve_again_and_withdraw_promises(self) -> None:
         """Reserve anew for the heads that gave way last, and withdraw the promises of jobs that wait behind a head of a
         higher class; such a job is promised a start again when it is the head. Only for passes in which jobs
         preempt."""
+        claims, preemption = self._context.claims, self._context.preemption
         for region in self._builder.each_region():
-            self.reserve_again(region)
-        claims = self._context.claims
+            reservation = self.reserve_again(region)
+            if reservation is None or not region.head_within or preemption is None or not preemption.in_vain:
+                continue
+            if self._builder.starts and not claims.is_within(reservation.head):
+                # A start of this pass has used up its quota, so that it gives way in the next one.
+                self._builder.again = True
         for job_id, promised_s in self._builder.promises.items():
             job = self._context.cluster.jobs.get(job_id)
             reservation = self._builder.regions[job.queue].reservation if job is not None else None
@@ -125,9 +156,9 @@ class Heads:
         if self._context.preemption is None:
             return None
         held = {preempt.beneficiary for preempt in self._builder.preempts if not preempt.again}
-        jobs = [pending.job for pending in self._builder.pending if pending.job.id in held]
-        for job in (*jobs, *(start.job for start in self._builder.starts)):
-            if self._builder.regions[job.queue] is region and self._context.claims.outranks_by_class(job, head):
+        jobs = [(pending.job, "") for pending in self._builder.pending if pending.job.id in held]
+        for job, run_id in (*jobs, *((start.job, start.id) for start in self._builder.starts)):
+            if self._builder.regions[job.queue] is region and self._context.claims.outranks_by_class(job, head, run_id):
                 return job
         return None
 

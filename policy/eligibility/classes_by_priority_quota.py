@@ -1,8 +1,7 @@
 """P2: the class of each job, by its user's priority and what is left of the priority quota (docs/policies.md, P2).
 
-Each user, or the group where only it has an entry, has a priority per queue; the priority quota is P1's quota. Waiting
-jobs are classed in queue order: a job that the rest of the quota covers takes the priority, any other the base class.
-Classes are decided anew in each pass and frozen when a job starts.
+Waiting jobs are classed in queue order: a job that the rest of the quota covers takes the priority, any other the base
+class. Classes are decided in each pass and frozen when a job starts.
 """
 
 from __future__ import annotations
@@ -199,8 +198,12 @@ class Classes:
 
     def again(self, job: Job) -> int:
         """Class the rest of an array after one of its subjobs has started, by what the next subjob needs."""
-        self.of_jobs.pop(job.id, None)
+        self.forget(job)
         return self._consume(job)
+
+    def forget(self, job: Job) -> None:
+        """Let the rest of an array be classed in its turn: the class that it has was that of a beneficiary."""
+        self.of_jobs.pop(job.id, None)
 
     def _has_no_cores_left(self, subject: Subject) -> bool:
         """Whether every job of the subject is in the base class."""

@@ -1,8 +1,7 @@
-"""The line of waiting jobs under fair share, which changes with each start of a pass.
+"""The order of waiting jobs under fair share, in which each start of a pass moves its entity back.
 
-As PBS's scheduler does, a start adds what the job asks for to its entity's usage for the rest of the pass, and so does
-a job that becomes the head; then the entity with the least claim comes next. Claims only grow, so an entity's old claim
-is a lower bound: the next entity is found by looking again at the first one of a heap.
+A start, or becoming the head, adds what the job requests to its entity's usage, as in PBS's scheduler. Usage only
+grows, so an entity's old claim is a lower bound, and a heap yields the next entity.
 """
 
 from __future__ import annotations

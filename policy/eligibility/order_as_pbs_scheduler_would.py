@@ -1,8 +1,7 @@
 """Sorts waiting jobs as the site's own PBS scheduler would (docs/policies.md, "The site's own order").
 
-The least significant part is sorted first, each part by one column of numbers over all jobs, since a stable sort by
-floats costs a fraction of one by tuples. What changes with every start of a pass, the fair share, is sorted here as it
-is at the beginning; :mod:`policy.eligibility.job_order_by_fair_share` keeps it up to date.
+The least significant key is sorted first, one column of floats at a time, which is much faster than sorting tuples.
+:mod:`policy.eligibility.job_order_by_fair_share` keeps the order by fair share up to date during the pass.
 """
 
 from __future__ import annotations

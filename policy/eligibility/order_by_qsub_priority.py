@@ -1,7 +1,6 @@
 """Users' own priorities (``qsub -p``): they order one user's jobs in one queue, and put no job before another user's.
 
-A job waits behind its owner's jobs of higher own priority, also younger ones, and never comes earlier than by its age.
-So raising one job delays only other jobs of the same user.
+A job waits behind all jobs of its owner with a higher own priority, and never comes earlier than by its age.
 """
 
 from __future__ import annotations

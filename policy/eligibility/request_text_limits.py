@@ -1,8 +1,7 @@
-"""Bounds on a ``select`` (length, kinds of chunks), on arrays and dependencies, and on the length of all other texts,
-checked before anything parses them.
+"""Bounds on the texts of a request (``select``, arrays, dependencies, all others), checked before they are parsed.
 
-Parsing, placing and showing a select costs time for each kind of chunk, in PBS as in a pass: one job can cost as much
-as ten thousand others. Equal neighbouring chunks are one kind, as in :mod:`policy.model.job_request`.
+Parsing, placing and showing a select takes time for each kind of chunk, in PBS as in a pass: without bounds one job
+could cost as much as ten thousand others.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ from __future__ import annotations
 from policy.model.job_request import RequestError, count_kinds
 from policy.model.pbs_units import show_count
 from policy.settings.site_settings import SubmissionSettings
+
+_MOST_COUNTED = 2**31 - 1
 
 
 def find_long_texts(length: int, bounds: SubmissionSettings) -> str:
@@ -40,6 +41,18 @@ def find_wide_array(subjobs: int, bounds: SubmissionSettings) -> str:
     return ""
 
 
+def find_endless_array(last_count: int) -> str:
+    """The message where PBS would not come to an end in counting through an array's indices, as its numbers have 32
+    bits; empty where it would. ``last_count``: where it ends, a step beyond the last index. No setting removes this
+    bound: once its owner deletes such an array, of whatever size, the server answers no more."""
+    if last_count > _MOST_COUNTED:
+        return (
+            f"its last index and its step are {last_count:,} together; allowed are {_MOST_COUNTED:,}, as PBS counts"
+            " through an array's indices in numbers of 32 bits"
+        )
+    return ""
+
+
 def find_many_dependencies(depend: str, bounds: SubmissionSettings) -> str:
     """The message where a ``depend`` names more jobs than the bound; empty where it does not."""
     most, named = bounds.depend_jobs, depend.count(":")
@@ -49,8 +62,8 @@ def find_many_dependencies(depend: str, bounds: SubmissionSettings) -> str:
 
 
 def find_excess(select: str, bounds: SubmissionSettings) -> str:
-    """The message where a ``select`` is beyond the bounds; empty where it is within them. A bound of 0 means no
-    bound."""
+    """The message where a ``select`` is beyond the bounds; empty where it is within them. A bound of 0 means no bound.
+    Equal neighbouring chunks are one kind, as in :mod:`policy.model.job_request`."""
     most = bounds.select_length
     if most and len(select) > most:
         return f"its select has {len(select):,} characters; allowed are {most:,} (submission.select_length)"

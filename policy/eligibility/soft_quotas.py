@@ -1,17 +1,17 @@
 """P1's arithmetic: which jobs are within quota, which users are over, and which runs may be preempted
 (docs/policies.md, P1).
 
-Quota entries stand on a job's queue and on the server, for cores and for other resources. An entry counts the jobs that
-take some of its resource; of cores each chunk counts as one at least. Every entry that counts a job binds: the user's
-own (or the generic one), the group's, the project's and that of all.
+Entries stand on a job's queue and on the server, for cores and other resources. All entries that count a job bind it:
+the user's own or the generic one, the group's, the project's and that of all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, Union
 
-from policy.eligibility.quota_headroom import QuotaHeadroom
+from policy.eligibility.quota_headroom import NO_ENTRY, QuotaHeadroom
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
 from policy.model.job_request import Request
@@ -48,7 +48,8 @@ class QuotaEntry(NamedTuple):
 
 
 class _Counted(NamedTuple):
-    """How entries count a job: its owner, what it occupies of their resources, and the entries themselves."""
+    """How entries count a job: its owner, what it occupies of their resources, and the entries themselves. An entry
+    counts the jobs that take some of its resource; each chunk counts as one core at least."""
 
     owner: Owner
     needs: Needs
@@ -207,8 +208,33 @@ class Quotas:
             self._headroom.clear()
         headroom = self._headroom.get(queue)
         if headroom is None:
-            headroom = self._headroom[queue] = QuotaHeadroom(self, queue, simple=not self._lone)
+            headroom = self._headroom[queue] = QuotaHeadroom(
+                self._only_limits(queue), partial(self.used, queue), self.owner, self._first_exceeded
+            )
         return headroom
+
+    def _only_limits(self, queue: str) -> Limits | None:
+        """The quotas of the queue, where they are on its cores alone and a job needs what it requests; else None."""
+        tables = self.tables(queue)
+        if not tables:
+            return Limits()
+        if self._lone or len(tables) > 1 or tables[0][:2] != (queue, "ncpus"):
+            return None
+        return tables[0].limits
+
+    def _first_exceeded(self, job: Job) -> object:
+        """A key for the first entry that the job would exceed, as :meth:`QuotaHeadroom.first_exceeded` has it."""
+        if not self.bounds(job):
+            return NO_ENTRY
+        over = self.exceeded_by(job)
+        if over is None:
+            return None
+        # The reason names a need that the request does not show, so different needs get different keys.
+        kept, varies = 0, False
+        request = job.request
+        if self._lone or request.exclusive or job.job_wide or request.cores != request.quota_cores:
+            kept, varies = self.needs(job)[over.resource], self.varies(job, over.resource)
+        return (over.scope, over.resource, over.entity, kept, varies)
 
     def entries_of(self, job: Job, entity: EntityKey) -> tuple[QuotaEntry, ...]:
         """The entries of the job's user or group, of all resources, whatever the job takes."""

@@ -1,8 +1,7 @@
-"""Gates: conditions that keep a job from starting whatever is free (holds, start times, stopped or closed queues, PBS's
-hard limits, used-up licences, a quota for jobs that could not be preempted, the site's own formula and fair share).
+"""Gates: conditions that keep a job from starting whatever is free, checked before anything is placed.
 
-Gates are checked before anything is placed. A job behind a gate does not become head and blocks no other job. Hard
-limits are PBS's own, per queue and for the server (PBS Administrator's Guide, "Managing Resource Usage").
+They are holds, start times, stopped or closed queues, PBS's hard limits, used-up licences, a quota for unpreemptible
+jobs, and the site's own formula and fair share. A job behind a gate does not become head and blocks no other job.
 """
 
 from __future__ import annotations
@@ -24,7 +23,8 @@ _Need = Union[int, Request, tuple[Request, Amounts]]
 
 
 class Gates:
-    """The gates of one pass. The server's consumables are counted down as jobs start."""
+    """The gates of one pass. Hard limits are PBS's own, per queue and for the server (PBS Administrator's Guide,
+    "Managing Resource Usage"). The server's consumables are counted down as jobs start."""
 
     def __init__(
         self,

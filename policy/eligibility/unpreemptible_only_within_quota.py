@@ -1,7 +1,6 @@
 """Jobs that may not be preempted start only within quota, or in a class above base (docs/policies.md, P1, 17).
 
-On idle cores beyond the quota such a job would keep other users from their quotas until it ends: with ``qsub -r n`` a
-user could occupy the whole cluster. The rule does not apply to a job that no quota counts, like the rest of P1.
+Beyond the quota such a job would keep other users from theirs until it ends. A job that no quota counts is exempt.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from policy.model.ledger_between_passes import Ledger
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.settings.site_settings import QuotaSettings
+from policy.state.vnode_totals_hosts_and_matching import Inventory
 
 _INDEX = re.compile(r"\[[0-9]+\]")
 
@@ -35,14 +35,28 @@ class Confined:
     def why(self, job: Job, where: Allocation | None = None) -> Reason | None:
         """The reason why the job may not start (on the vnodes of ``where``, if given); None where it may be preempted,
         is within quota, or is above the base class."""
-        why = self._why_not_preempted(job)
-        if not why or (self._classes is not None and self._classes.of(job) != BASE):
+        why = self._why_confined(job)
+        if not why:
             return None
         over = self._quotas.exceeded_by(job, where)
         if over is None:
             return None
         numbers: Numbers = (("why", why),)
         return Reason("unpreemptible", (*numbers, *self._quotas.numbers_of(over, job, where)))
+
+    def vnodes_beyond_quota(self, job: Job, inventory: Inventory) -> int:
+        """The vnodes of which a single one, held whole, is more than a quota of such a job."""
+        beyond = 0
+        for _, resource, _, limit in self._quotas.bounds(job) if self._why_confined(job) else ():
+            for amounts, vnodes in inventory.kinds():
+                beyond |= vnodes if dict(amounts).get(resource, 0) > limit else 0
+        return beyond
+
+    def _why_confined(self, job: Job) -> str:
+        """Why the job may not be preempted; empty where it may be, or is above the base class."""
+        if self._classes is not None and self._classes.of(job) != BASE:
+            return ""
+        return self._why_not_preempted(job)
 
     def _why_not_preempted(self, job: Job) -> str:
         if not job.rerunable:

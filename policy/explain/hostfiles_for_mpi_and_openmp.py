@@ -6,36 +6,16 @@ A PBS node file, hostfiles for Open MPI and MPICH, and OpenMP places are made fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from policy.fit.core_binding import sockets_of
 from policy.model.allocation import NO_CORES, Allocation, Cores, Spot
 from policy.model.job_request import Chunk, Request
-from policy.model.jobs_runs_vnodes_queues import Vnode
+from policy.model.jobs_runs_vnodes_queues import Job, Vnode
+from policy.model.lists_for_programs import Entry, mpich_hostfile, open_mpi_hostfile, ranked_lines, show_entries
 from policy.plan.plan_types import Plan
-
-
-class Entry(NamedTuple):
-    """What a job has on one vnode: the number of MPI processes, and its sockets and cores (empty if not requested or
-    not known)."""
-
-    vnode: str
-    host: str
-    processes: int
-    sockets: tuple[int, ...] = ()
-    cores: tuple[int, ...] = ()
-
-    def show(self) -> str:
-        """A line of the ranked list: ``v3 sockets 0,1 cores 0-7,12``, in as much detail as is known."""
-        parts = (("sockets", self.sockets), ("cores", self.cores))
-        return " ".join([self.vnode, *(f"{what} {_ranges(numbers)}" for what, numbers in parts if numbers)])
-
-    def places(self) -> str:
-        """Its cores as OpenMP places: one for each process if they divide evenly, else one for each core."""
-        each, rest = divmod(len(self.cores), self.processes or 1)
-        return openmp_places(self.cores, 1 if rest else each)
 
 
 class Lists(NamedTuple):
@@ -58,19 +38,42 @@ def lists_of(plan: Plan, job_id: str) -> Mapping[str, Lists]:
     found = {}
     for run in cluster.runs.values():
         if job_id in (run.id, run.job.id):
-            detail = "vnode" if run.job.rank is None else run.job.rank.detail
-            allocation, request, vnodes = run.allocation, run.job.request, cluster.vnodes
-            entries = ranked_list(allocation, request, vnodes, plan.ledger.cores.get(run.id, NO_CORES))
-            if detail != "core":
-                entries = tuple(entry._replace(cores=()) for entry in entries)
+            entries = _entries_of(run.id, run.job, run.allocation, plan)
             found[run.id] = Lists(
-                "".join(f"{entry.show()}\n" for entry in entries),
-                node_file(allocation, request, vnodes),
+                ranked_lines(entries),
+                node_file(run.allocation, run.job.request, cluster.vnodes),
                 open_mpi_hostfile(entries),
                 mpich_hostfile(entries),
                 "".join(f"{entry.vnode} {entry.places()}\n" for entry in entries if entry.cores),
             )
     return found
+
+
+def lists_for_hosts(plan: Plan, queues: Collection[str]) -> dict[str, str]:
+    """For each start of the plan in these queues whose job asked for sockets or cores, and got some, the text that
+    carries its list to its hosts (:func:`policy.model.lists_for_programs.show_entries`)."""
+    texts = {}
+    for start in plan.starts:
+        rank = start.job.rank
+        if rank is None or rank.detail == "vnode" or start.job.queue not in queues:
+            continue
+        try:
+            entries = _entries_of(start.id, start.job, start.allocation, plan)
+        except ValueError:
+            continue
+        text = show_entries(entries) if any(entry.sockets for entry in entries) else ""
+        if text:
+            texts[start.id] = text
+    return texts
+
+
+def _entries_of(run_id: str, job: Job, allocation: Allocation, plan: Plan) -> tuple[Entry, ...]:
+    """The ranked list of a run, without cores for a job that asked for sockets only."""
+    vnodes, cores = plan.started.cluster().vnodes, plan.ledger.cores.get(run_id, NO_CORES)
+    entries = ranked_list(allocation, job.request, vnodes, cores)
+    if job.rank is None or job.rank.detail != "core":
+        return tuple(entry._replace(cores=()) for entry in entries)
+    return entries
 
 
 def ranked_list(
@@ -86,55 +89,14 @@ def ranked_list(
     entries = []
     for name, count in processes.items():
         vnode, numbers = vnodes.get(name) or Vnode(name, {}), cores.get(name, ())
-        entries.append(Entry(_checked(name), _host(name, vnodes), count, sockets_of(vnode, numbers), numbers))
+        has = vnode.available.get("ncpus", 0)
+        entries.append(Entry(_checked(name), _host(name, vnodes), count, sockets_of(vnode, numbers), numbers, has))
     return tuple(entries)
 
 
 def node_file(allocation: Allocation, request: Request, vnodes: Mapping[str, Vnode]) -> str:
     """The format of ``$PBS_NODEFILE``: a line with the host for each MPI process, chunk by chunk."""
     return "".join(f"{_host(name, vnodes)}\n" * count for name, count in _processes(allocation, request))
-
-
-def open_mpi_hostfile(entries: Iterable[Entry]) -> str:
-    """For ``mpirun --hostfile``: ``host slots=N``, each host once."""
-    return "".join(f"{host} slots={count}\n" for host, count in _by_host(entries).items())
-
-
-def mpich_hostfile(entries: Iterable[Entry]) -> str:
-    """For ``mpiexec -f`` of MPICH and its derivatives: ``host:N``, each host once."""
-    return "".join(f"{host}:{count}\n" for host, count in _by_host(entries).items())
-
-
-def openmp_places(cores: Sequence[int], cores_per_place: int = 1) -> str:
-    """For ``OMP_PLACES``: a place for each core, ``{0},{1}``, or for several together, ``{0:4},{4:4}``; cores that are
-    not consecutive are listed, ``{0,1,8}`` (OpenMP API 5.2, section 21.1.6)."""
-    places = [tuple(cores[at : at + cores_per_place]) for at in range(0, len(cores), cores_per_place)]
-    return ",".join("{" + _place(place) + "}" for place in places)
-
-
-def _place(cores: tuple[int, ...]) -> str:
-    first = cores[0]
-    if len(cores) > 1 and cores == tuple(range(first, first + len(cores))):
-        return f"{first}:{len(cores)}"
-    return ",".join(map(str, cores))
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Numbers in ascending order, consecutive ones as a range: ``0-3,8``."""
-    pieces: list[list[int]] = []
-    for number in sorted(numbers):
-        if pieces and pieces[-1][-1] == number - 1:
-            pieces[-1].append(number)
-        else:
-            pieces.append([number])
-    return ",".join(f"{piece[0]}-{piece[-1]}" if len(piece) > 1 else str(piece[0]) for piece in pieces)
-
-
-def _by_host(entries: Iterable[Entry]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for entry in entries:
-        counts[entry.host] = counts.get(entry.host, 0) + entry.processes
-    return {host: count for host, count in counts.items() if count}
 
 
 def _host(name: str, vnodes: Mapping[str, Vnode]) -> str:

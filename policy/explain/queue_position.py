@@ -1,9 +1,8 @@
 """A job's place in line: how many jobs that wait for room come before it, and which reservations close vnodes to all of
 them.
 
-A pass has one reason for many jobs, so neither number is in the reason. They are computed on demand from the plan, once
-for all of its jobs. Jobs that may not start whatever is free (held, at a limit, too large), and jobs with an earmark,
-are not counted.
+A pass has one reason for many jobs, so neither number is in the reason; both are computed from the plan on demand, once
+for all jobs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a waiting job that started now would keep its start: no other job of the same pass could take it back.
+"""Whether another job of the same pass could take back the start of a waiting job, if it started now.
 
 Rule A takes back a start that puts its owner over quota, rule B one of a lower class (docs/policies.md, P1, 14).
 """

@@ -1,8 +1,7 @@
 """Where a request fits in what is free: the first allocation in a fixed order, or none.
 
-Pieces of a chunk go to the fewest vnodes: the tightest vnode that holds all of them, else the emptiest vnodes first and
-the tightest for the rest. Ties go by name, so equal capacities give equal allocations. Pieces are split over the vnodes
-of a host only where single vnodes do not hold them all (:mod:`policy.fit.split_chunk_within_host`).
+Pieces of a chunk go to the tightest vnode that holds all of them, else to the emptiest vnodes first and the tightest
+for the rest. Ties go by name, so equal capacities give equal allocations.
 """
 
 from __future__ import annotations

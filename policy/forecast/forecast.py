@@ -1,7 +1,8 @@
-"""When each waiting job will start: the moments that half, and nine in ten, of some draws stay below, corrected.
+"""When each waiting job will start: the moments that half, and nine in ten, of many draws stay below, corrected by the
+forecast's record.
 
-A draw is the cluster run forward with run times taken from those of the past. Another one, in which all jobs run as
-long as they asked for, gives the last moment (docs/forecast.md).
+A draw is the cluster run forward with run times taken from past ones. Another draw, in which all jobs run as long as
+they asked for, gives the last moment (docs/forecast.md).
 """
 
 from __future__ import annotations

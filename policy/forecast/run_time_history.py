@@ -1,7 +1,7 @@
-"""What ended runs tell of the run times of others: the share of the requested walltime that they took.
+"""Predicts run times from those of ended jobs: the share of the requested walltime that they took.
 
-A job's run time is drawn from runs that were like it, of the same user and application first, then of the user, then of
-the site; the narrower kind counts the more, the more of its runs are known (docs/forecast.md).
+A job's run time is drawn from runs like it, of the same user and application first, then of the user, then of the site;
+the more runs of a narrow kind are known, the more it counts (docs/forecast.md).
 """
 
 from __future__ import annotations

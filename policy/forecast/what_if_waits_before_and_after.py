@@ -1,8 +1,8 @@
-"""What a change does over the hours ahead: both sides run forward with the same drawn run times, and what they come to.
+"""What a change does over the hours ahead: the cluster is run forward without and with it, with the same drawn run
+times.
 
-A wait is counted until the start or, for a job that does not start before the end of the span, until that end: so no
-side looks better since its longest waits are not known. Jobs still to come are left out on both sides. Sums are exact
-(``fsum``): those of ``sum`` have other last digits from Python 3.12 on.
+A wait is counted until the start, or until the end of the span for a job that starts later; so neither side looks
+better because its longest waits are unknown.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def _side(jobs: Sequence[Job], state: State, draws: Sequence[Draw], begin_s: flo
     waits = {job.id: [_start_s(job, state, draw, begin_s, end_s) - begin_s for draw in draws] for job in jobs}
     span_s, count = end_s - begin_s, len(draws)
     started = {job_id: sum(wait_s < span_s for wait_s in each) / count for job_id, each in waits.items()}
+    # Exact sums: those of sum() have other last digits from Python 3.12 on.
     mean = {job_id: fsum(each) / count for job_id, each in waits.items()}
 
     def fares(ids: Sequence[str]) -> Fares:

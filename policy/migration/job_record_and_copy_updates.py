@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from policy.frozen_value import FrozenValue
 from policy.migration.job_demand import Demand
 from policy.migration.job_states_and_transitions import FINAL, REQUESTED, next_state
 
@@ -31,7 +32,7 @@ _BY_SOURCE = ("dst", "offered", "stop", "fallback", "ticket", "last")
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(FrozenValue):
     """One job. Times are seconds of the clock of the host in whose file the record is; memory is MiB a node.
 
     ``then`` is the final state after Downloading. ``avoid`` are clusters excluded for this job, ``last`` the one that

@@ -1,8 +1,7 @@
-"""Which records of ended jobs are dropped, so that one user's many records do not fill the files, which every change
-rewrites.
+"""Drops records of ended jobs beyond a number and a size for each user, oldest first, since every change rewrites their
+files.
 
-Of each user the newest stay, up to a number and a size. Records of jobs with results still to be fetched are dropped
-last.
+Records of jobs with results still to be fetched are dropped last.
 """
 
 from __future__ import annotations

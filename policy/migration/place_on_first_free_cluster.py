@@ -1,8 +1,8 @@
 """Where requests go: in submit order, here if this cluster can start them, else the first other cluster that can.
 
-:func:`placing` is a generator: it yields what is to be asked or done and is sent the outcome, so that a cluster is
-asked only when the ones before it do not satisfy a request, and once a pass. :func:`place` is the same decision with
-the answers at hand. Every request is placed, unconfirmed, stopped, or stays with one reason.
+:func:`placing` is a generator that yields each question and each hand-over and is sent the outcome, so that a cluster
+is asked only if those before it do not satisfy a request, and once a pass. :func:`place` decides the same from known
+answers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
+from policy.frozen_value import FrozenValue
 from policy.migration.available_to_other_clusters import Answer, find_shortfall, take
 from policy.migration.job_demand import Demand
 from policy.migration.job_record_and_copy_updates import ANY, LOCAL, Record
@@ -40,7 +41,7 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PlacingSettings:
+class PlacingSettings(FrozenValue):
     """``this`` cluster, the others in the order in which it asks them, and the bounds of a pass.
 
     A request older than ``fallback_s`` is also submitted to the local queue, where it ages and is reserved for.
@@ -54,7 +55,7 @@ class PlacingSettings:
 
 
 @dataclass(frozen=True)
-class PassState:
+class PassState(FrozenValue):
     """What a pass knows before it asks: jobs on their way to each target, clusters that are not asked this time, and
     targets that are full for a user, with a text each."""
 
@@ -64,21 +65,21 @@ class PassState:
 
 
 @dataclass(frozen=True)
-class Ask:
+class Ask(FrozenValue):
     """Ask the cluster what is free; this one too. Send an :class:`Answer` or :class:`NoAnswer`."""
 
     cluster: str
 
 
 @dataclass(frozen=True)
-class StartHere:
+class StartHere(FrozenValue):
     """Submit the job to this cluster's scheduler, in place. Send :class:`Accepted` or :class:`Declined`."""
 
     gid: str
 
 
 @dataclass(frozen=True)
-class Offer:
+class Offer(FrozenValue):
     """Hand the job over. Send :class:`Accepted`, :class:`Declined` or :class:`Unconfirmed`."""
 
     gid: str
@@ -86,14 +87,14 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class FallBack:
+class FallBack(FrozenValue):
     """Submit the job to this cluster's queue as well. What is sent is ignored."""
 
     gid: str
 
 
 @dataclass(frozen=True)
-class Stop:
+class Stop(FrozenValue):
     """The user has stopped the request. What is sent is ignored."""
 
     gid: str
@@ -103,19 +104,19 @@ Step = Union[Ask, StartHere, Offer, FallBack, Stop]
 
 
 @dataclass(frozen=True)
-class NoAnswer:
+class NoAnswer(FrozenValue):
     """The cluster did not answer: it has nothing this pass."""
 
     text: str = "unreachable"
 
 
 @dataclass(frozen=True)
-class Accepted:
+class Accepted(FrozenValue):
     """The cluster has the job."""
 
 
 @dataclass(frozen=True)
-class Declined:
+class Declined(FrozenValue):
     """The cluster would not start the job now. ``answer`` is what it says is free, if it said so. ``others`` is whether
     the same would be said to an equal request (False: it is about this user or job alone). ``for_now``: it said before
     that there is room for the job, so it may say so again in a moment."""
@@ -127,7 +128,7 @@ class Declined:
 
 
 @dataclass(frozen=True)
-class Unconfirmed:
+class Unconfirmed(FrozenValue):
     """It is unknown whether the cluster has the job, so no other cluster may be offered it."""
 
 

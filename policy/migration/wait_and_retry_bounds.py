@@ -1,12 +1,14 @@
-"""When a job goes back to its source, how long a step is tried again, and which clusters a pass queries.
+"""The bounds of attempts, waits and pauses: when a job goes back to its source, how long a step is tried again, and
+which clusters a pass queries.
 
-These are the bounds of the whole system: attempts, waits and pauses, as functions of what a record says.
+They are functions of a record alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from policy.frozen_value import FrozenValue
 from policy.migration.job_record_and_copy_updates import ANY, Record
 from policy.migration.job_states_and_transitions import SUBMITTED
 
@@ -28,7 +30,7 @@ EARLY_FOR_S = 60
 
 
 @dataclass(frozen=True)
-class WaitSettings:
+class WaitSettings(FrozenValue):
     """``max_remote_wait_s``: a job unstarted for so long goes back; 0 is never."""
 
     max_remote_wait_s: float = 3600

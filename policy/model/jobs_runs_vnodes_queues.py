@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from policy.frozen_value import FrozenValue
 from policy.model.allocation import Allocation
 from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Amounts, Request
@@ -68,7 +69,7 @@ class RunLimits(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Vnode:
+class Vnode(FrozenValue):
     """A vnode: what it has, what is used outside of the snapshot's runs, and whether it takes jobs.
 
     ``available`` and ``elsewhere`` are amounts per consumable (sizes in KiB). ``attributes`` are its other
@@ -96,7 +97,7 @@ class Vnode:
 
 
 @dataclass(frozen=True)
-class HardLimits:
+class HardLimits(FrozenValue):
     """PBS's own hard limits of a queue or of the server: on the number of running jobs and on what they hold."""
 
     max_run: Limits = field(default_factory=Limits)
@@ -119,7 +120,7 @@ class UserReservation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Server:
+class Server(FrozenValue):
     """What binds every queue: the server's hard limits, its soft quotas by resource, which count the jobs of all queues
     together, and what is left of job-wide consumables such as licences. ``user_reservations`` are the running
     reservations of users."""
@@ -132,7 +133,7 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Queue:
+class Queue(FrozenValue):
     """An execution queue: whether it starts jobs, its soft quotas, hard limits, and the partition it belongs to.
 
     ``quotas`` are the soft limits on cores (P1), ``other_quotas`` those on other resources, ``priorities`` those of

@@ -16,6 +16,7 @@ from policy.model.pbs_units import UnitError, parse_size_kib
 ALL = ("o", "PBS_ALL")
 GENERIC = "PBS_GENERIC"
 _KINDS = {"u": "user", "g": "group", "p": "project", "o": "overall"}
+_PLAIN_NAME = re.compile(r"[\w.@+-]+")
 _ENTRY = re.compile(r"\s*\[\s*(?:\"([^\"\]]*)\"|([^\]\"]*?))\s*=\s*([^\]=]*)\]\s*(,|$)")
 
 EntityKey = tuple[str, str]
@@ -140,7 +141,7 @@ def parse_entity(text: str, where: str) -> EntityKey:
 def show_entity(entity: EntityKey) -> str:
     """The entity in PBS's syntax, quoted where PBS needs quotes."""
     kind, name = entity
-    return f"{kind}:{name}" if re.fullmatch(r"[\w.@+-]+", name) else f'"{kind}:{name}"'
+    return f"{kind}:{name}" if _PLAIN_NAME.fullmatch(name) else f'"{kind}:{name}"'
 
 
 def show_limits(limits: Limits) -> str:

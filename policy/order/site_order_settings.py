@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from policy.frozen_value import FrozenValue
 from policy.order.fair_share_tree import FairShareTree
 from policy.order.job_sort_formula import JobSortFormula
 
@@ -28,7 +29,7 @@ class SortKey(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FairShare:
+class FairShare(FrozenValue):
     """A scheduler's fair share: the tree, what counts as usage (``fairshare_usage_res``), whether jobs of entities
     without a share are kept from running (``fairshare_enforce_no_shares``), and how usage decays."""
 
@@ -40,7 +41,7 @@ class FairShare:
 
 
 @dataclass(frozen=True)
-class SiteOrder:
+class SiteOrder(FrozenValue):
     """The order of one scheduler.
 
     ``queues``: its queues as the server lists them; ``taken``: how it takes them. ``express_from``: the queue priority

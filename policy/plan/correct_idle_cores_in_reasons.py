@@ -20,14 +20,15 @@ def with_idle_left(waits: Mapping[Reason, list[Job]], regions: Mapping[str, Regi
     """The same jobs, reason by reason, with the idle cores of each job's region where the reason names idle cores. The
     number only falls: more idle cores than at the attempt would not explain why the job waits."""
     left: dict[Reason, list[Job]] = {}
+    each_region = {id(region): region for region in regions.values()}.values()
+    fewest = min([region.idle for region in each_region], default=0)
     for reason, jobs in waits.items():
         named = dict(reason.numbers).get("idle") if reason.code in _NAMES_IDLE else None
-        if not isinstance(named, int) or all(region.idle >= named for region in regions.values()):
+        if not isinstance(named, int) or fewest >= named:
             left.setdefault(reason, []).extend(jobs)
             continue
-        if reason.code == "too-few-idle" and len(set(map(id, regions.values()))) == 1:
-            idle = next(iter(regions.values())).idle
-            left.setdefault(with_idle(reason, min(idle, named)), []).extend(jobs)
+        if reason.code == "too-few-idle" and len(each_region) == 1:
+            left.setdefault(with_idle(reason, fewest), []).extend(jobs)
             continue
         lists: dict[tuple[int, bool], list[Job]] = {}
         for job in jobs:
@@ -42,4 +43,5 @@ def with_idle_left(waits: Mapping[Reason, list[Job]], regions: Mapping[str, Regi
 
 def with_idle(reason: Reason, idle: int) -> Reason:
     """The same reason with this number of idle cores, if it names any."""
-    return reason._replace(numbers=tuple((name, idle if name == "idle" else number) for name, number in reason.numbers))
+    numbers = tuple([(name, idle if name == "idle" else number) for name, number in reason.numbers])
+    return Reason(reason.code, numbers, reason.tried)

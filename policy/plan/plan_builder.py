@@ -1,7 +1,7 @@
 """The plan under construction: starts, preemptions, earmarks and reasons.
 
-Each decision updates the cluster index at once, so that later attempts see it. Each update is recorded with its
-inverse, so that the snapshot can be restored. The engine walks the queue.
+Each decision updates the cluster index at once, so that later attempts see it, and is recorded with its inverse, so
+that the snapshot can be restored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class PlanBuilder:
     """The plan under construction.
 
     ``moves`` counts changes of what jobs hold, ``taken_back`` cancelled starts. ``next_s``: when the next pass is due;
-    ``again``: whether one is due at once. ``first_behind`` and ``tried_in_vain`` go to the next ledger.
+    ``again``: whether one is due at once. ``lapsed``: the jobs whose promises lapse, as they could start beyond their
+    quotas only. ``first_behind`` and ``tried_in_vain`` go to the next ledger.
     """
 
     def __init__(self, context: Context) -> None:
@@ -53,6 +54,7 @@ class PlanBuilder:
         self.promised: dict[str, float] = {}
         # Promises that were withdrawn or moved to a later time for jobs with a better claim.
         self.moved: dict[str, MovedPromise] = {}
+        self.lapsed: set[str] = set()
         self.regions: dict[str, Region] = {}
         self.next_s = UNLIMITED_S
         self.again = False
@@ -311,11 +313,15 @@ class PlanBuilder:
             started = started.after(self._undo)
         waits = Waits(with_idle_left(self.waits, self.regions) if self.starts or self.earmarks else self.waits)
         starts, preempts = tuple(self.starts), tuple(self.preempts)
+        preemption = self._context.preemption
+        if preemption is not None:
+            self.wake_at(preemption.next_s)
         next_s = None if self.next_s == UNLIMITED_S else self.next_s
         classes = self._context.classes.of_jobs if self._context.classes is not None else None
         ledger = self._next(promises)
         moved = tuple(self.moved[head] for head in sorted(self.moved)) if self.moved else ()
-        return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, self.again, moved)
+        again = self.again or (preemption is not None and preemption.again)
+        return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, again, moved)
 
     def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:
         """The estimates of the heads, and all promises: the first shadow time of each head, which stays."""
@@ -340,8 +346,9 @@ class PlanBuilder:
         begun = {start.job.id for start in self.starts}
         for job_id, at_s in before.items():
             job = waiting.get(job_id)
-            if job is not None and job_id not in begun and job_id not in self.moved:
-                reason = self._context.gates.blocking_reason(job)
+            if job is not None and job_id not in begun and job_id not in self.moved and job_id not in self.lapsed:
+                # A beneficiary is counted as started: its own use of a limit does not block it.
+                reason = None if job_id in self.earmarks else self._context.gates.blocking_reason(job)
                 # A window that closes the whole queue was known when the promise was made.
                 if reason is None or reason.code == "queue-closed" or self.opens_s(job, reason) != UNLIMITED_S:
                     promises[job_id] = at_s
@@ -401,13 +408,16 @@ class PlanBuilder:
             and self.tried_in_vain == ledger.tried_in_vain
         ):
             return ledger
-        return ledger._replace(
+        return Ledger(
             promises=promises,
             earmarks=self.earmarks,
             preemptions=preemptions,
             backfilled=backfilled,
             classes=classes,
+            history=ledger.history,
+            learned=ledger.learned,
             stripes=stripes,
+            seen_s=ledger.seen_s,
             cuts=cuts,
             cores=cores,
             first_behind=self.first_behind,

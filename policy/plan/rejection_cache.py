@@ -10,7 +10,7 @@ from typing import Union
 
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.eligibility.classes_by_priority_quota import BASE
-from policy.eligibility.quota_headroom import NO_ENTRY
+from policy.eligibility.quota_headroom import NO_ENTRY, QuotaHeadroom
 from policy.fit.best_fit import fits
 from policy.fit.split_chunk_within_host import count_pieces
 from policy.model.job_preferences import Layout, RankPreference
@@ -39,6 +39,8 @@ class Rejections:
         self._preemption = context.preemption
         self._moves = -1
         self._lists: dict[_Kind, list[Job] | None] = {}
+        # What quotas leave in a queue: nothing is booked between two moves, so it holds as long as the lists.
+        self._headroom: dict[str, QuotaHeadroom] = {}
         self._spent: Reason | None = None
         self._too_few = (-1, Reason("too-few-idle"))
         self._fragmented = (-1, Reason("fragmented"))
@@ -197,8 +199,12 @@ class Rejections:
         if self._moves != self._builder.moves:
             self._moves = self._builder.moves
             self._lists.clear()
+            self._headroom.clear()
             self._spent = preemption.spent()
-        exceeded = self._context.quotas.headroom(job.queue).first_exceeded(job)
+        headroom = self._headroom.get(job.queue)
+        if headroom is None:
+            headroom = self._headroom[job.queue] = self._context.quotas.headroom(job.queue)
+        exceeded = headroom.first_exceeded(job)
         classed = self._classed
         kind = (
             job.queue,
@@ -218,7 +224,7 @@ class Rejections:
                 return False
             if rights is not None and self._spent is not None:
                 rights, refused = None, (self._spent,)
-            jobs = None if rights is not None else self._builder.waiting_for(main._replace(tried=refused))
+            jobs = None if rights is not None else self._builder.waiting_for(Reason(main.code, main.numbers, refused))
             lists[kind] = jobs
         if jobs is None:
             return False

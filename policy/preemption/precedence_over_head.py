@@ -7,7 +7,7 @@ lower, if it is within quota and the head is not (rule A).
 
 from __future__ import annotations
 
-from policy.eligibility.classes_by_priority_quota import Classes
+from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.quota_headroom import QuotaHeadroom
 from policy.eligibility.soft_quotas import Quotas
 from policy.model.jobs_runs_vnodes_queues import Job, Run
@@ -42,12 +42,13 @@ class Claims:
             self._left, self._head, self._is_head_within = left, head, self.is_within(head)
         return not self._is_head_within and left.first_exceeded(job) is None
 
-    def outranks_by_class(self, job: Job, head: Job) -> bool:
-        """Whether the head gives way to the job by its class alone."""
+    def outranks_by_class(self, job: Job, head: Job, run_id: str = "") -> bool:
+        """Whether the head gives way to the job by its class alone; with a ``run_id`` by the class in which this run of
+        it has started, as the rest of an array may be in another one."""
         classes = self._classes
         if classes is None or not self._rule_b or not classes.comparable(job.queue, head.queue):
             return False
-        return classes.of(job) > classes.of(head)
+        return (classes.of_runs.get(run_id, BASE) if run_id else classes.of(job)) > classes.of(head)
 
     def protects(self, run: Run, job: Job) -> bool:
         """Whether the run has a better claim to its cores than the job: its owner could then preempt the job."""

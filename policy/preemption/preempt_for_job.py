@@ -13,7 +13,7 @@ from typing import Callable
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
 from policy.eligibility.soft_quotas import Standing
 from policy.model.allocation import Allocation
-from policy.model.jobs_runs_vnodes_queues import Job, Run
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.limit_attributes import EntityKey, show_entity
 from policy.preemption.preemptible_runs_cache import PreemptibleRunsCache
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
@@ -34,7 +34,11 @@ search."""
 
 
 class Preemption:
-    """Rules A and B in one pass, and the victims taken so far."""
+    """Rules A and B in one pass, and the victims taken so far.
+
+    ``in_vain``: some job has found no victims. ``again``: it may find some in a next pass at this moment, for which
+    starts of this one are runs; ``next_s``: or in one at that time.
+    """
 
     def __init__(self, basis: Basis) -> None:
         cluster, _, quotas, classes, settings, now_s = basis
@@ -68,7 +72,10 @@ class Preemption:
         self._selection = VictimSelection(
             cluster, quotas, classes, self._candidates, self._cache, settings.quota.victim_order, self._starts
         )
-        self._in_vain = False
+        self.in_vain = False
+        self.again = False
+        self.next_s = UNLIMITED_S
+        self._interval_s = settings.schedule.interval_s
         self._taken = 0
 
     def rights(self, job: Job) -> tuple[PreemptionRights | None, tuple[Reason, ...]]:
@@ -118,9 +125,9 @@ class Preemption:
         could = Reason("preempt-delay", (*delay.numbers, ("cores_there", job.cores)))
         if job.left_s <= self._delayed.get(shape, -1.0):
             return could
-        in_vain = self._in_vain
+        before = self.in_vain, self.again, self.next_s
         found = self.find(job, rights, allowed, guard, closed, after_victims)
-        self._in_vain = in_vain
+        self.in_vain, self.again, self.next_s = before
         if isinstance(found, Found):
             self._delayed[shape] = job.left_s
             return could
@@ -129,11 +136,10 @@ class Preemption:
         return delay if found.code == _DELAYS_HEAD.code else found
 
     def _refused_by_quota(self, job: Job) -> Reason | None:
-        if not self._quotas.bounds(job):
-            return Reason("no-quota", (("user", job.user), ("queue", job.queue)))
         over = self._quotas.exceeded_by(job)
         if over is None:
-            return None
+            bound = self._quotas.bounds(job)
+            return None if bound else Reason("no-quota", (("user", job.user), ("queue", job.queue)))
         numbers = self._quotas.numbers_of(over, job)
         going = self._going.get((over.scope, over.resource, over.entity), 0)
         return Reason("over-quota", (*numbers, ("going", going)) if going else numbers)
@@ -214,7 +220,8 @@ class Preemption:
             else:
                 reason = self._too_few(job, rights, usable, pool, starts)
                 self._failed[shape] = (closed.extent, reason)
-        self._in_vain = True
+        self.in_vain = True
+        self._note_victims_to_come(job, rights)
         exempt = self._exempt(job, rights, allowed, guard, closed, free, starts) if pool.exempt else None
         if exempt is None:
             return reason
@@ -247,7 +254,18 @@ class Preemption:
     def gains_by(self, job: Job) -> bool:
         """Whether the start of a job puts its owner over quota, so that a job that found no victims in this pass may
         find some now."""
-        return self._in_vain and self._rule_a and self._quotas.is_over(job)
+        return self.in_vain and self._rule_a and self._quotas.is_over(job)
+
+    def _note_victims_to_come(self, job: Job, rights: PreemptionRights) -> None:
+        """Note when a job that found no victims may find some: a start that stays is a run in the next pass, and a
+        subjob in the next second."""
+        if self.again or self._settings.exempt_s:
+            return
+        begun = [*self._starts.kept.values(), *self._candidates.begun_now().values()]
+        offered = [run for run in begun if self._selection.offers(run, job, rights)]
+        self.again = any(run.subjob is None for run in offered)
+        if offered:
+            self.next_s = self._now_s + self._interval_s
 
     def keep_promised_start(self, run_id: str) -> None:
         """Note that a job within quota starts as promised: rule A does not cancel the start in this pass."""

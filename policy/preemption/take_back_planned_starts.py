@@ -6,22 +6,23 @@ stay: that of a beneficiary, whose victims would have lost their work for nothin
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container
 
 from policy.model.jobs_runs_vnodes_queues import Run
 
 
 class PlannedStarts:
-    """The starts of one pass. ``changes`` counts what was noted and taken back."""
+    """The starts of one pass. ``changes`` counts what was noted and taken back, ``kept`` are the starts that stay, one
+    of each array."""
 
-    __slots__ = ("_beneficiaries", "_ids", "_of_users", "_takeable", "changes")
+    __slots__ = ("_beneficiaries", "_ids", "_of_users", "_takeable", "changes", "kept")
 
     def __init__(self, beneficiaries: Container[str]) -> None:
         self._beneficiaries = beneficiaries
         self._ids: set[str] = set()
         self._takeable: dict[str, Run] = {}
-        self._of_users: Counter[str] = Counter()
+        self.kept: dict[str, Run] = {}
+        self._of_users: dict[str, int] = {}
         self.changes = 0
 
     def __contains__(self, run_id: str) -> bool:
@@ -34,7 +35,9 @@ class PlannedStarts:
         self._ids.add(run.id)
         if run.subjob is None and run.id not in self._beneficiaries:
             self._takeable[run.id] = run
-            self._of_users[run.job.user] += 1
+            self._of_users[run.job.user] = self._of_users.get(run.job.user, 0) + 1
+        else:
+            self.kept[run.job.id] = run
 
     def take_back(self, run_id: str) -> None:
         """Note that a start is taken back."""
@@ -51,7 +54,7 @@ class PlannedStarts:
 
     def has_of(self, user: str) -> bool:
         """Whether a start of this user may be taken back."""
-        return self._of_users[user] > 0
+        return self._of_users.get(user, 0) > 0
 
     def latest_first(self) -> list[Run]:
         """The starts that may be taken back, in the reverse of the order in which they were planned."""

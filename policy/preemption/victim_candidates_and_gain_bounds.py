@@ -134,6 +134,7 @@ class Candidates:
         self._now_s = basis.now_s
         self.picked: set[str] = set()
         self._candidates: list[Run] | None = None
+        self._begun_now: dict[str, Run] | None = None
         self._pools: dict[int, Pool] = {}
         self._without: dict[int, Capacity] = {}
         self._fits_without: dict[tuple[int, Request], bool] = {}
@@ -293,8 +294,7 @@ class Candidates:
                     if run.job.rerunable
                     and not run.exiting
                     and run.id not in starts
-                    # Also of an earlier pass at the same second.
-                    and not (run.start_s == self._now_s and run.subjob is not None)
+                    and not self._is_subjob_begun_now(run)
                     and counts.get(run.id, 0) < cap
                     and run.job.queue in managed
                     and (self._classes is not None or self._quotas.bounds(run.job, run.allocation))
@@ -302,6 +302,18 @@ class Candidates:
                 key=lambda run: (*self._order(run), run.id),
             )
         return self._candidates
+
+    def _is_subjob_begun_now(self, run: Run) -> bool:
+        """Whether the run is a subjob that this pass or an earlier one at the same second has started."""
+        return run.start_s == self._now_s and run.subjob is not None
+
+    def begun_now(self) -> dict[str, Run]:
+        """Of each array a subjob that an earlier pass at the same second has started: no victim in this one."""
+        if self._begun_now is None:
+            runs = self._cluster.runs.values()
+            begun = (run for run in runs if self._is_subjob_begun_now(run) and run.id not in self._starts)
+            self._begun_now = {run.job.id: run for run in begun}
+        return self._begun_now
 
     def unsaved(self, run: Run) -> float:
         """The core-seconds of work that a run would have to repeat."""

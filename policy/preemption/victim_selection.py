@@ -224,6 +224,10 @@ class VictimSelection:
             return lambda run: self._offer(run, job, rights) is not None
         return lambda run: search.may_use(run) and self._offer(run, job, rights) is not None
 
+    def offers(self, run: Run, job: Job, rights: PreemptionRights) -> bool:
+        """Whether either rule would offer a run to the job now."""
+        return run.job.rerunable and self._offer(run, job, rights) is not None
+
     def _offer(self, run: Run, job: Job, rights: PreemptionRights) -> Victim | None:
         """The run as a victim of this job; None if it may not be taken for it."""
         if run.id in self._candidates.picked or run.id not in self._cluster.runs:

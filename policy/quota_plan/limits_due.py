@@ -1,4 +1,5 @@
-"""What a pass has to set for the limits to be as planned: from the plan, what was set before, and what the server has.
+"""Computes what a pass has to set for the limits to be as planned: from the plan, what was set before, and what the
+server has.
 
 A value that the plan sets is remembered with the one before it, and goes back to that when its span ends. A limit that
 an administrator has changed meanwhile is left as it is: the entry is given up, and nothing is taken back.

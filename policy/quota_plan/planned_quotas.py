@@ -1,7 +1,7 @@
-"""The plan: entries of soft limits, each with the moment from which it holds and the moment until which it does.
+"""The plan: entries of soft limits, each with the moments at which it begins and ends.
 
 The begin belongs to a span and the end does not, so one entry may follow another without a gap. Spans of one entity's
-limit never overlap: at each moment at most one entry holds for it.
+limit never overlap.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from policy.frozen_value import FrozenValue
 from policy.model.limit_attributes import LimitError, Limits, parse_limits, show_limits
 
 TORQUE_MODES = ("observe", "drive")
@@ -18,7 +19,7 @@ MOST_PRIORITY = 1024
 
 
 @dataclass(frozen=True)
-class QueueSettings:
+class QueueSettings(FrozenValue):
     """A queue, or the whole cluster where the name is "": soft quotas and hard limits by resource, priorities of users
     and groups, the queue's own priority, and its mode on Torque; "" is that of the server."""
 

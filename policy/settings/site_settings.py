@@ -1,8 +1,8 @@
 """The site's settings: typed, in a few tables, checked key by key.
 
-The declaration of a field holds its default, what is allowed and the check. An error names the key, the value, what is
-allowed and the file. Quotas and priorities of a real cluster live in PBS, not here;
-:mod:`policy.settings.simulated_queues` describes those of a simulated one.
+A field's declaration holds its default, what is allowed and the check; an error names the key, the value, what is
+allowed and the file. Quotas and priorities are in PBS instead, those of a simulated cluster in
+:mod:`policy.settings.simulated_queues`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Callable, Optional, TypeVar
 
+from policy.frozen_value import FrozenValue
 from policy.model.job_preferences import RANK_MODES
 from policy.model.save_method_names import SAVE_METHODS, SAVED_STATUS
 from policy.settings.built_in_and_custom_vnode_formulas import FormulaError, read_formulas
@@ -25,7 +26,10 @@ BACKFILL_KINDS = ("none", "easy", "checkpoint")
 BACKFILL_ORDERS = ("first-come", "shortest-first")
 PREDICTORS = ("none", "last-two", "ratio")
 LEARN_BY = ("user", "all")
+PREFERRED_NODES = ("idle", "shared")
 LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
+HANDED_ON_HOST = ("files", "bind")
+HANDED_LISTS = ("none", "environment", *HANDED_ON_HOST)
 MODES = ("observe", "advise", "drive")
 RESERVATIONS = ("within-quota", "any")
 REFUSED_FROM = ("never", "drive", "advise")
@@ -93,12 +97,25 @@ def _names(value: Any) -> tuple[str, ...] | None:
     return tuple(names) if len(set(names)) == len(names) else None
 
 
+def _layouts_of_queues(value: Any) -> tuple[tuple[str, str], ...] | None:
+    """The layouts by queue, sorted; None for anything else."""
+    pairs = value.items() if isinstance(value, Mapping) else value
+    if isinstance(pairs, str):
+        return None
+    try:
+        layouts = tuple(sorted((queue, layout) for queue, layout in pairs))
+    except (TypeError, ValueError):
+        return None
+    good = all(isinstance(queue, str) and queue and layout in LAYOUT_CHOICES for queue, layout in layouts)
+    return layouts if good else None
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -_MOST <= value <= _MOST
 
 
 @dataclass(frozen=True)
-class BackfillSettings:
+class BackfillSettings(FrozenValue):
     """EASY and P3: whether and how jobs behind the head start before it.
 
     With ``kind`` ``checkpoint`` they are tested with a shrunk estimate, and cut where the head needs their cores at its
@@ -119,7 +136,7 @@ class BackfillSettings:
 
 
 @dataclass(frozen=True)
-class CheckpointSettings:
+class CheckpointSettings(FrozenValue):
     """What preempting costs: whether jobs save their work unless they say otherwise, and how long saving takes.
 
     A saved job has ``cost_s`` more to run when it is cut and ``restart_s`` more when it goes on, each plus an amount
@@ -149,7 +166,7 @@ class CheckpointSettings:
 
 
 @dataclass(frozen=True)
-class RescueSettings:
+class RescueSettings(FrozenValue):
     """The rescue (docs/policies.md, P3): one run is cut for a short job that has waited long for its length."""
 
     enabled: bool = _flag(False)
@@ -162,7 +179,7 @@ class RescueSettings:
 
 
 @dataclass(frozen=True)
-class QuotaSettings:
+class QuotaSettings(FrozenValue):
     """P1: whether soft quotas preempt, which victims come first, and how long runs are exempt.
 
     ``counted`` names the resources whose quotas count; empty: all that have quotas. A job that may not be preempted
@@ -199,7 +216,7 @@ class QuotaSettings:
 
 
 @dataclass(frozen=True)
-class OrderSettings:
+class OrderSettings(FrozenValue):
     """The order of waiting jobs within a class.
 
     ``by`` is ``site``: as their scheduler's attributes and ``sched_config`` say; or ``age``: by queue priority and age,
@@ -213,7 +230,7 @@ class OrderSettings:
 
 
 @dataclass(frozen=True)
-class PrioritySettings:
+class PrioritySettings(FrozenValue):
     """P2: whether a job of a higher class preempts lower ones (rule B), and whether the deferrable jobs of a class go
     first, rather than those submitted last.
 
@@ -226,10 +243,11 @@ class PrioritySettings:
 
 
 @dataclass(frozen=True)
-class RankingSettings:
+class RankingSettings(FrozenValue):
     """P4: how vnodes are ranked for jobs that name no mode (``none``: packing), and after how many intervals of
     ``interval_s`` a reading is stale. ``formulas`` are the site's own, in place of the built-in ones.
-    ``applications`` has what jobs of these applications ask for as far as they say nothing themselves."""
+    ``applications`` has what jobs of these applications ask for as far as they say nothing themselves. ``lists`` is how
+    the list of sockets and cores reaches a job that asked for one, as it starts: each way includes those before it."""
 
     mode: str = _choice("none", ("none", *RANK_MODES))
     interval_s: float = _number(60, 1, unit="seconds")
@@ -240,17 +258,20 @@ class RankingSettings:
     applications: tuple[tuple[str, Preset], ...] = _setting(
         (), "a table by application, of rank, min_mem, min_compute, min_network and max_temp", read_presets
     )
+    lists: str = _choice("none", HANDED_LISTS)
 
 
 @dataclass(frozen=True)
-class StripeSettings:
+class StripeSettings(FrozenValue):
     """P5: how the ranks of jobs that ask for no layout are laid out.
 
     ``layout`` is ``none`` (as select and place say), ``pack``, ``stripe`` or ``learn``. ``learn`` takes the layout that
     was more efficient for the job's application, once ``learn_runs`` runs of each were seen: of its user or of all
     users (``learn_by``), at least ``learn_min_s`` long and at least ``learn_min_share`` of their estimates. A stripe is
     ``width_factor`` times as wide as the fewest nodes; two stripes on one node start ``stagger_s`` apart. A node that
-    will be idle within ``idle_within_s`` is taken before one that stays shared.
+    will be idle within ``idle_within_s`` is taken before one that stays shared. With ``prefer`` as
+    ``shared`` a stripe goes first to nodes where stripes of other applications are. ``queues`` have layouts of their
+    own.
     """
 
     layout: str = _choice("none", LAYOUT_CHOICES)
@@ -261,10 +282,24 @@ class StripeSettings:
     learn_min_s: float = _number(60, 0, unit="seconds")
     learn_min_share: float = _number(0.05, 0, 1)
     idle_within_s: float = _number(0, 0, unit="seconds")
+    prefer: str = _choice("idle", PREFERRED_NODES)
+    queues: tuple[tuple[str, str], ...] = _setting(
+        (), f"a table by queue, each one of {', '.join(LAYOUT_CHOICES)}", _layouts_of_queues
+    )
+
+    @property
+    def layouts(self) -> frozenset[str]:
+        """The layouts of all queues."""
+        return frozenset([self.layout, *(layout for _, layout in self.queues)])
+
+    def for_queue(self, queue: str) -> StripeSettings:
+        """The settings as they hold in a queue."""
+        layout = dict(self.queues).get(queue) if self.queues else None
+        return self if layout is None else replace(self, layout=layout, queues=())
 
 
 @dataclass(frozen=True)
-class ScheduleSettings:
+class ScheduleSettings(FrozenValue):
     """A pass in the server: its interval, its time budget, and how many jobs it starts and comments it writes at most.
 
     ``look_s`` is the interval at which the server is checked between two passes, so that an early pass runs when jobs
@@ -279,7 +314,7 @@ class ScheduleSettings:
 
 
 @dataclass(frozen=True)
-class ForecastSettings:
+class ForecastSettings(FrozenValue):
     """The forecast of starts that passes publish: how often (0: never), with how many draws at most, and how many
     seconds of processor time one may take, in a process beside the pass."""
 
@@ -289,7 +324,7 @@ class ForecastSettings:
 
 
 @dataclass(frozen=True)
-class SubmissionSettings:
+class SubmissionSettings(FrozenValue):
     """What submissions and alterations are refused for.
 
     In every mode (0: no bound): a ``select`` of more than ``select_length`` characters or ``select_kinds`` kinds of
@@ -317,7 +352,7 @@ class SubmissionSettings:
 
 
 @dataclass(frozen=True)
-class ServerSettings:
+class ServerSettings(FrozenValue):
     """Server-wide: the mode of queues that name none, the group that may read the journal (none where it is empty), and
     how many days the journal is kept."""
 
@@ -327,7 +362,7 @@ class ServerSettings:
 
 
 @dataclass(frozen=True)
-class AlertSettings:
+class AlertSettings(FrozenValue):
     """The program that gets each alert (failing or late passes, queues handed back, unconfirmed changes) beside
     syslog."""
 
@@ -335,7 +370,7 @@ class AlertSettings:
 
 
 @dataclass(frozen=True)
-class TorqueSettings:
+class TorqueSettings(FrozenValue):
     """Torque alone: how long one request to its server may take. A MoM that does not answer would make the server, and
     whoever waits for it, wait for five minutes."""
 
@@ -343,7 +378,7 @@ class TorqueSettings:
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(FrozenValue):
     """All settings. ``Settings()`` is what a fresh installation has."""
 
     backfill: BackfillSettings = field(default_factory=BackfillSettings)
@@ -362,6 +397,11 @@ class Settings:
     torque: TorqueSettings = field(default_factory=TorqueSettings)
     queues: tuple[QueueSettings, ...] = ()
     cluster: QueueSettings = field(default_factory=lambda: QueueSettings(""))
+
+    def for_queue(self, queue: str) -> Settings:
+        """The settings with the layout of a queue."""
+        stripe = self.stripe.for_queue(queue)
+        return self if stripe is self.stripe else replace(self, stripe=stripe)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], where: str) -> Settings:

@@ -55,6 +55,7 @@ class ClusterIndex:
         "ends",
         "has_priorities",
         "has_quotas",
+        "has_site_order",
         "has_windows",
         "jobs",
         "memo",
@@ -111,6 +112,7 @@ class ClusterIndex:
         twin.jobs, twin.runs = dict(self.jobs), dict(self.runs)
         twin.order, twin.ends = list(self.order), list(self.ends)
         twin.has_quotas, twin.has_priorities, twin.has_windows = self.has_quotas, self.has_priorities, self.has_windows
+        twin.has_site_order = self.has_site_order
         twin.arrangements = dict(self.arrangements)
         twin._queued, twin._vnodes_of_queue = dict(self._queued), dict(self._vnodes_of_queue)
         twin._held_back, twin._own_priorities, twin._shaped = self._held_back, self._own_priorities, self._shaped
@@ -170,11 +172,6 @@ class ClusterIndex:
     def queued(self) -> Collection[str]:
         """The queues with waiting jobs."""
         return self._queued.keys()
-
-    @property
-    def has_site_order(self) -> bool:
-        """Whether some queue's jobs are ordered as its scheduler orders them."""
-        return any(queue.order is not None for queue in self.queues.values())
 
     @property
     def has_shapes(self) -> bool:
@@ -250,11 +247,13 @@ class ClusterIndex:
         return old
 
     def _note_limits(self) -> None:
-        """Note whether the server or some queue has soft quotas, and whether some queue has priorities."""
+        """Note whether the server or some queue has soft quotas, whether some queue has priorities, and whether some
+        queue's jobs are ordered as its scheduler orders them."""
         self.has_quotas = any(queue.quotas_by_resource() for queue in self.queues.values()) or any(
             self.server.quotas.values()
         )
         self.has_priorities = any(queue.priorities for queue in self.queues.values())
+        self.has_site_order = any(queue.order is not None for queue in self.queues.values())
 
     def _note_windows(self) -> None:
         """Note whether any queue or vnode has windows."""

@@ -1,7 +1,7 @@
-"""What the vnodes of each host have free of one consumable together.
+"""The sum of a consumable that the vnodes of each host have free, for chunks split over a host's vnodes
+(:mod:`policy.fit.split_chunk_within_host`).
 
-A chunk may be split over the vnodes of a host (:mod:`policy.fit.split_chunk_within_host`), so their sum counts. The
-sums are computed once and then updated vnode by vnode. An overcommitted vnode counts as 0, not as negative.
+The sums are computed once and then updated vnode by vnode. An overcommitted vnode counts as 0, not as negative.
 """
 
 from __future__ import annotations

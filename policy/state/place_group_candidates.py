@@ -1,9 +1,8 @@
-"""Placement sets: the groups of vnodes that could hold a request if nothing else were on them.
+"""Placement sets: the groups of vnodes that could hold a request if nothing else were on them, the smallest first.
 
 A job that some group could hold waits for one; a job that none could hold may use all vnodes, as in PBS unless
-``do_not_span_psets`` is set (PBS Professional Administrator's Guide, "Placement Sets"). Both answers depend only on
-what vnodes have in all, so they are remembered, up to a bound. Groups have few kinds of hosts: a request is tried once
-on each kind, and then only counted. The smallest group comes first (``cmp_placement_sets`` of PBS's scheduler).
+``do_not_span_psets`` is set (Administrator's Guide, "Placement Sets"; ``cmp_placement_sets`` of PBS's scheduler).
+Answers depend on totals alone, so they are remembered.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ class Capacity:
     """
 
     __slots__ = (
-        "_by_host", "_changed", "_shared", "check_time", "directory", "exclusive", "groups", "inventory", "levels",
-        "others", "run_counts", "sharing", "usable",
+        "_bare", "_by_host", "_changed", "_shared", "check_time", "directory", "exclusive", "groups", "inventory",
+        "levels", "others", "run_counts", "sharing", "usable",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +54,8 @@ class Capacity:
         self.levels: dict[int, int] = {}
         self.usable = 0
         self.exclusive = 0
+        # By vnode: the shares that hold nothing there, as chunks without cores do.
+        self._bare: dict[int, int] = {}
         self._by_host: dict[str, HostSums] = {}
         # By consumable: the vnodes whose free amount has changed since its sums were updated.
         self._changed: dict[str, int] = {}
@@ -85,6 +87,7 @@ class Capacity:
         twin.levels = dict(self.levels)
         twin.usable = self.usable
         twin.exclusive = self.exclusive
+        twin._bare = dict(self._bare)
         twin._by_host = dict(self._by_host)
         twin._changed = dict(self._changed)
         twin._shared = self._shared
@@ -96,7 +99,7 @@ class Capacity:
             self.levels == other.levels
             and (self.exclusive, self.usable) == (other.exclusive, other.usable)
             and self.others.free == other.others.free
-            and self.run_counts == other.run_counts
+            and (self._bare, self.run_counts) == (other._bare, other.run_counts)
         )
 
     def replace(self, old: Vnode, new: Vnode) -> bool:
@@ -124,6 +127,8 @@ class Capacity:
         for mask, amounts, chunks, _ in shares:
             for resource, amount in amounts:
                 self._shift(resource, mask, -amount * chunks)
+            if not amounts:
+                self._count_bare(mask, 1)
             self.exclusive |= self.sharing.held_alone(mask, request)
         if self.run_counts is not None:
             self.run_counts.count(shares, request.owner, 1)
@@ -133,9 +138,17 @@ class Capacity:
         for mask, amounts, chunks, _ in shares:
             for resource, amount in amounts:
                 self._shift(resource, mask, amount * chunks)
+            if not amounts:
+                self._count_bare(mask, -1)
             self.exclusive &= ~self.sharing.held_alone(mask, request)
         if self.run_counts is not None:
             self.run_counts.count(shares, request.owner, -1)
+
+    def _count_bare(self, mask: int, by: int) -> None:
+        for bit in each_bit(mask):
+            count = self._bare.pop(bit, 0) + by
+            if count:
+                self._bare[bit] = count
 
     def _shift(self, resource: str, mask: int, by: int) -> None:
         if resource in self._changed:
@@ -262,6 +275,8 @@ class Capacity:
             for bit in each_bit(mask):
                 if free[bit.bit_length() - 1] < self.inventory.available_on(bit, resource):
                     mask ^= bit
+        for bit in self._bare:
+            mask &= ~bit
         return mask & ~self.exclusive
 
     # Pieces

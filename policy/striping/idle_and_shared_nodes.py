@@ -42,6 +42,7 @@ class StripeNodes:
         "_hosts",
         "_idle",
         "_largest",
+        "_meets",
         "_now_s",
         "_shared",
         "_sizes",
@@ -58,6 +59,7 @@ class StripeNodes:
         self._capacity = capacity = cluster.capacity
         self._now_s = now_s
         self._stagger_s = settings.stagger_s
+        self._meets = settings.prefer == "shared"
         self._hosts: list[int] | None = None
         self._largest = 0
         self._applications: dict[str, int] | None = None
@@ -181,8 +183,14 @@ class StripeNodes:
     def classes(self, vnodes: int, application: str) -> Iterator[int]:
         """A set of vnodes in parts, best first: idle nodes; nodes that soon will be; nodes shared by stripes, first
         those without another run of the application, as different applications need different things of a node (no
-        name, no difference); other nodes."""
+        name, no difference); other nodes. Where stripes are to meet, nodes that they share without the application come
+        first."""
         apart = ~self._nodes_of(application) if application else -1
+        if self._meets:
+            here = vnodes & self._shared & apart & ~self._idle
+            if here:
+                yield here
+                vnodes ^= here
         for part in (self._idle, self._soon, self._shared & apart, self._shared, -1):
             here = vnodes & part
             if here:

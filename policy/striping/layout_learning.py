@@ -41,9 +41,9 @@ def learn(learned: Learned, finished: Iterable[Finished], settings: StripeSettin
     """The tallies with the runs that ended after ``seen_s`` added; independent of their order.
 
     Left out are runs without an application, runs that were too short, runs whose job asked for a layout, and runs
-    too small to spread. With a layout setting other than ``learn`` nothing is learned.
+    too small to spread. Where no queue has the layout ``learn`` nothing is learned.
     """
-    if settings.layout != "learn":
+    if "learn" not in settings.layouts:
         return learned
     new = sorted(
         (run for run in finished if run.end_s > seen_s and _tells(run, settings)), key=lambda run: (run.end_s, run.id)
@@ -144,12 +144,14 @@ def layout_of(
     """
     if job.layout is not None:
         return job.layout, "the job asks for it", True
-    if settings.layout == "learn":
+    of_queue = settings.for_queue(job.queue)
+    if of_queue.layout == "learn":
         choice = choose(learned, job, settings, running(job))
         return Layout(choice.layout), choice.why, choice.settled
-    if settings.layout == "none":
+    if of_queue.layout == "none":
         return None, "", True
-    return Layout(settings.layout), f"stripe.layout is {settings.layout}", True
+    where = "stripe.layout" if of_queue is settings else f"stripe.queues.{job.queue}"
+    return Layout(of_queue.layout), f"{where} is {of_queue.layout}", True
 
 
 def _show(median: float) -> str:

@@ -1,8 +1,7 @@
 """Starts each of pbsteer's programs, with pbsteer's packages importable in that process alone.
 
-Their names (``policy``, ``hooks``, ``tui``, ...) are too general for an environment that others use. So a wheel has
-them in the folder ``tree`` beside this file, which only this module puts on the path. In a checkout they are at its
-top.
+Their names (``policy``, ``hooks``, ``tui``, ...) are too general for an environment that others use. A wheel has them
+in the folder ``tree`` beside this file, a checkout at its top; only this module puts them on the path.
 """
 
 from __future__ import annotations

@@ -15,14 +15,14 @@ import click
 from sim.cli.replay_beside_references import Evidence, evidence_options, replay_beside_references
 from sim.cli.replay_options import (
     CommandError,
+    Sharing,
     Source,
     check_writable,
-    contention_option,
     file_option,
     find_policies,
     policy_option,
+    sharing_options,
     source_options,
-    titled,
     writing,
 )
 from sim.cli.replicates import refuse_with_replicates, replicates_option, show_replicates
@@ -43,7 +43,7 @@ DEFAULT_POLICIES = ("easy", "quota")
 @click.command()
 @source_options
 @policy_option("easy and quota")
-@contention_option
+@sharing_options
 @evidence_options
 @replicates_option
 @click.option("--span", "span_text", metavar="START+LENGTH", help="What to look at closely: 12d+36h. [the busiest day]")
@@ -59,7 +59,7 @@ def compare(
     *,
     source: Source,
     policy_names: tuple[str, ...],
-    contention: bool,
+    sharing: Sharing,
     evidence: Evidence,
     replicates: int | None,
     span_text: str | None,
@@ -90,14 +90,13 @@ def compare(
     if replicates is not None:
         refuse_with_replicates({**files, "--span": span_text})
         names = policy_names or DEFAULT_POLICIES
-        show_replicates(source, names, evidence, replicates, contention=contention, as_json=as_json)
+        show_replicates(source, names, evidence, replicates, sharing=sharing, as_json=as_json)
         return
     check_writable(files)
     asked = _span(span_text)
     names = policy_names or DEFAULT_POLICIES
     found = find_policies(names)
-    workload, cluster = source.load_workload()
-    workload = titled(workload, contention=contention)
+    workload, cluster = sharing.apply(*source.load_workload())
     if asked is not None:
         _check_span(str(span_text), asked, workload)
     policies = [build(workload, cluster) for build in found]
@@ -109,7 +108,7 @@ def compare(
     replays: list[Replay] = []
     numbers, weeks = evidence.measured_jobs(workload), Weeks.of(workload.jobs)
     each = replay_beside_references(
-        workload, cluster, names, policies, evidence, contention=contention, keep_runs=bool(runs_files)
+        workload, cluster, names, policies, evidence, contention=sharing.contention, keep_runs=bool(runs_files)
     )
     for index, beside in enumerate(each):
         result = beside.replay

@@ -224,15 +224,49 @@ _SOURCE_OPTIONS = (
     ),
 )
 
-contention_option = click.option(
-    "--contention", is_flag=True, help="Jobs that share nodes share their memory bandwidth, and slow each other down."
+
+@dataclass(frozen=True)
+class Sharing:
+    """Whether jobs that share nodes slow each other down, and the seed by which the nodes differ (None: are alike)."""
+
+    contention: bool
+    uneven: int | None
+
+    def apply(self, workload: Workload, cluster: Cluster) -> tuple[Workload, Cluster]:
+        """The workload under a name that says so, and the cluster with its uneven nodes."""
+        if not self.contention:
+            return workload, cluster
+        on = "" if self.uneven is None else f" on uneven nodes (seed {self.uneven})"
+        workload = replace(workload, name=f"{workload.name}, sharing memory bandwidth{on}")
+        return workload, replace(cluster, uneven=self.uneven)
+
+
+def sharing_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --contention and --readings to a command, which gets them as `sharing`."""
+
+    @functools.wraps(command)
+    def with_sharing(*, contention: bool, uneven: int | None, **others: Any) -> None:
+        command(sharing=Sharing(contention or uneven is not None, uneven), **others)
+
+    for decorate in reversed(_SHARING_OPTIONS):
+        with_sharing = decorate(with_sharing)
+    return with_sharing
+
+
+_SHARING_OPTIONS = (
+    click.option(
+        "--contention",
+        is_flag=True,
+        help="Jobs that share nodes share their memory bandwidth, and slow each other down.",
+    ),
+    click.option(
+        "--readings",
+        "uneven",
+        type=int,
+        metavar="SEED",
+        help="The same on nodes that differ (cooling, background load), drawn with this seed; they report readings.",
+    ),
 )
-"""The option --contention, passed as `contention`."""
-
-
-def titled(workload: Workload, *, contention: bool) -> Workload:
-    """The workload; with contention its name says so."""
-    return replace(workload, name=f"{workload.name}, sharing memory bandwidth") if contention else workload
 
 
 def policy_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

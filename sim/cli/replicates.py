@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from sim.cli.replay_beside_references import Evidence, replay_beside_references
-from sim.cli.replay_options import CommandError, Source, find_policies, titled
+from sim.cli.replay_options import CommandError, Sharing, Source, find_policies
 from sim.replay.metrics import Metrics, measure
 from sim.report.gains_sizes_users_and_losers import Gains
 from sim.report.replay_table_json_and_csv import printable
@@ -25,7 +25,7 @@ replicates_option = click.option(
 
 
 def show_replicates(
-    source: Source, names: Sequence[str], evidence: Evidence, count: int, *, contention: bool, as_json: bool
+    source: Source, names: Sequence[str], evidence: Evidence, count: int, *, sharing: Sharing, as_json: bool
 ) -> None:
     """Replay the policies on each replicate, and print their means. Raises CommandError."""
     found = find_policies(names)
@@ -34,12 +34,12 @@ def show_replicates(
     policies: list[str] = []
     jobs: list[int] = []
     title = ""
-    for number, (workload, cluster) in enumerate(source.load_replicates(count)):
-        workload = titled(workload, contention=contention)  # noqa: PLW2901 - the same workload under its title
+    drawn = (sharing.apply(*each) for each in source.load_replicates(count))
+    for number, (workload, cluster) in enumerate(drawn):
         built = [build(workload, cluster) for build in found]
         numbers = evidence.measured_jobs(workload)
         each = replay_beside_references(
-            workload, cluster, names, built, evidence, contention=contention, quiet=number > 0
+            workload, cluster, names, built, evidence, contention=sharing.contention, quiet=number > 0
         )
         for index, beside in enumerate(each):
             measured[index].append(measure(beside.replay, numbers))

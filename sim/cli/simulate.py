@@ -12,14 +12,14 @@ import click
 from sim.cli.replay_beside_references import Evidence, evidence_options, replay_beside_references
 from sim.cli.replay_options import (
     CommandError,
+    Sharing,
     Source,
     check_writable,
-    contention_option,
     file_option,
     find_policies,
     policy_option,
+    sharing_options,
     source_options,
-    titled,
     writing,
 )
 from sim.cli.replicates import refuse_with_replicates, replicates_option, show_replicates
@@ -38,7 +38,7 @@ DEFAULT_POLICIES = ("fcfs", "easy")
 @click.command()
 @source_options
 @policy_option("fcfs and easy")
-@contention_option
+@sharing_options
 @evidence_options
 @replicates_option
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each policy instead of the table.")
@@ -58,7 +58,7 @@ def simulate(
     *,
     source: Source,
     policy_names: tuple[str, ...],
-    contention: bool,
+    sharing: Sharing,
     evidence: Evidence,
     replicates: int | None,
     as_json: bool,
@@ -84,7 +84,8 @@ def simulate(
             ("--jobs-csv", jobs_csv_file),
             ("--runs-csv", runs_csv_file),
             ("--plot", plot_file),
-            ("--contention", contention or None),
+            ("--readings", sharing.uneven),
+            ("--contention", sharing.contention or None),
             ("--replicates", replicates),
             ("--think-times", source.think_times or None),
             ("--trim", None if evidence.trim_percent == TRIM_PERCENT else evidence.trim_percent),
@@ -107,12 +108,11 @@ def simulate(
     names = policy_names or DEFAULT_POLICIES
     if replicates is not None:
         refuse_with_replicates(files)
-        show_replicates(source, names, evidence, replicates, contention=contention, as_json=as_json)
+        show_replicates(source, names, evidence, replicates, sharing=sharing, as_json=as_json)
         return
     check_writable(files)
     found = find_policies(names)
-    workload, cluster = source.load_workload()
-    workload = titled(workload, contention=contention)
+    workload, cluster = sharing.apply(*source.load_workload())
     policies = [build(workload, cluster) for build in found]
     titles = [policy.name for policy in policies]
     csv_files = csv_paths(jobs_csv_file, titles) if jobs_csv_file else []
@@ -122,7 +122,7 @@ def simulate(
     gains: list[Gains] = []
     replays: list[Replay] = []
     each = replay_beside_references(
-        workload, cluster, names, policies, evidence, contention=contention, keep_runs=bool(runs_files)
+        workload, cluster, names, policies, evidence, contention=sharing.contention, keep_runs=bool(runs_files)
     )
     for index, beside in enumerate(each):
         result = beside.replay

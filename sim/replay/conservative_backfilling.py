@@ -1,7 +1,7 @@
-"""Conservative backfilling, a rival for comparison only: no part of pbsteer decides so.
+"""Conservative backfilling, only for comparison: pbsteer itself never decides so.
 
-Every job gets a start when it is submitted, the earliest at which it delays no job before it (A. W. Mu'alem, D. G.
-Feitelson, IEEE TPDS 12(6), 2001; README.md).
+Every job gets a start when it is submitted, the earliest that delays no job before it (A. W. Mu'alem, D. G. Feitelson,
+IEEE TPDS 12(6), 2001; README.md).
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
     QuotaSettings,
+    RankingSettings,
     RescueSettings,
     ScheduleSettings,
     Settings,
@@ -65,6 +66,8 @@ _FCFS = Settings(BackfillSettings(kind="none"), QuotaSettings(preempt=False), sc
 _EASY = replace(_FCFS, backfill=BackfillSettings(kind="easy"))
 _HALF = BackfillSettings(kind="checkpoint", shrink_factor=0.5)
 _FIFTH = BackfillSettings(kind="checkpoint", shrink_factor=0.2, order="shortest-first")
+_STRIPED = StripeSettings(layout="stripe")
+_COMPOSITE = RankingSettings(mode="composite")
 _SAVING = replace(_FCFS, checkpoint=CheckpointSettings(saves=True))
 
 Build = Callable[[Workload, Cluster], Policy]
@@ -96,8 +99,10 @@ _NAMED: dict[str, Build] = {
         "checkpoint-rescue", replace(_SAVING, backfill=_FIFTH, rescue=RescueSettings(enabled=True))
     ),
     "packed": _plain("packed", replace(_EASY, stripe=StripeSettings(layout="pack"))),
-    "striped": _plain("striped", replace(_EASY, stripe=StripeSettings(layout="stripe"))),
+    "striped": _plain("striped", replace(_EASY, stripe=_STRIPED)),
     "learned": _plain("learned", replace(_EASY, stripe=StripeSettings(layout="learn"))),
+    "ranked": _plain("ranked", replace(_EASY, ranking=_COMPOSITE)),
+    "ranked-striped": _plain("ranked-striped", replace(_EASY, ranking=_COMPOSITE, stripe=_STRIPED)),
     "conservative": lambda _w, _c: Policy(conservative_backfilling.NAME, _EASY, Queue(QUEUE), is_conservative=True),
     "fair-share": _ordered("fair-share", fair_share),
     "wfp": _ordered("wfp", wfp),

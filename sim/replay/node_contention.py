@@ -1,7 +1,8 @@
 """Jobs that share nodes slow each other down: a model of memory bandwidth, and of the price of spreading ranks.
 
 A job's memory-bound share stretches with the demand on its node, its share of communication grows with each doubling of
-the nodes, and it runs at the pace of its slowest rank. README.md has the sources.
+the nodes, and it runs at the pace of its slowest rank. On uneven nodes it also shares cores, link and cooling, and each
+node reports what is left of it. README.md has the sources.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Callable
 
 from policy.model.allocation import Allocation
+from policy.model.jobs_runs_vnodes_queues import Reading
 from sim.workload.application_contention_traits import Traits
+from sim.workload.uneven_nodes import EVEN, HOTTEST, LINK_MBIT, MEMORY_KIB_PER_CORE, Condition, draw_condition
 from sim.workload.workload import Cluster
 
 GBS_PER_CORE = 6.0
@@ -61,6 +65,8 @@ class Contention:
         self._going: dict[str, _Going] = {}
         self._on: dict[str, dict[str, int]] = {}
         self._demand_gbs: dict[str, float] = {}
+        self._uneven = cluster.uneven
+        self._conditions: dict[str, Condition] = {}
 
     def started(
         self, job_id: str, allocation: Allocation, now_s: float, left_s: float | None = None
@@ -112,11 +118,64 @@ class Contention:
         moved = []
         for job_id in sorted(touched):
             going = self._going[job_id]
-            crowding = max(self._demand_gbs[node] for node in going.ranks) / self._bandwidth_gbs
-            pace = going.alone / going.shape.traits.stretch(crowding, going.spread)
+            pace = going.alone / self._stretch(going)
             if pace != going.pace:
                 going.left_s = max(0.0, going.left_s - (now_s - going.since_s) * going.pace)
                 going.since_s = now_s
                 going.pace = pace
                 moved.append((job_id, going.end_s()))
         return moved
+
+    def _stretch(self, going: _Going) -> float:
+        """How many times longer than at full speed a running job takes now: on the worst of its nodes."""
+        traits = going.shape.traits
+        if self._uneven is None:
+            crowding = max(self._demand_gbs[node] for node in going.ranks) / self._bandwidth_gbs
+            return traits.stretch(crowding, going.spread)
+        worst = 0.0
+        for node in going.ranks:
+            load = self._load(node)
+            slowed = self._condition(node).throttling(load)
+            crowding = self._demand_gbs[node] / self._bandwidth_gbs
+            worst = max(worst, slowed * traits.stretch(crowding, going.spread, load, self._traffic(node)))
+        return worst
+
+    # What uneven nodes report
+
+    def reading(self, node: str, at_s: float) -> Reading:
+        """What is left of a node."""
+        cores, load = self._cores_per_node, self._load(node)
+        memory_kib, condition = cores * MEMORY_KIB_PER_CORE, self._condition(node)
+        filled = condition.memory + self._sum(node, lambda traits: traits.memory_used_per_rank) / cores
+        return Reading(
+            at_s,
+            cores * max(0.0, 1 - load),
+            cores,
+            memory_kib * max(0.0, 1 - filled),
+            memory_kib,
+            LINK_MBIT * max(0.0, 1 - self._traffic(node)),
+            LINK_MBIT,
+            condition.temperature(load),
+            HOTTEST,
+        )
+
+    def _load(self, node: str) -> float:
+        """The demand on a node's cores over what it has: its ranks, and the background."""
+        return self._condition(node).cores + self._sum(node, lambda _: 1.0) / self._cores_per_node
+
+    def _traffic(self, node: str) -> float:
+        """The demand on a node's link over what it has."""
+        used = self._sum(node, lambda traits: traits.link_share_per_rank)
+        return self._condition(node).network + used / self._cores_per_node
+
+    def _sum(self, node: str, of_rank: Callable[[Traits], float]) -> float:
+        """The sum over all ranks on a node, in a fixed order."""
+        on = self._on.get(node, {})
+        return sum(on[job] * of_rank(self._jobs[job].traits) for job in sorted(on))
+
+    def _condition(self, node: str) -> Condition:
+        condition = self._conditions.get(node)
+        if condition is None:
+            condition = EVEN if self._uneven is None else draw_condition(self._uneven, node)
+            self._conditions[node] = condition
+        return condition

@@ -14,6 +14,7 @@ from time import process_time
 from typing import Callable, Protocol
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
+from policy.model.jobs_runs_vnodes_queues import Reading
 from policy.plan.plan_types import Plan, Preempt, Start
 from sim.replay.conservative_backfilling import replay_conservatively
 from sim.replay.job_life import NEVER_S, JobLife
@@ -42,6 +43,7 @@ class Observer(Protocol):
 
 
 _PROGRESS_EVERY = 1000
+_NO_READINGS: Mapping[str, Reading] = {}
 
 
 def vnodes_of(cluster: Cluster) -> list[Vnode]:
@@ -69,7 +71,7 @@ def replay(
 
     Jobs that could never start under the policy (a hard limit below their size) are left out and counted. With
     ``contention`` a recorded run time is the job's time when packed and alone (:mod:`sim.replay.node_contention`); no
-    job is then killed at its estimate. Raises
+    job is then killed at its estimate, and uneven nodes report their readings. Raises
     :class:`~sim.replay.named_policies.PolicyError` if the policy cannot be replayed so.
     """
     demand_replayable(workload, cluster, policy, contention=contention, is_observed=observer is not None)
@@ -156,11 +158,14 @@ class _Run:
         self._lives: dict[str, JobLife] = {}
         self._ends: list[tuple[float, int, JobLife]] = []
         self._contention = Contention(cluster, shapes_of(workload)) if contention else None
+        reports = self._contention is not None and cluster.uneven is not None and policy.settings.ranking.mode != "none"
+        self._reporting: tuple[str, ...] = tuple(self._snapshot.cluster().vnodes) if reports else ()
+        self._reported_s = -NEVER_S
         self._requests: dict[int, Request] = {}
         self._cores_per_node = cluster.cores_per_node
         self._queue = policy.queue.name
         self._settings = settings = policy.settings
-        self._observes = settings.backfill.predictor != "none" or settings.stripe.layout == "learn"
+        self._observes = settings.backfill.predictor != "none" or "learn" in settings.stripe.layouts
         self._tells_ends = self._observes or observer is not None
         self._ended = 0
         self.checkpoint_core_s = 0.0
@@ -199,6 +204,7 @@ class _Run:
                 return
             if observer is not None and observer.next_s < now_s:
                 observer.look(now_s, self._snapshot, self._ledger)
+            readings = self._report(now_s) if self._reporting else _NO_READINGS
             gone: list[str] = []
             queued: list[Job] = []
             finished: list[Finished] = []
@@ -218,8 +224,18 @@ class _Run:
                 queued.append(self._submit(heappop(later)[2]))
             if observer is not None:
                 observer.happened(now_s, queued, finished)
-            changes = Changes(now_s, queued, (), gone)
+            changes = Changes(now_s, queued, (), gone, readings=readings)
             wake_s = self._pass(changes._replace(finished=finished) if finished and self._observes else changes)
+
+    def _report(self, now_s: float) -> Mapping[str, Reading]:
+        """What the nodes reported since the last pass: each at the last interval before now, of the jobs that ran there
+        until now. Call it before the ends of this moment."""
+        interval_s = self._settings.ranking.interval_s
+        at_s = now_s // interval_s * interval_s
+        if at_s <= self._reported_s or self._contention is None:
+            return _NO_READINGS
+        self._reported_s = at_s
+        return {node: self._contention.reading(node, at_s) for node in self._reporting}
 
     def _submit(self, trace: TraceJob) -> Job:
         cores = trace.cores

@@ -10,6 +10,12 @@ import math
 import zlib
 from dataclasses import dataclass
 
+_FILLS_LINK = 0.4
+_FILLS_MEMORY_GBS = 12.0
+_LEAST_MEMORY = 0.25
+"""Assumed: ranks that spend two fifths of their time in messages fill a node's link together, memory-bound ones its
+memory, and every rank fills at least a quarter of its part."""
+
 
 @dataclass(frozen=True)
 class Traits:
@@ -27,15 +33,26 @@ class Traits:
         if min(shares) < 0 or sum(shares) > 1 or not 0 <= self.gbs_per_rank < math.inf:
             raise ValueError(f"{self}: shares are from 0 to 1 together, a bandwidth is 0 or more")
 
-    def stretch(self, crowding: float, spread: float) -> float:
+    @property
+    def link_share_per_rank(self) -> float:
+        """The share of its cores' part of the node's link that a rank uses at full speed."""
+        return min(1.0, self.communication_share / _FILLS_LINK)
+
+    @property
+    def memory_used_per_rank(self) -> float:
+        """The share of its cores' part of the node's memory that a rank fills."""
+        return _LEAST_MEMORY + (1 - _LEAST_MEMORY) * min(1.0, self.gbs_per_rank / _FILLS_MEMORY_GBS)
+
+    def stretch(self, crowding: float, spread: float, load: float = 0.0, traffic: float = 0.0) -> float:
         """How many times longer than at full speed the job takes if the demand on its most crowded node is ``crowding``
-        times the node's bandwidth, on ``spread`` times its fewest nodes.
+        times the node's bandwidth, on ``spread`` times its fewest nodes; ``load`` and ``traffic`` are the demands on
+        the node's cores and link over what these have.
         """
         memory, communication = self.memory_share, self.communication_share
         return (
-            1 - memory - communication
+            (1 - memory - communication) * max(1.0, load)
             + memory * max(1.0, crowding)
-            + communication * (1 + math.log2(max(1.0, spread)))
+            + communication * (1 + math.log2(max(1.0, spread))) * max(1.0, traffic)
         )  # fmt: skip
 
 

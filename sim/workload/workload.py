@@ -55,11 +55,14 @@ class Follows(NamedTuple):
 
 @dataclass(frozen=True)
 class Cluster:
-    """Equal nodes, each with the same number of cores, and their reservations."""
+    """Equal nodes, each with the same number of cores, and their reservations. ``uneven``: the seed by which the nodes
+    differ in all else (:mod:`sim.workload.uneven_nodes`), and by which they report readings; None: they are alike.
+    """
 
     nodes: int
     cores_per_node: int
     reservations: tuple[Reservation, ...] = ()
+    uneven: int | None = None
 
     def __post_init__(self) -> None:
         for what, value, most in (

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from migration.config.cluster_file import Cluster, read_cluster_file
+from migration.config.cluster_file import Cluster
+from migration.config.read_cluster_file import read_cluster_file
 from migration.passes.source.notes_on_other_clusters import read_notes
 from migration.passes.source.source_context import Source
-from migration.protocol.messages import ACCEPT, AVAIL, Hand, Reply, States, Taken, reply_from_data, reply_to_data
+from migration.protocol.questions import ACCEPT, AVAIL, Hand
+from migration.protocol.replies import Reply, States, Taken, reply_from_data, reply_to_data
 from migration.schedulers.scheduler_interface import QUEUED, Ended, JobState, LocalJob, Verdict
 from migration.spool.drop_box import make_drop_box
 from migration.spool.queue_file import Queue

@@ -7,7 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 
 from migration.cli.for_users import mgsub
-from migration.config.cluster_file import Cluster, Here, Limits, parse_cluster_file
+from migration.config.cluster_file import Cluster, Here, Limits
+from migration.config.read_cluster_file import parse_cluster_file
 from policy.migration.job_states_and_transitions import OFFERED, STATES
 
 if sys.version_info >= (3, 11):

@@ -6,15 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Request, Vnode, parse_request
-from policy.explain.hostfiles_for_mpi_and_openmp import (
-    mpich_hostfile,
-    node_file,
-    open_mpi_hostfile,
-    openmp_places,
-    ranked_list,
-)
+from policy.explain.hostfiles_for_mpi_and_openmp import node_file, ranked_list
 from policy.fit.core_binding import CoreBook, choose_cores, sockets
 from policy.model.allocation import Allocation, Spot
+from policy.model.lists_for_programs import mpich_hostfile, open_mpi_hostfile, openmp_places
 
 vnodes = st.builds(
     lambda cores, number, each: Vnode(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import settings as settings_of_law
@@ -20,7 +21,14 @@ from policy.model.jobs_runs_vnodes_queues import HardLimits, Server
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, Limits
 from tests.property.oracles.cluster_over_many_passes import live
 from tests.property.strategies.cluster_strategies import NOW_S, Parts, parts_of
-from tests.property.strategies.settings_strategies import backfills, cutting_settings, lively, nobody_makes_room
+from tests.property.strategies.settings_strategies import (
+    backfills,
+    by_class_settings,
+    by_quota_settings,
+    cutting_settings,
+    lively,
+    nobody_makes_room,
+)
 from tests.property.test_laws_over_time import as_estimated, earlier
 
 Limited = tuple[Parts, tuple[Job, ...], Settings]
@@ -79,6 +87,32 @@ def without_cuts() -> st.SearchStrategy[Settings]:
     return kinds.map(lambda pair: nobody_makes_room(*pair))
 
 
+@st.composite
+def contested(draw: st.DrawFn) -> Limited:
+    """carol's wide job is promised the end of alice's run, and her small one fills her limit until it ends. dave's jobs
+    and arrays, within quota or of a higher class, come meanwhile: the wide job gives way to them."""
+    settings = replace(draw(st.one_of(by_quota_settings(), by_class_settings())), backfill=draw(backfills("easy")))
+    wide, held = draw(st.integers(7, 8)), draw(st.integers(2, 4))
+    runs_s = draw(st.sampled_from((100, 200)))
+    job = _job(1, "alice", held, "workq", runs_s, NOW_S - 5)
+    run = Run(job.id, job, NOW_S - 5, Allocation((Spot("v0", (("ncpus", 1),), held),)), NOW_S - 5 + job.left_s)
+    waiting = (
+        _job(10, "carol", wide, "workq", draw(_SECONDS), NOW_S - 3),
+        _job(11, "carol", draw(st.integers(1, 2)), "workq", draw(st.sampled_from((20, 50, 80))), NOW_S - 2),
+    )
+    coming: list[Job] = []
+    for number in range(12, 12 + draw(st.integers(1, 3))):
+        at_s = NOW_S + draw(st.sampled_from((1, 5, 12, 30)))
+        each = _job(number, "dave", draw(st.integers(2, 3)), "workq", draw(st.sampled_from((100, 300, 300))), at_s)
+        coming.append(each._replace(id=f"{number}[].s", subjobs=(1, 2)) if draw(st.booleans()) else each)
+    quotas = Limits({("u", "alice"): 8, ("u", "carol"): 0, ("u", "dave"): draw(st.integers(2, 8))})
+    priorities = Limits({("u", "dave"): 5} if draw(st.booleans()) else {})
+    hard = HardLimits(max_run_res={"ncpus": Limits({("u", "carol"): wide})})
+    queue = Queue("workq", quotas=quotas, priorities=priorities, hard=hard)
+    parts = Parts((Vnode("v0", {"ncpus": 8}),), (queue,), waiting, (run,), NOW_S, Server())
+    return parts, tuple(coming), draw(lively(st.just(settings)))
+
+
 def demand_promises_and_limits(drawn: Limited, run_s: Callable[[Job], float]) -> None:
     parts, coming, settings = drawn
 
@@ -123,6 +157,13 @@ def test_a_promise_is_kept_by_cutting_under_limits(drawn: Limited, run_s: Callab
 
 @given(limited(cutting_settings(rescue=True)), st.sampled_from((as_estimated, earlier)))
 def test_a_promise_is_kept_while_short_jobs_are_rescued_under_limits(
+    drawn: Limited, run_s: Callable[[Job], float]
+) -> None:
+    demand_promises_and_limits(drawn, run_s)
+
+
+@given(contested(), st.sampled_from((as_estimated, earlier)))
+def test_a_promise_under_limits_is_kept_or_moves_for_a_better_claim(
     drawn: Limited, run_s: Callable[[Job], float]
 ) -> None:
     demand_promises_and_limits(drawn, run_s)

@@ -68,6 +68,8 @@ def scenes(draw: st.DrawFn, *, simple: bool = False) -> Context:
         width_factor=draw(st.sampled_from((1, 1.5, 2, 4))),
         stagger_s=draw(st.sampled_from((0, STAGGER_S))),
         idle_within_s=draw(st.sampled_from((0, 100))),
+        prefer=draw(st.sampled_from(("idle", "shared"))),
+        queues=draw(st.sampled_from(((), (("workq", "stripe"),), (("workq", "learn"),)))),
     )
     striped = draw(st.lists(st.sampled_from(vnodes), unique_by=lambda vnode: vnode.name))
     promises = {job.id: NOW_S for job in jobs if draw(st.integers(0, 3)) == 0}

@@ -1,9 +1,8 @@
 """Torque's arrays as PBS's: one entry for the array, and its running subjobs as entries of their own.
 
-In Torque each subjob is a job with its own state and holds, and the server lists subjobs only, not the array. Here the
-array has the indices of the subjobs that wait, and ``max_run_subjobs`` if it has a limit (``-t 0-99%5``): that holds
-the subjobs above it with a hold of its own (``l``), which is no hold for PBS, so the others are as many as the limit.
-Subjobs that are held one by one are named in ``held_subjobs`` of the array and wait for nothing else.
+Torque lists only subjobs, each a job with its own state and holds. Here the array has the indices of the waiting ones,
+``max_run_subjobs`` as its limit (``-t 0-99%5``; Torque's hold ``l`` on those above it is no hold in PBS), and
+``held_subjobs`` for those that are held one by one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The backend protocol: the source of the server status and the target of changes, for real and simulated servers.
+"""The backend protocol: what the console reads from a cluster and changes in it, for real and simulated servers.
 
 One thread at a time calls a backend. A call may take long; within its own time limit it returns or raises
 :class:`BackendError` with a sentence for the screen.

@@ -1,7 +1,7 @@
 """The commands of a workload manager: for each operation the program to run, what to read back, and how to undo it.
 
-A backend has one :class:`Commands`; all that differs between PBS and another manager when something is changed is
-behind it. Objects are described by the attribute texts of ``ServerStatus``, whatever the manager calls them.
+A backend has one :class:`Commands`, which holds all differences between managers in changing something. Objects are
+described by the attribute texts of ``ServerStatus``, whatever the manager calls them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Change:
 
     @property
     def done(self) -> str:
-        """What is said once it is made: ``hold 13: done``; of an undo to which value it went back."""
+        """The message after the change: ``hold 13: done``; for an undo, the value that is restored."""
         if not self.title.startswith(_UNDO):
             return f"{self.title}: done"
         undone = f"undone: {self.title[len(_UNDO) :]}"

@@ -1,7 +1,7 @@
-"""Finds this host's Torque: where the first ``qstat`` of PATH has ``libtorque.so.2`` beside it.
+"""Finds this host's Torque: the first ``qstat`` of PATH has ``libtorque.so.2`` beside it.
 
-PBS and Torque have programs of the same names, so the ``qstat`` that a shell would run says which of the two this host
-is used with. Torque has no ``pbs.conf``: the server's name is in ``server_name`` of its home.
+PBS's programs have the same names, so the ``qstat`` that a shell would run decides which of the two this host uses. The
+server's name is in ``server_name`` of Torque's home, as there is no ``pbs.conf``.
 """
 
 from __future__ import annotations

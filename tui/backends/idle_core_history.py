@@ -1,9 +1,7 @@
 """Idle cores over the last day: hourly means of the idle share, from the journal and the console's polls.
 
-The mean over the hours is P1's measure, idle cores over all cores in time (docs/policies.md). Between two samples the
-idle cores are interpolated, from those left after the first one's starts to those found by the second: passes come more
-often while jobs end, and cores that a pass finds idle may be used at once. A pass records its idle cores but not the
-total; the cluster's present total is used.
+Between two samples the idle cores are interpolated, from those left after the first one's starts to those found by the
+second. A pass does not record the total of cores, so the present one is used.
 """
 
 from __future__ import annotations
@@ -62,7 +60,8 @@ def spans(before: Sample | None, sample: Sample) -> Iterator[tuple[int, float, f
 
 @dataclass(frozen=True)
 class IdleHistory:
-    """The hours observed, oldest first, at most a day. Immutable: :meth:`sampled` returns the next value."""
+    """The hours observed, oldest first, at most a day. Their mean is P1's measure (docs/policies.md). Immutable:
+    :meth:`sampled` returns the next value."""
 
     hours: tuple[Hour, ...] = field(default=())
     last: Sample | None = None

@@ -1,8 +1,7 @@
-"""The last lines of a job's output, where this host has it and the console's user may read it.
+"""The last lines of a job's output, if this host has it and the console's user may read it.
 
-A running job's output is in PBS's spool on its host, unless the job writes it in place; after its end it is at
-``Output_Path``. Users choose these paths, so only a limited end is read, only of a regular file that belongs to the
-job's owner, and nothing else is opened: opening a FIFO or a device may block, or do something there.
+Users choose these paths, so only a limited end is read, and only of a regular file that belongs to the job's owner:
+opening a FIFO or a device may block, or do something there.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ class Tail(NamedTuple):
 
 
 def tail_of(job_id: str, attributes: Attributes, spool: Path | None, stream: str = OUTPUT) -> Tail:
-    """The end of a job's standard output, or of its errors. ``spool`` is None for a simulated cluster, whose jobs write
-    nothing."""
+    """The end of a job's standard output, or of its errors: of a running job in PBS's ``spool``, unless it writes in
+    place, else at ``Output_Path``. ``spool`` is None for a simulated cluster, whose jobs write nothing."""
     if spool is None:
         return Tail("", problem="jobs of a simulated cluster write nothing")
     path = attributes.get(stream, "").partition(":")[2]

@@ -1,6 +1,6 @@
 """Reads migration's files on this host, and stops migrating jobs by ``mgstop``.
 
-Nothing of migration is imported before a look has found that this site has other clusters.
+It imports nothing of migration until one look has found that this site has other clusters.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class MigrationSpool:
 
     def _read(self, stamp: tuple[int, int] | None) -> Migration | None:
         from migration.cli.migrating_job_in_words import why_paused  # noqa: PLC0415 - see above
-        from migration.config.cluster_file import ClusterFileError, read_cluster_file  # noqa: PLC0415
+        from migration.config.cluster_file import ClusterFileError  # noqa: PLC0415
+        from migration.config.read_cluster_file import read_cluster_file  # noqa: PLC0415
         from migration.passes.source.notes_on_other_clusters import read_notes  # noqa: PLC0415
         from migration.spool.public_queue_copy import find_readable  # noqa: PLC0415
         from migration.spool.queue_file import Queue  # noqa: PLC0415
@@ -100,8 +101,8 @@ class MigrationSpool:
         program, *arguments = argv
         if program != PROGRAM:
             raise BackendError(f"{program!r}: of migration's programs only {PROGRAM} is run here")
-        said = run([own_program(PROGRAM), *arguments], _TIMEOUT_S)
-        return Reply(said.status == 0, said.words)
+        ended = run([own_program(PROGRAM), *arguments], _TIMEOUT_S)
+        return Reply(ended.status == 0, ended.words)
 
 
 def stop_attributes(record: Record) -> dict[str, str]:

@@ -1,8 +1,7 @@
-"""What PBS's and Torque's servers have in common for the console: one is read by the reader process, or else by its
-programs.
+"""The common part of PBS's and Torque's backends: the reader process reads the server, or the manager's programs do.
 
-The reader is given up for good once it cannot be used at all. All programs run as the console's user, from argument
-lists, within time limits.
+A reader that cannot be used at all is given up for good. All programs run as the console's user, from argument lists,
+within time limits.
 """
 
 from __future__ import annotations

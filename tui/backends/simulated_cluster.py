@@ -253,8 +253,8 @@ class SimulatedBackend:
 
     def run(self, argv: Sequence[str]) -> Reply:
         """Carry out what one of PBS's programs would request."""
-        said = self._cluster.run(argv)
-        return Reply(said.ok, said.text)
+        reply = self._cluster.run(argv)
+        return Reply(reply.ok, reply.text)
 
     def pause(self) -> None:
         """Stop the time."""

@@ -1,8 +1,7 @@
 """The reader process: a program of ``hooks/reader`` or ``torque/read`` that answers a line of JSON per request.
 
-It is started at the first request, serves one request at a time, and is restarted if it died. One time limit covers a
-whole request: its reply and all command lines tried for it. Lines are processed as they come, in small steps, so that
-other threads of the console do not wait. Which Python can load the manager's library is found by trying.
+It starts at the first request, and again if it has died; which Python can load the manager's library is found by
+trying. Lines are processed in small steps as they come, so that the console's other threads do not wait.
 """
 
 from __future__ import annotations

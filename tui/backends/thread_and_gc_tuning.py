@@ -1,9 +1,8 @@
 """Keeps the screen responsive beside the poller: short time slices for threads, and few full garbage collections.
 
-Python switches threads every 5 ms, which adds up to a visible delay after a key, and a full collection walks all
-objects without a switch, a second for 100,000 jobs. Objects of a poll form no cycles and those of a simulated cluster
-hardly any, so both are frozen (``gc.freeze``). A full collection runs seldom: after a long time, or when the frozen
-objects have doubled, since much of them may then be garbage. There is one collector for all threads of the process.
+Threads switch every 5 ms by default, which adds up to a visible delay after a key; a full collection takes a second for
+100,000 jobs, without a switch. So objects of a poll, which form no cycles, are frozen (``gc.freeze``), and a full
+collection runs only after a long time or when the frozen objects have doubled.
 """
 
 from __future__ import annotations

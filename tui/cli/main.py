@@ -30,16 +30,16 @@ class Part(NamedTuple):
 COMMANDS: Mapping[str, Part] = {
     "status": Part("tui.cli.status_and_explain", "status", "One look at the cluster, then exit."),
     "explain": Part("tui.cli.status_and_explain", "explain", "Why a job waits, and what would have to change."),
-    "when": Part("tui.cli.when_job_starts", "when", "When a job will start, or one that is not submitted yet."),
+    "when": Part("tui.cli.when_job_starts", "when", "When a waiting job will start, or one not submitted yet."),
     "whatif": Part(
         "tui.cli.what_if", "what_if", "What a change would do over the next 24 hours: who waits, what idles."
     ),
     "jobs": Part(
         "tui.cli.table_commands", "jobs", "Jobs as a table, CSV or JSON: columns, filter and sort as you like."
     ),
-    "vnodes": Part("tui.cli.table_commands", "vnodes", "Vnodes, the same."),
-    "queues": Part("tui.cli.table_commands", "queues", "Queues, the same."),
-    "quotas": Part("tui.cli.table_commands", "quotas", "Use beside quota, the same."),
+    "vnodes": Part("tui.cli.table_commands", "vnodes", "Vnodes as a table, CSV or JSON."),
+    "queues": Part("tui.cli.table_commands", "queues", "Queues as a table, CSV or JSON."),
+    "quotas": Part("tui.cli.table_commands", "quotas", "Use beside quota, as a table, CSV or JSON."),
     "quota": Part(
         "tui.cli.change_commands.quota_show_set_and_priority", "quota", "Show soft quotas beside use, or set one."
     ),

@@ -1,6 +1,6 @@
-"""Options given before a command's name: passed on to a command that has them, refused for one that has not.
+"""Options given before a command's name: passed on to the command if it has them, refused otherwise, never ignored.
 
-``pbsteer --server hpc2 status`` asks hpc2, as ``pbsteer status --server hpc2`` does. No option is silently ignored.
+``pbsteer --server hpc2 status`` asks hpc2, as ``pbsteer status --server hpc2`` does.
 """
 
 from __future__ import annotations

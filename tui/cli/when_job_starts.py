@@ -1,6 +1,6 @@
-"""``pbsteer when``: when a job starts that waits, or that is not submitted yet.
+"""``pbsteer when``: when a waiting job, or one that is not submitted yet, will start.
 
-It is for every user, and asks the server for nothing that not every user may read.
+Every user may call it, so it asks the server for nothing that not every user may read.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def when(
     settings_path: Path | None,
     as_json: bool,
 ) -> None:
-    """When JOB will start; or when a job would that is submitted now with -l, -q and -u.
+    """When JOB will start; with -l, -q and -u, when a job submitted now would start.
 
     Three moments: it starts before the first in half of the cases, before the second in nine of ten, and by the third
     if all jobs run as long as they asked for. They come from the forecast that passes publish, if you may read it, it

@@ -1,7 +1,7 @@
-"""A copy of the console's process that computes and sends lines, so that no key waits for what takes long.
+"""Computes in a copy of the console's process that sends lines, so that no key waits for what takes long.
 
-It has the lowest priority, a limit on its processor time, a session of its own and no file of the console's; it never
-runs the console's code beyond what it was made for.
+The copy has the lowest priority, a limit on its processor time, a session of its own and no file of the console's; it
+runs no code of the console beyond what it was made for.
 """
 
 from __future__ import annotations

@@ -33,10 +33,10 @@ from tui.screen.dialogs.operations_menu import ActMenu
 from tui.screen.dialogs.unlock_production_server import UnlockDialog
 from tui.screen.terminal.themes import Look
 from tui.screen.views.all_views import make_views
-from tui.screen.views.base_table_view import TableView
-from tui.screen.views.base_view import View
+from tui.screen.views.bases.base_table_view import TableView
+from tui.screen.views.bases.base_view import View
+from tui.screen.views.bases.visited_places import Place, Places
 from tui.screen.views.job import JobView
-from tui.screen.views.visited_places import Place, Places
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.screen.widgets.clickable_tabs import Tabs
 from tui.screen.widgets.footer import Footer, ShownMessage

@@ -1,8 +1,7 @@
 """A small JSON file that a user's consoles keep between sessions: preferences, typed lines. Only its owner may read it.
 
-A file that cannot be used is reported, never fatal; the next change renames it, or leaves it alone if a newer version
-wrote it. A change is applied to the present contents under a lock, and the file is replaced as a whole, so that neither
-two consoles nor a kill can damage it.
+A change is applied to the present contents under a lock and the file is replaced whole. A file that cannot be used is
+reported and renamed at the next change, or left alone if a newer version wrote it.
 """
 
 from __future__ import annotations

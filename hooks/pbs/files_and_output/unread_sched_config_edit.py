@@ -1,4 +1,5 @@
-"""Whether a scheduler has read its ``sched_config`` since that was edited: it reads it when it starts, and on a SIGHUP.
+"""Checks whether a scheduler has read its ``sched_config`` since the file was edited: it reads it at its start and on a
+SIGHUP.
 
 The start is that of its process; a SIGHUP leaves a line in its log. If neither is known, the file counts as read.
 """

@@ -93,6 +93,15 @@ def count_indices(text: str) -> int:
         return 0
 
 
+def find_last_count(text: str) -> int:
+    """The number at which a loop ends that counts through such a text in its steps: at most a step beyond the last
+    index. 0 for a text that cannot be read."""
+    try:
+        return max((each.stop - 1 + each.step for each in _read_ranges(text)), default=0)
+    except ValueError:
+        return 0
+
+
 def has_index(text: str, index: int) -> bool:
     """Whether a text such as ``1,3-5`` names this index."""
     try:

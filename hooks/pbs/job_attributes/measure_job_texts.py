@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.pbs.job_attributes.job_ids_and_states import count_indices
+from hooks.pbs.job_attributes.job_ids_and_states import count_indices, find_last_count
+from hooks.pbs.job_attributes.own_dependencies import own_dependencies
 from hooks.pbs.job_attributes.text_lengths import TextLengths, measure_texts, read_attribute
 
 _READ = ("depend", "Job_Name", "Account_Name", "project", "Checkpoint", "group_list", "User_List")
@@ -23,6 +24,20 @@ def read_text_lengths(job: Any) -> TextLengths:
     return measure_texts(job, _READ, _STARTED_WITH)
 
 
+def read_lengths_before(job: Any) -> TextLengths:
+    """The lengths of a job that is to be altered, as it was. What other users' jobs have added to its dependencies does
+    not count: its owner could not shorten it."""
+    lengths = read_text_lengths(job)
+    return TextLengths(
+        {**lengths.read, "depend": len(own_dependencies(read_attribute(job, "depend")))}, lengths.environment
+    )
+
+
 def count_subjobs(job: Any) -> int:
     """How many subjobs a submitted array has; 0 for a job that is none, and for an alteration of other things."""
     return count_indices(read_attribute(job, "array_indices_submitted"))
+
+
+def read_last_count(job: Any) -> int:
+    """The number at which PBS ends when it counts through a submitted array's indices; 0 for no array."""
+    return find_last_count(read_attribute(job, "array_indices_submitted"))

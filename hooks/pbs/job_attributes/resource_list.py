@@ -57,13 +57,6 @@ def _read_stored(resources: Any) -> Mapping[str, Any] | None:
     return stored if isinstance(stored, dict) else None
 
 
-def refuse_name(name: Any) -> str:
-    """Why a job may not have this name; empty if it may, or if no name is given. PBS's own commands reject line breaks,
-    but its server accepts them and writes the name into its log as it is, which could forge log lines."""
-    text = "" if name is None else str(name)
-    return "its name has a line break" if "\n" in text or "\r" in text else ""
-
-
 def read_select(resources: Any) -> str:
     """The requested chunks, as ``select`` or in the old form as ``nodes``; empty if none are named."""
     return read_value(resources, "select") or read_value(resources, "nodes") or ""

@@ -1,9 +1,8 @@
 """Prime and non-prime time: a scheduler's ``holidays`` file as windows in which its queues start no jobs.
 
-A queue whose name begins with ``primetime_prefix`` starts jobs in prime time only, one with ``nonprimetime_prefix`` in
-non-prime time only; their jobs may run on. Where ``backfill_prime`` is true, no job goes on past the end of the time in
-which it starts, but for ``prime_spill`` (``prime.cpp`` and ``check.cpp`` of PBS's scheduler; Administrator's Guide,
-"Using Primetime and Holidays"). Times are local to the host.
+A queue with ``primetime_prefix`` starts jobs in prime time only, one with ``nonprimetime_prefix`` in non-prime time
+only. ``backfill_prime`` also keeps jobs from running on past that time, but for ``prime_spill`` (Administrator's Guide,
+"Using Primetime and Holidays"; ``prime.cpp`` and ``check.cpp`` of PBS's scheduler). Times are local to the host.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
     read_start_s,
     waits_to_resume,
 )
+from hooks.pbs.job_attributes.own_dependencies import own_dependencies
 from hooks.pbs.job_attributes.select_before_striping import own_place
 from hooks.pbs.job_attributes.victim_mark import Mark, read_marks
 from hooks.pbs.server_status_type_and_attributes import Attributes, read_whole
@@ -115,7 +116,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         excess = find_excess(select, settings.submission)
     else:
         excess = LEFT_UNREAD
-    too_many = find_many_dependencies(texts.get("depend", ""), settings.submission)
+    too_many = find_many_dependencies(own_dependencies(texts.get("depend", "")), settings.submission)
     request = _without_chunks(texts) if excess else _read_request(texts, context, unread)
     pinned = _read_pinned(texts, unread)
     if pinned.spots:
@@ -168,7 +169,8 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         group=texts.get("egroup", ""),
         project=texts.get("project", ""),
         priority=priority,
-        rerunable=texts.get("Rerunable", "True") == "True",
+        # PBS requeues no job that names a reservation, and lets users name any at their submission.
+        rerunable=texts.get("Rerunable", "True") == "True" and not texts.get("reserve_ID"),
         blocked=blocked,
         not_before_s=not_before_s,
         subjobs=subjobs,
@@ -337,8 +339,9 @@ def _read_block(texts: Attributes, not_before_s: float | None, mark: Mark) -> st
     if state == "H":
         if mark.held and texts.get("Hold_Types", "") == "s":
             return f"it made room for {mark.beneficiary} and is held until that runs"
-        if texts.get("depend") and texts.get("Hold_Types", "n") in ("n", "s", ""):
-            return f"it waits for other jobs ({texts['depend'][:200]})"
+        depend = own_dependencies(texts.get("depend", ""))
+        if depend and texts.get("Hold_Types", "n") in ("n", "s", ""):
+            return f"it waits for other jobs ({depend[:200]})"
         holders = [who for letter, who in _HOLDS.items() if letter in texts.get("Hold_Types", "")]
         return f"it is held by {' and '.join(holders) or 'an unknown hold type'}: releasing it lets it run"
     if waits_to_resume(texts):

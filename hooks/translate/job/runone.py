@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from hooks.pbs.job_attributes.own_dependencies import own_dependencies
 from hooks.pbs.server_status_type_and_attributes import Objects
 from policy.eligibility.request_text_limits import find_many_dependencies
 from policy.model.jobs_runs_vnodes_queues import ONE_OF
@@ -55,7 +56,7 @@ def _groups(jobs: Objects, bounds: SubmissionSettings) -> Iterable[set[str]]:
     group_of: dict[str, _Group] = {}
     for job_id, texts in jobs.items():
         # A job beyond the bound does not start (hooks/translate/job/jobs.py), so its list is not looked at.
-        is_read = "depend" in texts and not find_many_dependencies(texts["depend"], bounds)
+        is_read = "depend" in texts and not find_many_dependencies(own_dependencies(texts["depend"]), bounds)
         named = _OTHERS.search(texts["depend"]) if is_read else None
         if named is None:
             continue

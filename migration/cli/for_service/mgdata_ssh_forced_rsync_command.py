@@ -1,9 +1,7 @@
-"""``mgdata GID ATTEMPT``: the forced command of a job's key, at the source of the job.
+"""``mgdata GID ATTEMPT``: the forced command of a job's key, at the job's source.
 
-It answers one command (:mod:`migration.transfer.allowed_rsync_commands`) as the job's user, and ends with it. What is
-done at once is bounded: connections in all, of a cluster and of a user, and of these the transfers, which wait for a
-slot. What one job brings back is put into its place by one process at a time, and so is what several bring into one
-folder.
+It runs one command (:mod:`migration.transfer.allowed_rsync_commands`) as the job's user. Connections are limited in
+all, for each cluster and for each user; transfers among them wait for a slot.
 """
 
 from __future__ import annotations
@@ -17,10 +15,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from migration.as_user.folder_tree_listing import STAGE
 from migration.as_user.root_helper_command import helper_argv
-from migration.config.cluster_file import Limits, read_cluster_file
+from migration.as_user.user_files.folder_tree_listing import STAGE
+from migration.config.cluster_file import Limits
 from migration.config.mg_home_folder import home
+from migration.config.read_cluster_file import read_cluster_file
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool, SpoolError
@@ -34,7 +33,7 @@ _SLOT_WITHIN_S = 90
 _LOCK_WITHIN_S = 60
 _TRANSFER_WITHIN_S = 86_400
 _ANSWER_WITHIN_S = 3_600
-"""As long as the other end waits for a transfer, and for an answer."""
+"""The time that the other end waits for a transfer, and for an answer."""
 
 
 def main() -> None:
@@ -64,7 +63,7 @@ def main() -> None:
 
 
 class _BusyError(Exception):
-    """So much is done already that this is not begun; the message says what."""
+    """A limit is reached, so the command is not begun; the message names the limit."""
 
 
 @contextlib.contextmanager
@@ -85,8 +84,8 @@ def _admitted(folder: Path, limits: Limits, record: Record) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _slot(folder: Path, limits: Limits, user: str, operation: Sequence[str]) -> Iterator[None]:
-    """Wait until the transfer may begin; what is no transfer always may. A user has a share of the slots, since the
-    user's own files can make transfers arbitrarily slow. Raises :class:`_BusyError`."""
+    """Wait until the transfer may begin; other commands never wait. A user has a share of the slots, since the user's
+    own files can make transfers arbitrarily slow. Raises :class:`_BusyError`."""
     if not _is_transfer(operation):
         yield
         return
@@ -104,8 +103,8 @@ def _slot(folder: Path, limits: Limits, user: str, operation: Sequence[str]) -> 
 
 @contextlib.contextmanager
 def _locked(folder: Path, record: Record, operation: Sequence[str]) -> Iterator[None]:
-    """What arrives for a job, alone with the folder in which it arrives; what is put into its place, with the job's
-    folder besides, which several jobs may have. Raises LockHeldError."""
+    """Hold the lock of the folder in which results arrive; to put them into place, also that of the job's folder, which
+    several jobs may share. Raises LockHeldError."""
     stage = f"{record.dir}/{STAGE}{record.gid}"
     paths = [stage, record.dir] if operation[0] == "settle" else [stage] if operation[-1] == f"{stage}/" else []
     with contextlib.ExitStack() as stack:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from migration.config.cluster_file import PUBLISHED_KEY, read_cluster_file
+from migration.config.cluster_file import PUBLISHED_KEY
 from migration.config.mg_home_folder import home
+from migration.config.read_cluster_file import read_cluster_file
 from migration.programs.program_search_path import own_program
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool

@@ -27,8 +27,8 @@ def main(*, early: bool) -> None:
     """
     try:
         with early_pass(home(), TARGET) if early else nullcontext():
-            said = run_target_pass(open_site_as_service(), start_mgproc)
+            message = run_target_pass(open_site_as_service(), start_mgproc)
     except (ClusterFileError, SpoolError, OSError) as error:
         raise shown_problem(error) from error
-    if said:
-        click.echo(printable(said), err=True)
+    if message:
+        click.echo(printable(message), err=True)

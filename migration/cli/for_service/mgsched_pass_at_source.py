@@ -1,4 +1,4 @@
-"""``mgsched``: the source's pass, every minute; and ``--forget``, by which an administrator declares a target lost."""
+"""``mgsched``: the source's pass, every minute. With ``--forget`` an administrator declares a target lost."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""``mgserve CLUSTER``: the forced command of another cluster's key. One verb, one JSON line each way; of ``several``
-as many as are asked, each answered before the next is read.
+"""``mgserve CLUSTER``: the forced command of another cluster's key. It answers one verb, one JSON line each way; for
+``several``, questions one by one.
 
-So many connections are answered at once for a cluster, each line has to be there within a time, and a connection ends
-after some minutes; more are told to ask again. What another cluster asks starts no process here: it calls for a pass.
+Connections, the wait for a line, and the length of a connection are limited. A request starts no process here; it calls
+for a pass.
 """
 
 from __future__ import annotations
@@ -20,21 +20,9 @@ from migration.config.cluster_file import ClusterFileError
 from migration.passes.early_pass import TARGET, call_for_pass
 from migration.passes.promised_cores import is_in_flight
 from migration.passes.target.answer_avail_accept_query_withdraw_stop import serve
-from migration.protocol.messages import (
-    ACCEPT,
-    MOST_BYTES,
-    SEVERAL,
-    STOP,
-    Failed,
-    MessageError,
-    Reply,
-    State,
-    Taken,
-    read_several,
-    read_verb,
-    reply_to_data,
-    to_line_bytes,
-)
+from migration.protocol.message_lines_and_fields import MOST_BYTES, MessageError, to_line_bytes
+from migration.protocol.questions import ACCEPT, SEVERAL, STOP, read_several, read_verb
+from migration.protocol.replies import Failed, Reply, State, Taken, reply_to_data
 from migration.schedulers.remember_what_is_free import RememberedFree
 from migration.schedulers.scheduler_interface import LocalScheduler
 from migration.spool.queue_file import Queue
@@ -44,13 +32,13 @@ from migration.target_job.service_context import Site, open_site
 from policy.migration.job_states_and_transitions import WAITING
 
 _MOST_AT_ONCE = 8
-"""Of one cluster, whose passes ask one thing after the other."""
+"""Connections of one cluster, whose passes ask one question after the other."""
 _READ_WITHIN_S = 30
-"""The process ends then, before it has done anything."""
+"""The time limit for the request; the process then ends before it has done anything."""
 _NEXT_WITHIN_S = 120
-"""The same for the next question, before which the source may have asked others."""
+"""The time limit for the next question; the source may ask others in between."""
 _OPEN_FOR_S = 900.0
-"""A connection takes no further question then. Who may ask is also looked at by sshd, when it begins."""
+"""The time after which a connection takes no further question: sshd checks the key only when it begins."""
 _ERRORS = (MessageError, SpoolError, ClusterFileError, OSError)
 
 
@@ -79,9 +67,8 @@ def _answers(cluster: str) -> Iterator[Reply]:
 
 
 def _answer_several(opened: Site, cluster: str) -> Iterator[Reply]:
-    """Each question is answered by the cluster file as it is then. A cluster that is no longer in it, or has another
-    key there, is told so, and the connection ends.
-    """
+    """Answer each question by the cluster file as it is then. A cluster that has left it, or has another key there, is
+    told so, and the connection ends."""
     key, until_s, within_s = _key_of(opened, cluster), time.monotonic() + _OPEN_FOR_S, float(_READ_WITHIN_S)
     site = _with_remembered_free(opened)
     while (left_s := until_s - time.monotonic()) > 0:
@@ -117,7 +104,7 @@ def _with_remembered_free(site: Site) -> Site:
 
 
 def _read(within_s: float, *, whole: bool) -> bytes:
-    """Standard input, or a line of it; the process ends if it is not there in time."""
+    """Standard input, or a line of it; the process ends if it does not come in time."""
     signal.setitimer(signal.ITIMER_REAL, within_s)
     read = sys.stdin.buffer.read if whole else sys.stdin.buffer.readline
     data = read(MOST_BYTES + 1)
@@ -135,7 +122,8 @@ def _answer_line(site: Site, cluster: str, line: bytes) -> Iterator[Reply]:
 
 
 def _answer(site: Site, cluster: str, verb: str, body: bytes) -> Iterator[Reply]:
-    """The one reply. What it calls for is done after it has been sent, and does not change it."""
+    """The one reply. Passes and processes that it calls for are started after it has been sent, and do not change
+    it."""
     if _key_of(site, cluster) is None:
         yield _not_known(cluster)
         return
@@ -150,7 +138,7 @@ def _answer(site: Site, cluster: str, verb: str, body: bytes) -> Iterator[Reply]
 
 
 def _needs_pass(site: Site, verb: str, reply: Reply) -> bool:
-    """Whether there is something to do for the job that no process does."""
+    """Whether the job can go on now and no process works on it."""
     if verb == ACCEPT:
         return isinstance(reply, Taken) and reply.record.state == WAITING
     if verb == STOP and isinstance(reply, State) and not reply.record.final:

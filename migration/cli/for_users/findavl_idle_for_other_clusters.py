@@ -10,7 +10,8 @@ from migration.cli.open_site_for_users import HELP
 from migration.cli.printable_error_for_click import shown_problem
 from migration.config.cluster_file import ClusterFileError
 from migration.passes.target.answer_avail_accept_query_withdraw_stop import serve
-from migration.protocol.messages import AVAIL, Failed
+from migration.protocol.questions import AVAIL
+from migration.protocol.replies import Failed
 from migration.spool.spool import SpoolError
 from migration.target_job.service_context import open_site
 from policy.migration.available_to_other_clusters import Answer

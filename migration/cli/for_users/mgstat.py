@@ -1,4 +1,4 @@
-"""``mgstat``: the jobs of this cluster's users that may run anywhere, as of the last pass."""
+"""``mgstat``: lists this cluster's jobs that may run on any cluster, as of the last pass."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from migration.passes.source.take_in_submissions_and_stops import STOP_JOB
 from migration.spool.drop_box import DropError, drop
 
 _MOST_IN_FILE = 500
-"""So many requests are within what the drop box takes as one file, however long their ids."""
+"""Requests that fit into one file of the drop box, however long their ids."""
 
 
 @click.command("mgstop", context_settings=HELP)

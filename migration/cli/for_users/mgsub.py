@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import click
 
-from migration.as_user.folder_tree_listing import find_home_problem
+from migration.as_user.user_files.folder_tree_listing import find_home_problem
 from migration.cli.open_site_for_users import HELP, SiteFiles, open_site_files, own_name
 from migration.cli.printable_error_for_click import shown_problem
 from migration.passes.source.take_in_submissions_and_stops import SUBMIT

@@ -1,8 +1,7 @@
-"""Requests that have waited long are also submitted to this cluster's queue, where they age and are reserved for.
+"""Submits requests that have waited long to this cluster's own queue as well, where they age and get reservations.
 
-A request then has one job here and may get one elsewhere, and only one of them may run. So before it is offered the
-local job is held and seen not to have started; it is deleted once the target says Submitted, and released if the target
-does not take it. A local job that starts first takes the request: it runs in place.
+Only one of a request's two jobs may run. So the local job is held before the request is offered, deleted once the
+target says Submitted, and released if the target refuses; a local job that starts first takes the request.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ def _look(source: Source, record: Record, states: Mapping[str, JobState]) -> Non
 def _hold(source: Source, record: Record) -> Declined | None:
     """Hold the local job; why that does not keep it from running, or None."""
     if record.fallback == UNKNOWN:
-        return Declined("whether there is a local job is not known yet", others=False)
+        return Declined("it is not known yet whether there is a local job", others=False)
     try:
         source.scheduler.hold(record.fallback, record.user)
         state = source.scheduler.states([record.fallback]).get(record.fallback)

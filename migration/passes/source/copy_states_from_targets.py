@@ -9,7 +9,9 @@ from migration.passes.source.offer_and_settle_hand_over import note_reason, take
 from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import acknowledged, discards, is_unacknowledged, stops_of_pass
 from migration.protocol.ask_cluster_over_ssh import NoReply
-from migration.protocol.messages import MOST_GIDS, QUERY, STOP, About, Query, State, States, Unknown
+from migration.protocol.message_lines_and_fields import MOST_GIDS
+from migration.protocol.questions import QUERY, STOP, About, Query
+from migration.protocol.replies import State, States, Unknown
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, fold
 from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, OFFERED
@@ -62,7 +64,7 @@ def _ask(source: Source, target: str, records: list[Record]) -> None:
                 note_reason(source, left[gid], f"{target} does not know this job; mgsched --forget if it never will")
         for gid, why in reply.unreadable:
             if gid in left:
-                note_reason(source, left[gid], f"what {target} says about this job cannot be read: {why}")
+                note_reason(source, left[gid], f"the record of this job at {target} cannot be read: {why}")
         if not _remove(left, heard):
             return
 
@@ -88,8 +90,8 @@ def _stop(source: Source, record: Record) -> None:
         note_reason(source, record, f"stop requested, {record.dst} unreachable: {silence}")
         return
     if isinstance(reply, State) and (reply.record.gid, reply.record.attempt) == (record.gid, record.attempt):
-        told = replace(record, stop=acknowledged(record.stop))
-        take_over(source, told, fold(told, reply.record) or told)
+        stopping = replace(record, stop=acknowledged(record.stop))
+        take_over(source, stopping, fold(stopping, reply.record) or stopping)
     elif isinstance(reply, Unknown):
         note_reason(source, record, f"stop requested, {record.dst} does not know this job")
 

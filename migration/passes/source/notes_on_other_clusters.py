@@ -1,6 +1,6 @@
-"""What a source stores from pass to pass beside its records, in ``source.json``; ``mgstat`` reads it too.
+"""What a source remembers from pass to pass beside its records, in ``source.json``; ``mgstat`` reads it too.
 
-No decision depends on it: if the file is lost, a pass sends a few requests that were known to fail.
+Nothing depends on it for correctness: without the file, a pass sends a few requests that were known to fail.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _MODE = 0o644
 
 @dataclass
 class ClusterNotes:
-    """One other cluster: failures in a row and the last one's text, when it last answered anything, and what it said
-    was free, at ``answered``."""
+    """One other cluster: its failures in a row and the last failure's text, the time of its last answer, and what was
+    free at ``answered``."""
 
     failures: int = 0
     text: str = ""
@@ -36,9 +36,9 @@ class ClusterNotes:
 
 @dataclass
 class Notes:
-    """``number`` and ``ended`` are of the last pass; ``handed`` is when one has last handed a job over. ``full``: when
-    a cluster without room for a user is asked again. ``refusals``: what clusters said that refused a job for good.
-    ``gone``: since when a local job is not seen."""
+    """``number`` and ``ended`` are those of the last pass; ``handed`` is the time of the last pass that handed a job
+    over. ``full``: when a cluster without room for a user is asked again. ``refusals``: texts of clusters that refused
+    a job for good. ``gone``: since when a local job is not seen."""
 
     number: int = 0
     ended: int = 0

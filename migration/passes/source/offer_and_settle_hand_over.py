@@ -1,7 +1,8 @@
 """The hand-over: at most one cluster ever has a job.
 
-The source writes that it offers the job before it asks the target, and offers it to no other until the target has said
-yes or no. Where it said neither, ``withdraw`` settles it: a target that never had this attempt refuses it from then on.
+The source records that it offers a job before it asks the target, and offers it to no other before the target has
+accepted or refused. If no answer comes, ``withdraw`` settles it: a target that never had this attempt then refuses it
+for ever.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from dataclasses import replace
 from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import reopen
 from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply
-from migration.protocol.messages import ACCEPT, WITHDRAW, About, Busy, Hand, Refused, State, Taken, Unknown
+from migration.protocol.questions import ACCEPT, WITHDRAW, About, Hand
+from migration.protocol.replies import Busy, Refused, State, Taken, Unknown
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, advance, amend, fold
 from policy.migration.job_states_and_transitions import OFFERED, REQUESTED

@@ -1,6 +1,6 @@
-"""The folders of jobs that run where they were submitted: the script that runs the program, and the status it leaves.
+"""The script of a job that runs at its source, in the folder of submission, and the exit status that it leaves.
 
-Both are done as the user, with the root helper. Build commands run in the job itself: nothing else of it runs here.
+Both files are written and read as the user, by the root helper. Build commands run in the job, before its program.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 from migration.passes.source.source_context import NotPrepared
 from migration.programs.run_external_program_with_limits import TIMED_OUT
 from migration.schedulers.scheduler_interface import LocalJob
-from migration.target_job.local_job_script import exit_path, make_local_job, script_path, write_script
+from migration.target_job.phases.local_job_script import exit_path, make_local_job, script_path, write_script
 from migration.target_job.skip_users_with_hung_disks import HungError
 from migration.transfer.ssh_and_rsync_to_source import RunAs
 from policy.migration.job_record_and_copy_updates import Record

@@ -1,6 +1,6 @@
-"""What every part of a source's pass works with: the files, the other clusters, and this cluster's scheduler.
+"""The context of a source's pass: the queue files, the other clusters, and this cluster's scheduler.
 
-A cluster that has not answered once is not asked again in the same pass; one that could not answer one question is.
+A cluster that did not answer once is not asked again in the same pass; one that answered that it could not is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Callable, Protocol
 from migration.config.cluster_file import ClusterFile
 from migration.passes.source.notes_on_other_clusters import Notes
 from migration.protocol.ask_cluster_over_ssh import Call, FailedReply, NoReply
-from migration.protocol.messages import Reply
+from migration.protocol.replies import Reply
 from migration.schedulers.scheduler_interface import LocalJob, LocalScheduler
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
@@ -27,7 +27,7 @@ class NotPrepared(Exception):  # noqa: N818 - it says what it is
 
 
 class JobFolders(Protocol):
-    """What is done in a job's folder at this cluster, as the job's user."""
+    """Work in a job's folder at this cluster, as the job's user."""
 
     def prepare(self, record: Record, name: str) -> LocalJob:
         """The local job of this name, its wrapper written. Raises :class:`NotPrepared`, HungError."""
@@ -36,7 +36,7 @@ class JobFolders(Protocol):
         """The exit status that the wrapper has written; empty if there is none. Raises HungError."""
 
     def clear(self, record: Record) -> None:
-        """Remove the wrapper and the status; nothing is said if that fails."""
+        """Remove the wrapper and the status. A failure is not reported."""
 
 
 @dataclass

@@ -1,8 +1,8 @@
-"""``mgsched``: one pass over the requests of this cluster's users.
+"""``mgsched``: one pass over the requests of this cluster's users, decided by
+``policy.migration.place_on_first_free_cluster``.
 
-The decisions are those of ``policy.migration.place_on_first_free_cluster``. Each step is on disk before the next one,
-so a kill at any point loses nothing, and the next pass continues from what is written. A second pass at the same time
-ends at the lock.
+Each step is on disk before the next one, so a kill at any point loses nothing and the next pass continues from there. A
+lock keeps a second pass away.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import stops_of_pass
 from migration.passes.source.take_in_submissions_and_stops import take_in
 from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply
-from migration.protocol.messages import AVAIL
+from migration.protocol.questions import AVAIL
 from migration.schedulers.scheduler_interface import SchedulerSilent
 from migration.spool.file_lock import LockHeldError, file_lock
 from migration.spool.queue_file import Queue
@@ -52,7 +52,7 @@ _DAY_S = 86_400
 
 
 class BusyError(Exception):
-    """Another pass runs."""
+    """Another pass is running."""
 
 
 @contextlib.contextmanager
@@ -179,7 +179,7 @@ def _answer(source: Source, cluster: str) -> Answer | NoAnswer:
 
 
 def _answer_here(source: Source) -> Answer | NoAnswer:
-    """What is free at this cluster for its own users' jobs, less what it has promised to guests."""
+    """The cores free at this cluster for its own users' jobs, less those promised to guests."""
     try:
         free = source.scheduler.free()
     except SchedulerSilent as silence:
@@ -222,8 +222,8 @@ def _note_reasons(source: Source, placements: Placements) -> None:
                 changed.append(replace(record, reason=stay.sentence()))
         change.put_all(Queue.REQUEST, changed)
         for record in refused:
-            said = "; ".join(f"{name}: {text}" for name, text in source.notes.refusals.get(record.gid, {}).items())
-            aborted = advance(record, "refused", source.clock(), reason=said or "refused by every cluster")
+            refusals = "; ".join(f"{name}: {text}" for name, text in source.notes.refusals.get(record.gid, {}).items())
+            aborted = advance(record, "refused", source.clock(), reason=refusals or "refused by every cluster")
             change.move(Queue.REQUEST, Queue.DONE, aborted)
             source.notes.drop(record.gid)
             source.say(f"{record.gid}: Aborted, {aborted.reason}")

@@ -1,4 +1,4 @@
-"""The stop request in a job's record: sent by the user, then acknowledged by the target."""
+"""The state of a stop request in a job's record: sent by the user, then acknowledged by the target."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Jobs that the source runs itself, in the folder of submission: nothing is copied.
+"""Runs jobs at their source, in the folder of submission; nothing is copied.
 
-A job is written as Submitted before it is submitted. So after a crash its local name says whether it was: it is looked
-for by that name, and submitted only if there is none.
+The record says Submitted before the job is submitted. After a crash the job is therefore looked for by its name, and
+submitted only if there is none.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def submit_once(source: Source, record: Record, name: str) -> str:
 
 
 def refusal_here(source: Source, record: Record, refused: SubmitRefused) -> dict[str, Any]:
-    """What changes in the record of a job that this cluster's scheduler has refused."""
+    """The changes to the record of a job that this cluster's scheduler has refused."""
     this = source.this
     changes: dict[str, Any] = {"reason": f"{this}: {refused}"}
     if refused.lasting:
@@ -77,7 +77,7 @@ def refusal_here(source: Source, record: Record, refused: SubmitRefused) -> dict
 
 
 def watch(source: Source) -> None:
-    """See what has become of the jobs that run here, stop those that are to stop, and submit what a crash left."""
+    """Follow the jobs that run here, stop those that are to stop, and submit those that a crash left unsubmitted."""
     mine = [one for one in source.spool.read(Queue.SENT) if one.in_place and one.state == SUBMITTED]
     states = read_states(source, (one.localid for one in mine if one.localid))
     if states is None:
@@ -95,7 +95,7 @@ def watch(source: Source) -> None:
 
 
 def read_states(source: Source, ids: Iterable[str]) -> Mapping[str, JobState] | None:
-    """What the local jobs do; None where the scheduler is silent, from which nothing is concluded."""
+    """The states of the local jobs; None if the scheduler does not answer, from which nothing is concluded."""
     wanted = list(ids)
     try:
         return source.scheduler.states(wanted) if wanted else {}

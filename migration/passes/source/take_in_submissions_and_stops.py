@@ -1,7 +1,7 @@
 """Processes the drop box: submissions become requests, and stop requests are written to the jobs' records.
 
-A file's owner is the user whose request it is. A file is removed after its records are on disk, and no ticket is
-processed twice. A refused submission becomes one Aborted record, so that its user sees why.
+The owner of a file is the user of its requests. A file is removed only after its records are on disk, and no ticket is
+processed twice; a refused submission becomes one Aborted record, which shows its user why.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from migration.as_user.refused_accounts import find_refusal
+from migration.as_user.helper.refused_accounts import find_refusal
 from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import DISCARD, STOP, merge_stop
 from migration.passes.source.validate_submission import SubmissionError, read_submission
@@ -25,13 +25,13 @@ from policy.migration.job_states_and_transitions import ABORTED
 from policy.model.printable_text import printable
 
 _MOST_REFUSALS = 100
-"""Of each user so many refused submissions are kept for mgstat; the oldest give way."""
+"""Refused submissions kept of each user for mgstat; the oldest are dropped."""
 _FILES_AT_ONCE = 100
-"""So many files are written under one lock."""
+"""Files whose records are written under one lock."""
 _MOST_PROBLEM = 900
 _MOST_NAMED = 5
 SUBMIT, STOP_JOB = "submit", "stop"
-"""What a line of a dropped file may ask for, as its ``do``."""
+"""The values of ``do`` in a line of a dropped file."""
 
 
 class _Asked(NamedTuple):
@@ -45,7 +45,7 @@ class _Asked(NamedTuple):
 
 
 def take_in(source: Source) -> None:
-    """Take all files of the drop box in. Many files are written at once, so that a user's many cost a pass little."""
+    """Process all files of the drop box. Many are written at once, so that one user's many files cost a pass little."""
     box = source.spool.home / INCOMING
     files = take(box)
     while True:
@@ -58,7 +58,7 @@ def take_in(source: Source) -> None:
 
 
 def _read_all(source: Source, dropped: list[Dropped]) -> Iterator[_Asked]:
-    """What each file asks for. What is said of users without an account is one line for each."""
+    """The requests of each file. Messages about users without an account are one line for each user."""
     accounts = {uid: _find_account(uid) for uid in {one.uid for one in dropped}}
     for uid, account in accounts.items():
         if account is None:
@@ -147,7 +147,7 @@ def _read(source: Source, account: pwd.struct_passwd, dropped: Dropped) -> list[
 
 
 def _find_excess(source: Source, user: str, held: int, fresh: int) -> str:
-    """Why the user, who has ``held`` requests, may not have so many more; empty if the user may."""
+    """Why the user, with ``held`` requests, may not have so many more; empty if the user may."""
     most = source.file.limits.max_requests_per_user
     if held + fresh <= most:
         return ""

@@ -1,4 +1,4 @@
-"""Checks a submission: the fields of a request as ``mgsub`` leaves them, and makes its record."""
+"""Validates a submission, the fields of a request as ``mgsub`` leaves them, and makes its record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from migration.as_user.folder_tree_listing import find_home_problem
+from migration.as_user.user_files.folder_tree_listing import find_home_problem
 from migration.config.cluster_file import ClusterFile
 from migration.spool.record_as_key_value_line import LineError, read_fields, to_line
 from policy.migration.job_demand import find_demand_problem
@@ -28,7 +28,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[^\0]*", re.DOTALL)
 _NUMBERS = ("cores", "nodes", "mem", "gpus", "walltime")
 _MOST = 10**9
 _MOST_BYTES = 48 << 10
-"""What every cluster takes, with all that it adds itself."""
+"""The length that every cluster accepts, with all that it adds itself."""
 
 
 class SubmissionError(ValueError):

@@ -1,7 +1,8 @@
-"""Decides whether a job of another cluster is accepted, and accepts it: the target's side of a hand-over.
+"""The target's side of a hand-over: tests whether the cluster would start an offered job now, and accepts or refuses
+it.
 
-The test is made outside the lock, since it runs the scheduler's programs; cores promised to other jobs meanwhile are
-subtracted under the lock. An offer that is repeated gets the same answer, so a lost answer costs nothing.
+The test runs the scheduler's programs, so it is made without the lock; cores promised meanwhile are subtracted under
+it. A repeated offer gets the same answer, so a lost answer costs nothing.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ import os
 import pwd
 from dataclasses import replace
 
-from migration.as_user.fit_file_name import fit_path
-from migration.as_user.refused_accounts import find_refusal as find_account_rule
-from migration.as_user.refused_accounts import read_first_uid
+from migration.as_user.helper.refused_accounts import find_refusal as find_account_rule
+from migration.as_user.helper.refused_accounts import read_first_uid
+from migration.as_user.user_files.fit_file_name import fit_path
 from migration.config.cluster_file import Here
 from migration.passes.promised_cores import find_in_flight
 from migration.programs.run_external_program_with_limits import run
 from migration.protocol.installed_version import own_version
-from migration.protocol.messages import Busy, Failed, Refused, Reply, Taken
+from migration.protocol.replies import Busy, Failed, Refused, Reply, Taken
 from migration.schedulers.scheduler_interface import SchedulerSilent, Verdict
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Change
 from migration.target_job.job_at_target import key_path
-from migration.target_job.local_job_script import make_local_job, write_script
+from migration.target_job.phases.local_job_script import make_local_job, write_script
 from migration.target_job.service_context import Site
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, find_shortfall, make_answer
 from policy.migration.job_demand import find_demand_problem
@@ -32,7 +33,7 @@ from policy.migration.job_states_and_transitions import OFFERED, REQUESTED
 _KEYGEN_S = 30
 _LONGEST_PATH = 4_096
 _ROOM_FOR_FILES = 300
-"""What the path of a job's folder leaves to that of a file in it."""
+"""The length that a job's folder leaves for the path of a file in it."""
 
 
 def accept(site: Site, cluster: str, offer: Record) -> Reply:

@@ -6,22 +6,9 @@ from dataclasses import replace
 
 from migration.passes.target.accept_or_refuse_offer import accept, answer_now, find_account_refusal
 from migration.passes.target.landing_folder_check import LANDING_OF, try_landing
-from migration.protocol.messages import (
-    ACCEPT,
-    AVAIL,
-    QUERY,
-    WITHDRAW,
-    About,
-    Failed,
-    Hand,
-    Query,
-    Reply,
-    State,
-    States,
-    Unknown,
-    from_line_bytes,
-    states_that_fit,
-)
+from migration.protocol.message_lines_and_fields import from_line_bytes
+from migration.protocol.questions import ACCEPT, AVAIL, QUERY, WITHDRAW, About, Hand, Query
+from migration.protocol.replies import Failed, Reply, State, States, Unknown, states_that_fit
 from migration.schedulers.scheduler_interface import SchedulerSilent
 from migration.spool.queue_file import Queue
 from migration.target_job.service_context import Site
@@ -30,16 +17,16 @@ from policy.migration.job_states_and_transitions import REQUESTED, WAITING
 from policy.model.printable_text import printable
 
 STOP, DISCARD = "stop", "discard"
-"""What ``stop`` of a record says."""
+"""The value of a record's ``stop``."""
 
 _MOST_WITHDRAWN = 1_000
-"""Of each cluster: jobs that were withdrawn before they came."""
+"""Withdrawn jobs that never came, kept of each cluster."""
 
 _MOST_LANDING = 200
 
 
 def serve(site: Site, cluster: str, verb: str, body: bytes) -> Reply:
-    """The reply to a verb of ``cluster``. Raises :class:`~migration.protocol.messages.MessageError`."""
+    """The reply to a verb of ``cluster``. Raises :class:`~migration.protocol.message_lines_and_fields.MessageError`."""
     if verb == AVAIL:
         return _avail(site, cluster, body)
     data = from_line_bytes(body)

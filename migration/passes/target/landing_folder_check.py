@@ -6,7 +6,7 @@ from migration.transfer.ssh_and_rsync_to_source import RunAs
 
 WRITABLE = "writable"
 LANDING_OF = "landing_of"
-"""In the body of ``avail``: the user for whom the other cluster is to test."""
+"""The key in the body of ``avail`` that names the user for whom the other cluster is to test."""
 _NAME = "mg-check"
 _WITHIN_S = 10
 

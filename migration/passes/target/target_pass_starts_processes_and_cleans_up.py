@@ -1,4 +1,4 @@
-"""The target's pass: looks after submitted jobs, starts a process for each job that has something to do, cleans up."""
+"""The target's pass: follows submitted jobs, starts a process for each job that can go on, and removes old files."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Callable
 from migration.passes.early_pass import TARGET, answer_call
 from migration.passes.remove_files_of_finished_jobs import clean_up
 from migration.spool.queue_file import Queue
-from migration.target_job.follow_local_job import watch
 from migration.target_job.job_at_target import GoneError, Job
 from migration.target_job.job_process_lock_and_transfer_slots import take_slot
 from migration.target_job.jobs_with_something_to_do import find_needy, is_watched
+from migration.target_job.phases.follow_local_job import watch
 from migration.target_job.service_context import Site
 from migration.target_job.skip_users_with_hung_disks import HungUsers
 from policy.migration.job_record_and_copy_updates import Record
 
 
 def run_target_pass(site: Site, start: Callable[[str], None]) -> str:
-    """Do a pass, unless another one is under way; ``start`` starts a job's process. Returns what is to be said."""
+    """Make a pass, unless another one is running; ``start`` starts a job's process. Returns a message for standard
+    error."""
     site = replace(site, run=HungUsers(site.run, site.home, site.now))
     with take_slot(site.home, TARGET, 1) as alone:
         if not alone:

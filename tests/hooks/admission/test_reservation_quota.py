@@ -94,3 +94,25 @@ def test_quotas_on_memory_bind_in_the_units_that_the_server_writes() -> None:
         "mem=3145728kb to be reserved beside 2097152kb in other reservations of alice at that time is more than the"
         " quota u:alice=4194304kb of queue workq"
     )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        reserve("4294967297:ncpus=1"),
+        reserve("1:ncpus"),
+        Reserved("", "", {"ncpus": "0"}, 100, 200, "3:ppn=8"),
+        Reserved("", "", {"ncpus": "0"}, 100, 200, "1"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_to_users_who_have_a_quota(asked: Reserved) -> None:
+    """PBS takes 4,294,967,297 chunks for one, and makes chunks of ``-l nodes`` only after the hook."""
+    refused = judge(asked, ALICE_8) or ""
+    assert "say it with -l select=" in refused
+    assert judge(asked, quota("[u:bob=8]")) is None
+
+
+def test_an_existing_reservation_whose_chunks_cannot_be_read_counts_with_pbs_own_sum() -> None:
+    other = reserve("4294967299:ncpus=2", ncpus="6")
+    assert judge(reserve("2:ncpus=1"), ALICE_8, others=(other,)) is None
+    assert "beside 6 in other reservations" in (judge(reserve("3:ncpus=1"), ALICE_8, others=(other,)) or "")

@@ -234,8 +234,18 @@ def test_where_nothing_can_be_written_down_syslog_alone_is_told(tmp_path: Path, 
     broken.use(["/usr/bin/tee", str(tmp_path / "told")])
     broken.report(FAILING, "no space", AT_S)
     assert len(listener.lines()) == 1
-    assert any("the command for alerts is not run" in note for note in broken.notes)
+    assert any("the command for alerts is run for a hand-back only" in note for note in broken.notes)
     assert not (tmp_path / "told").exists()
+
+
+def test_a_hand_back_is_told_by_the_command_though_nothing_can_be_written_down(
+    tmp_path: Path, listener: Listener
+) -> None:
+    broken = Alerts(State(tmp_path / "no-such-folder"))
+    broken.use(["/usr/bin/tee", str(tmp_path / "told")])
+    broken.report(HANDED_BACK, "scheduler default is switched on again", AT_S)
+    wait_for(lambda: (tmp_path / "told").exists() and (tmp_path / "told").read_text())
+    assert "scheduler default is switched on again" in (tmp_path / "told").read_text()
 
 
 @pytest.mark.parametrize(

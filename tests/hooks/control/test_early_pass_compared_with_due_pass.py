@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -112,3 +114,18 @@ def test_the_next_moment_is_the_save_before_a_promised_start(state_of_pass: Stat
     outcome = run(state_of_pass, jobs, None, settings)
     (estimate,) = state_of_pass.read_journal(9)[0]["estimates"]
     assert outcome.passed.next_s == estimate["promised_s"] - 30
+
+
+def test_a_pass_syncs_the_ledger_and_only_if_it_has_changed(
+    state_of_pass: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    too_wide = {"1.s": job(cores=99)}
+    promised = {"1.s": job(Resource_List__select="2:ncpus=8"), "2.s": running(cores=8)}
+    # The first one switches the scheduler off, and writes that down.
+    run(state_of_pass, too_wide)
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda number: synced.append(Path(f"/proc/self/fd/{number}").readlink().name))
+    run(state_of_pass, too_wide, EarlyPass(10))
+    assert synced == []
+    run(state_of_pass, promised, EarlyPass(10))
+    assert synced == [".ledger.json.new", state_of_pass.path.name]

@@ -132,6 +132,17 @@ def test_a_first_pass_leaves_a_record(state: State) -> None:
     assert Switched.read(state) == NOTHING
 
 
+def test_a_stop_of_the_server_outlasts_the_way_out_of_drive() -> None:
+    ours = Switched(frozenset({"default"}), unset=True)
+    stopped = server_status(queues={"workq": queue("observe")}, scheds={"default": sched("False")})
+    assert stopped.server["scheduling"] == "False"
+    found = assignment_of(stopped, ours)
+    assert (found.on, found.switched.names, found.switched.unset) == ((), frozenset({"default"}), True)
+    assert "paused by set server scheduling = False" in found.paused
+    working = replace(stopped, server={**stopped.server, "scheduling": "True"})
+    assert assignment_of(working, found.switched).on == ("default",)
+
+
 def test_a_nudge_wakes_the_schedulers_that_are_on_and_switches_none_on(state: State) -> None:
     seen = server_status(
         queues={"workq": queue(), "other": queue(partition="P1")},

@@ -56,14 +56,15 @@ def test_the_hooks_that_hold_up_the_server_carry_no_engine() -> None:
     assert "policy.cycle.engine" in modules_of(build("periodic"))
 
 
-@pytest.mark.parametrize("event", ["execjob_epilogue", "exechost_periodic"])
+@pytest.mark.parametrize("event", ["execjob_epilogue", "exechost_periodic", "execjob_launch"])
 def test_the_hooks_that_run_on_hosts_are_small(event: str) -> None:
     # One process at the end of each job, and one each minute, on every host.
     modules = set(modules_of(build(event)))
-    assert len(modules) <= {"execjob_epilogue": 20, "exechost_periodic": 10}[event]
+    assert len(modules) <= {"execjob_epilogue": 20, "exechost_periodic": 12, "execjob_launch": 10}[event]
     folders = {module.rpartition(".")[0] for module in modules}
     rooms = {
-        "hooks.checkpoint", "hooks.entries", "hooks.pbs", "hooks.pbs.job_attributes", "hooks.store", "hooks.telemetry",
+        "hooks.checkpoint", "hooks.entries", "hooks.pbs", "hooks.pbs.job_attributes", "hooks.placement", "hooks.store",
+        "hooks.telemetry",
         "policy.model",
     }  # fmt: skip
     assert folders <= rooms

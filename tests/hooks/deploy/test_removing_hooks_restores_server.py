@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.control.scheduler_switch import Switched
 from hooks.deploy.deploy_hooks import HOOKS, Deployment
 from hooks.deploy.read_installed_server_state import DeployError, Reply
 from hooks.store.original_priorities import Changed, write_priorities
@@ -27,6 +28,17 @@ def test_removing_switches_on_what_a_pass_switched_off_and_nothing_else(deployme
     deployment.apply(SETTINGS, silent)
     switched_by_a_pass(qmgr)
     qmgr("set sched default scheduling = False")
+    deployment.remove(silent)
+    assert qmgr.scheduling == {"default": "False"}
+
+
+def test_removing_does_not_end_a_stop_of_the_servers_scheduling(
+    deployment: Deployment, qmgr: FakeQmgr, tmp_path: Path
+) -> None:
+    deployment.apply(SETTINGS, silent)
+    use_it(qmgr)
+    Switched(frozenset({"default"}), unset=True).write(State(state_folder(str(tmp_path))))
+    qmgr.settings.append("set server scheduling = False")
     deployment.remove(silent)
     assert qmgr.scheduling == {"default": "False"}
 

@@ -96,6 +96,63 @@ def test_in_every_mode_a_name_with_a_line_break_is_refused_at_submission_and_alt
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_texts_with_line_breaks_that_pbs_logs_are_refused(hook: Hook, mode: str) -> None:
+    """Its accounting log has them as they are, and of an alteration all that it names."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    one = {"select": "1:ncpus=1"}
+    for name in ("Account_Name", "project"):
+        events = {"queuejob": {**submit(**one), name: "a\nb"}, "modifyjob": {**alter(one, {}), name: "a\nb"}}
+        for event, given in events.items():
+            assert hook.run(event, events=[given])["verdicts"] == [f"pbsteer: its {name} has a line break"]
+    for event, given in (("queuejob", submit(**one, software="a\rb")), ("modifyjob", alter(one, {"software": "a\nb"}))):
+        assert hook.run(event, events=[given])["verdicts"] == ["pbsteer: its resource software has a line break"]
+    several = {"Variable_List": "A=1\nB", "Submit_arguments": "-- sh -c 'a\nb'"}
+    assert hook.run("queuejob", events=[{**submit(**one), **several}])["verdicts"] == [None]
+    (verdict,) = hook.run("modifyjob", events=[{**alter(one, {}), **several}])["verdicts"]
+    assert verdict == "pbsteer: its Submit_arguments has a line break"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_an_array_that_pbs_would_never_count_through_is_refused(hook: Hook, mode: str) -> None:
+    """Also without a bound on the number of subjobs: once such an array is deleted, the server answers no more."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    texts = ["1-2147483647:2147483646", "0-2000000000:1000000000", "2147483647", "5,1-2147483646:1000000000%3"]
+    for settings in ({}, {"submission": {"array_size": 0}}):
+        arrays = [{**submit(select="1:ncpus=1"), "array_indices_submitted": text} for text in texts]
+        verdicts = hook.run("queuejob", events=arrays, settings=settings)["verdicts"]
+        assert all("allowed are 2,147,483,647, as PBS counts" in str(verdict) for verdict in verdicts), verdicts
+    last = {**submit(select="1:ncpus=1"), "array_indices_submitted": "2147483646"}
+    assert hook.run("queuejob", events=[last])["verdicts"] == [None]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_users_name_no_reservation_at_submission(hook: Hook, mode: str) -> None:
+    """PBS would never requeue such a job, so it could never be a victim."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    forged = {**submit(select="1:ncpus=1"), "reserve_ID": "R9.server"}
+    moved = {**submit(select="1:ncpus=1"), "reserve_ID": "R9.server", "requestor": "olga"}
+    verdicts = hook.run("queuejob", events=[forged, moved, {**submit(select="1:ncpus=1"), "reserve_ID": None}])[
+        "verdicts"
+    ]
+    assert "names a reservation (reserve_ID)" in verdicts[0]
+    assert verdicts[1:] == [None, None]
+
+
+def test_jobs_of_others_that_depend_on_a_job_keep_its_owner_from_no_alteration(hook: Hook) -> None:
+    """PBS adds them to the job's own ``depend``, whoever has submitted them."""
+    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
+    added = "beforeany:" + ":".join(f"{number}.server@server" for number in range(600))
+    one, long = {"select": "1:ncpus=1"}, {"software": "y" * 300}
+    for depend in (added, f"afterok:7.server@server,{added}"):
+        given = alter(one, long)
+        given["job_o"]["depend"] = depend
+        assert hook.run("modifyjob", events=[given])["verdicts"] == [None]
+    own = alter(one, long)
+    own["job_o"]["depend"] = "afterok:" + "7" * 8_000
+    assert "beside its select has 8,308 characters" in hook.run("modifyjob", events=[own])["verdicts"][0]
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_in_every_mode_texts_beyond_the_bound_are_refused_at_submission_and_alteration(hook: Hook, mode: str) -> None:
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)
     half, rest = "x" * 5_000, "y" * 4_000
@@ -337,8 +394,8 @@ def test_modifyjob_in_observe_lets_users_do_as_pbs_does(hook: Hook) -> None:
 
 def test_a_refusal_has_nothing_of_the_users_that_a_terminal_would_obey(hook: Hook) -> None:
     hook.state.publish(SUMMARY, summary_of("drive"), shared=False)
-    (verdict,) = hook.run("queuejob", events=[submit(select="1:ncpus=1:host=x\n\x1b[31m11/22")])["verdicts"]
-    assert r"host=x\n\x1b[31m11/22" in verdict
+    (verdict,) = hook.run("queuejob", events=[submit(select="1:ncpus=1:host=x\x0b\x1b[31m11/22")])["verdicts"]
+    assert r"host=x\x0b\x1b[31m11/22" in verdict
     assert verdict.isprintable()
 
 

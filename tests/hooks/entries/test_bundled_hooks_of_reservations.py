@@ -49,6 +49,18 @@ def test_in_every_mode_a_reservations_name_with_a_line_break_is_refused(hook: Ho
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_other_texts_of_reservations_with_line_breaks_are_refused_too(hook: Hook, mode: str) -> None:
+    """PBS writes them into its log and its accounting log as they are."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    for name in ("Account_Name", "Authorized_Users", "Mail_Users"):
+        altered = {"Resource_List": {}, "reservation": {name: "a\nb"}, "job_o": {"Resource_List": {"select": "1"}}}
+        for event, given in (("resvsub", reserve({"select": "1"}, **{name: "a\nb"})), ("modifyresv", altered)):
+            assert hook.run(event, events=[given])["verdicts"] == [f"pbsteer: its {name} has a line break"]
+    resource = hook.run("resvsub", events=[reserve({"select": "1", "software": "a\nb"})])["verdicts"]
+    assert resource == ["pbsteer: its resource software has a line break"]
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_in_every_mode_an_alteration_of_a_reservation_beyond_the_bounds_is_refused(hook: Hook, mode: str) -> None:
     """What stays of it counts as well: its users and its resources were within the bounds before."""
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)

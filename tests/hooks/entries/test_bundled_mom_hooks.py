@@ -119,6 +119,20 @@ def test_a_mom_s_run_that_cannot_keep_its_counts_reports_what_needs_none(hook: H
     assert "load and network are not reported" in "".join(answer["logged"])
 
 
+def test_a_mom_s_run_reports_the_site_s_own_sensors_in_place_of_the_host_s(hook: Hook) -> None:
+    for folder in ("tmp", "mom_priv"):
+        (hook.home / folder).mkdir()
+    sensors = hook.home / "mom_priv/pbsteer_sensors"
+    sensors.write_text("idle=0.25;mem=1024/2048;temp=81/90;gpu=1\n")
+    sensors.chmod(0o600)
+    vnodes: dict[str, Any] = {"v1": {"resources_available": {}, "resources_assigned": {}}}
+    answer = hook.run("exechost_periodic", vnodes=vnodes)
+    text = answer["vnodes"]["v1"]["pbsteer_reading"]
+    assert ";idle=0.25;mem=1024/2048;" in text
+    assert text.endswith("temp=81/90")
+    assert "cannot be read: gpu='1'" in "".join(answer["logged"])
+
+
 def test_a_mom_s_run_before_pbs_has_told_of_the_resource_says_nothing(hook: Hook) -> None:
     vnode = {"resources_available": {}, "resources_assigned": {}, "undefined": True}
     answer = hook.run("exechost_periodic", vnodes={"v1": vnode})

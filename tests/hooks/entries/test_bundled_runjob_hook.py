@@ -52,6 +52,32 @@ def test_in_a_cycle_for_reservations_the_scheduler_starts_no_job_of_a_driven_que
 
 
 @pytest.mark.parametrize(
+    ("lists", "own", "variables"),
+    [
+        ("none", None, {}),
+        ("none", "x", {"PBSTEER_VNODES": "x"}),
+        ("environment", None, {"PBSTEER_VNODES": "v1:v1:8:1:0:0-1"}),
+        ("bind", "x", {"PBSTEER_VNODES": "v1:v1:8:1:0:0-1"}),
+    ],
+)
+def test_a_start_hands_over_the_list_of_cores_where_the_site_wants_it(
+    hook: Hook, lists: str, own: str | None, variables: dict[str, str]
+) -> None:
+    data = {**SUMMARY_DATA, "lists": {"7.s": "v1:v1:8:1:0:0-1"}, "starting": {"7.s": False}}
+    hook.state.publish(SUMMARY, data, shared=False)
+    given = {} if own is None else {"PBSTEER_VNODES": own}
+    start = {"id": "7.s", "queue": "workq", "requestor": "root", "exec_vnode": "(v1:ncpus=2)", "Variable_List": given}
+    other = {**start, "id": "8.s", "Variable_List": dict(given)}
+    vnodes = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 0}}}
+    answer = hook.run("runjob", events=[start, other], vnodes=vnodes, settings={"ranking": {"lists": lists}})
+    assert answer["verdicts"] == [None, None]
+    assert answer["events"][0]["variables"] == variables
+    # A start that has none does not keep one from before.
+    left = given if lists == "none" else dict.fromkeys(given, "")
+    assert answer["events"][1]["variables"] == left
+
+
+@pytest.mark.parametrize(
     ("of_queue", "wish", "method", "written"),
     [
         ("signal", {}, "requeue", {"pbsteer_save": "signal"}),

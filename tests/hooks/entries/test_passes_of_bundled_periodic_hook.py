@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from typing import Any
 
 import pytest
 
 from hooks.control.circuit_breaker import CircuitBreaker
+from hooks.control.scheduler_switch import Switched
 from hooks.deploy.bundle_hook import build
 from hooks.store.compiled_modules import COMPILED
+from hooks.store.state_files import PASSES
+from policy.settings.site_settings import Settings
 from tests.hooks.run_bundled_hook import Hook, submit
 from tests.hooks.sample_server_statuses import job, queue, running, server_status, vnode
 
@@ -146,6 +151,40 @@ def test_passes_rest_once_three_have_failed_and_twice_as_long_when_the_next_one_
     assert "the periodic hook failed" in run_pass(hook, "drive", scheds=SWITCHED_OFF)["logged"][0]
     assert "passes rest for 20 min" in " ".join(run_pass(hook, "drive", scheds=SWITCHED_OFF)["logged"])
     assert end_rest(hook) == 1200
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"name": "s", "scheduling": "False", "default_queue": "workq"},
+        {"name": "s", "scheduling": "True", "default_queue": "workq", "resources_available.pbsteer_paused": "fire"},
+    ],
+)
+def test_passes_that_fail_do_not_end_a_pause_and_hand_the_queues_back_after_it(
+    hook: Hook, server: dict[str, str]
+) -> None:
+    (hook.state.path / ".summary.json.new").symlink_to(".summary.json.new")
+    Switched(frozenset({"default"}), unset=True).write(hook.state)
+    for _ in range(5):
+        assert acts_of(run_pass(hook, "drive", scheds=SWITCHED_OFF, server=server)) == []
+    working = {"name": "s", "scheduling": "True", "default_queue": "workq"}
+    answer = run_pass(hook, "drive", scheds=SWITCHED_OFF, server=working)
+    assert acts_of(answer) == [["scheduling", "default", "True"]]
+
+
+@pytest.mark.parametrize(("paused", "acts"), [("", [["scheduling", "default", "True"]]), ("fire", [])])
+def test_passes_that_the_full_disk_lets_nobody_count_hand_the_queues_back_after_three_intervals(
+    hook: Hook, paused: str, acts: list[list[str]]
+) -> None:
+    run_pass(hook, "drive", scheds=SCHEDULING)
+    (hook.state.path / ".passes.json.new").symlink_to(".passes.json.new")
+    server = {"name": "s", "scheduling": "True", "default_queue": "workq"}
+    if paused:
+        server["resources_available.pbsteer_paused"] = paused
+    assert acts_of(run_pass(hook, "drive", scheds=SWITCHED_OFF, server=server)) == []
+    counted_s = time.time() - 3 * Settings().schedule.interval_s - 1
+    os.utime(hook.state.path / PASSES, (counted_s, counted_s))
+    assert acts_of(run_pass(hook, "drive", scheds=SWITCHED_OFF, server=server)) == acts
 
 
 def test_passes_that_fail_leave_no_victim_held(hook: Hook) -> None:

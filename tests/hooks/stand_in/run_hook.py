@@ -55,7 +55,16 @@ def main() -> None:
             ended = str(error)
         told = {key: str(value) for key, value in resources.items()}
         priority = str(getattr(pbs.event().job, "Priority", ""))
-        events.append({"ended": ended, "resources": told, "is requeued": bool(reruns), "priority": priority})
+        variables = dict(getattr(pbs.event().job, "Variable_List", None) or {})
+        events.append(
+            {
+                "ended": ended,
+                "variables": variables,
+                "resources": told,
+                "is requeued": bool(reruns),
+                "priority": priority,
+            }
+        )
     loaded = sorted(name for name in sys.modules if name.startswith("pbsteer_"))
     answer = {
         "events": events,

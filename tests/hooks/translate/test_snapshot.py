@@ -189,6 +189,20 @@ def test_a_job_that_depends_on_too_many_waits_and_its_list_is_not_parsed() -> No
     )
 
 
+def test_what_others_make_depend_on_a_job_says_nothing_about_it() -> None:
+    """PBS adds each to the job's own ``depend``, whoever has submitted it."""
+    added = "beforeany:" + ":".join(f"{number}.server@server" for number in range(600))
+    assert only_job(job("Q", 1, depend=added)).blocked == ""
+    held = only_job(job("H", 1, Hold_Types="s", depend=f"{added},afterok:7.server@server"))
+    assert held.blocked == "it waits for other jobs (afterok:7.server@server)"
+
+
+def test_a_job_that_names_a_reservation_counts_as_one_that_may_not_be_rerun() -> None:
+    """PBS requeues no such job, whatever queue it is in."""
+    assert only_job(job("Q", 1)).rerunable
+    assert not only_job(job("Q", 1, reserve_ID="R9.server")).rerunable
+
+
 def test_a_run_is_where_pbs_put_it_until_its_walltime_is_over() -> None:
     run: Run = snapshot_of(
         server_status({"12.server": running(exec_vnode="(v1:ncpus=2:mem=1048576kb)+(v2:ncpus=2)")}), SETTINGS

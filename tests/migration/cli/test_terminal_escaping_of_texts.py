@@ -14,7 +14,7 @@ from migration.cli import migrate_check_and_plan
 from migration.cli.for_service import mgproc_job_process_at_target, mgrecv_pass_at_target, mgsched_pass_at_source
 from migration.cli.for_users import findavl_idle_for_other_clusters, mgstat
 from migration.passes.check_setup_with_other_clusters import Check
-from migration.protocol.messages import Failed
+from migration.protocol.replies import Failed
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool, SpoolError
 from policy.migration.job_record_and_copy_updates import Record

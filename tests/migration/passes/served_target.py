@@ -7,15 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from migration.passes.target.answer_avail_accept_query_withdraw_stop import is_never_had, serve
-from migration.protocol.messages import (
-    STOP,
-    About,
-    Reply,
-    from_line_bytes,
-    reply_from_data,
-    reply_to_data,
-    to_line_bytes,
-)
+from migration.protocol.message_lines_and_fields import from_line_bytes, to_line_bytes
+from migration.protocol.questions import STOP, About
+from migration.protocol.replies import Reply, reply_from_data, reply_to_data
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record

@@ -16,17 +16,10 @@ from migration.passes.source.source_context import Source
 from migration.passes.source.source_pass import source_pass
 from migration.passes.source.take_in_submissions_and_stops import SUBMIT
 from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply
-from migration.protocol.messages import (
-    ACCEPT,
-    AVAIL,
-    QUERY,
-    STOP,
-    WITHDRAW,
-    About,
+from migration.protocol.questions import ACCEPT, AVAIL, QUERY, STOP, WITHDRAW, About, Hand, Query
+from migration.protocol.replies import (
     Busy,
     Failed,
-    Hand,
-    Query,
     Refused,
     Reply,
     State,

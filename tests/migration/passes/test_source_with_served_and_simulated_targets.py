@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from migration.passes.target import accept_or_refuse_offer as accepting
-from migration.protocol.messages import ACCEPT, QUERY, STOP, WITHDRAW, About, Hand, Query, Reply, State, States, Taken
+from migration.protocol.questions import ACCEPT, QUERY, STOP, WITHDRAW, About, Hand, Query
+from migration.protocol.replies import Reply, State, States, Taken
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.job_states_and_transitions import OFFERED
 from tests.migration.passes.served_target import ServedTarget

@@ -12,21 +12,9 @@ from migration.config.cluster_file import Cluster
 from migration.programs.converse_with_program import Conversation, NoAnswerError
 from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished
 from migration.protocol.ask_cluster_over_ssh import FailedReply, NoReply, SshCall
-from migration.protocol.messages import (
-    ACCEPT,
-    AVAIL,
-    WITHDRAW,
-    About,
-    Busy,
-    Failed,
-    Hand,
-    Reply,
-    State,
-    Unknown,
-    reply_to_data,
-    several_to_data,
-    to_line_bytes,
-)
+from migration.protocol.message_lines_and_fields import to_line_bytes
+from migration.protocol.questions import ACCEPT, AVAIL, WITHDRAW, About, Hand, several_to_data
+from migration.protocol.replies import Busy, Failed, Reply, State, Unknown, reply_to_data
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
 from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.schedulers.fake_run_with_recorded_outputs import FakeRun, failed
@@ -51,7 +39,7 @@ def test_one_verb_is_the_whole_command_and_keys_of_hosts_must_be_known() -> None
     [
         (failed(255, "ssh: connect to host b-mgmt port 22: Connection refused"), "Connection refused"),
         (Finished(TIMED_OUT, b"", b"killed after 30 s"), "killed after 30 s"),
-        (Finished(0, b"Welcome to b\n", b""), "is no reply"),
+        (Finished(0, b"Welcome to b\n", b""), "its reply is invalid"),
         (Finished(0, b'{"v":1,"reply":"unk', b""), "cut off"),
         (line(Failed("slurmctld is silent")), "slurmctld is silent"),
         (line(make_answer("c", FreeNodes("pbs", 8, (Shape(1, 8, 0, 0),)), [], 8)), "calls itself 'c'"),

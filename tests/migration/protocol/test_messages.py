@@ -9,31 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migration.protocol.messages import (
+from migration.protocol.message_lines_and_fields import (
     MOST_BYTES,
-    VERBS,
-    About,
+    MessageError,
+    RecordError,
+    from_line_bytes,
+    to_line_bytes,
+)
+from migration.protocol.questions import VERBS, About, Hand, Query, read_several, read_verb, several_to_data
+from migration.protocol.replies import (
     Busy,
     Failed,
-    Hand,
-    MessageError,
-    Query,
-    RecordError,
     Refused,
     Reply,
     State,
     States,
     Taken,
     Unknown,
-    from_line_bytes,
     is_unknown_verb,
-    read_several,
-    read_verb,
     reply_from_data,
     reply_to_data,
-    several_to_data,
     states_that_fit,
-    to_line_bytes,
 )
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, make_answer
 from policy.migration.job_record_and_copy_updates import Record

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from migration.config.cluster_file import parse_cluster_file
+from migration.config.read_cluster_file import parse_cluster_file
 from migration.programs.run_external_program_with_limits import Finished
 from migration.schedulers.scheduler_interface import Ended, JobState, LocalJob, SchedulerSilent, SubmitRefused, Verdict
 from migration.spool.queue_file import Queue

@@ -10,8 +10,8 @@ import pytest
 
 from migration.programs.run_external_program_with_limits import Finished
 from migration.schedulers.scheduler_interface import JobState, LocalJob
-from migration.target_job.follow_local_job import watch
 from migration.target_job.job_at_target import GoneError, Job, key_path
+from migration.target_job.phases.follow_local_job import watch
 from migration.target_job.run_phases_of_job_at_target import process
 from policy.migration.job_record_and_copy_updates import Record
 from tests.migration.target_job.fake_target import FakeTarget

@@ -16,7 +16,7 @@ from migration.programs.run_external_program_with_limits import TIMED_OUT, Finis
 from migration.schedulers.scheduler_interface import SubmitRefused
 from migration.target_job.job_at_target import Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, is_leased, take_share, take_slot
-from migration.target_job.local_job_script import write_script
+from migration.target_job.phases.local_job_script import write_script
 from migration.target_job.run_phases_of_job_at_target import process, process_jobs
 from migration.target_job.service_context import find_mark
 from policy.migration.job_record_and_copy_updates import Record

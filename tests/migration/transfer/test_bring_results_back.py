@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from migration.as_user.folder_tree_listing import Entry
+from migration.as_user.user_files.folder_tree_listing import Entry
 from migration.transfer.bring_results_back import bring_back
 from migration.transfer.ssh_and_rsync_to_source import Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, find_results, read_manifest

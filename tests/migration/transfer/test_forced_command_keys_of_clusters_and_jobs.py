@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from migration.config.cluster_file import parse_cluster_file
+from migration.config.read_cluster_file import parse_cluster_file
 from migration.transfer.forced_command_keys_of_clusters_and_jobs import write_lines
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.job_states_and_transitions import ABORTED, DOWNLOADING, END, OFFERED, STOPPED, WAITING

@@ -17,8 +17,8 @@ from unittest import mock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from migration.as_user.folder_tree_listing import STAGE, Entry, read_entry, walk
-from migration.as_user.place_results_without_overwrite import settle
+from migration.as_user.user_files.folder_tree_listing import STAGE, Entry, read_entry, walk
+from migration.as_user.user_files.place_results_without_overwrite import settle
 from migration.transfer.bring_results_back import bring_back
 from migration.transfer.ssh_and_rsync_to_source import Connection
 from migration.transfer.upload_manifest_and_changed_files import find_results

@@ -12,20 +12,11 @@ import sys
 import time
 from typing import Any
 
-from migration.config.cluster_file import read_cluster_file
 from migration.config.mg_home_folder import home
-from migration.protocol.messages import (
-    About,
-    Hand,
-    Query,
-    Reply,
-    State,
-    States,
-    Taken,
-    from_line_bytes,
-    reply_from_data,
-    to_line_bytes,
-)
+from migration.config.read_cluster_file import read_cluster_file
+from migration.protocol.message_lines_and_fields import from_line_bytes, to_line_bytes
+from migration.protocol.questions import About, Hand, Query
+from migration.protocol.replies import Reply, State, States, Taken, reply_from_data
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from policy.migration.job_record_and_copy_updates import Record, fold

@@ -78,3 +78,27 @@ def test_a_pause_by_name(pbs: PbsCluster, reason: str) -> None:
     assert reason in pbs.run([PBSTEER, "status"]).demand_success().stdout
     pbs.run([PBSTEER, "resume", "--yes"]).demand_success()
     pbs.wait_for_state(job, "R", 60.0 + LATE_S)
+
+
+def test_a_stop_outlasts_failing_passes_the_way_out_of_drive_and_the_removal(pbs: PbsCluster) -> None:
+    """Whoever stopped everything has to end that: no hand-back to PBS's scheduler does."""
+    driven(pbs)
+    pbs.qmgr(STOPPED)
+    job = demand_pause(pbs, STOPPED)
+    config = pbs.server_home / "server_priv" / "hooks" / "pbsteer_periodic.CF"
+    text = config.read_text()
+    config.write_text("{ cut o")
+    record = pbs.server_home / "pbsteer" / "passes.json"
+    failed = lambda: json.loads(record.read_text())["unfinished"] >= 5
+    pbs.wait_until(failed, 2 * LATE_S, "five passes in a row that fail")
+    assert (pbs.job_state(job), is_scheduling(pbs)) == ("Q", False)
+    config.write_text(text)
+    wait_for_pass(pbs)
+    pbs.qmgr("set queue workq resources_available.pbsteer_mode = observe")
+    for _ in range(3):
+        wait_for_pass(pbs)
+    assert (pbs.job_state(job), is_scheduling(pbs)) == ("Q", False)
+    pbs.run([PBSTEER, "hooks", "remove"]).demand_success()
+    assert (pbs.job_state(job), is_scheduling(pbs)) == ("Q", False)
+    pbs.qmgr("set server scheduling = True")
+    pbs.wait_for_state(job, "R", 60.0 + LATE_S)

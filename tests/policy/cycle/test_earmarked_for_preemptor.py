@@ -6,6 +6,7 @@ import pytest
 
 from policy import Changes, Job, Ledger, Plan, Queue, Settings, Snapshot
 from policy.eligibility.classes_by_priority_quota import BASE
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits
 from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Earmark
 from policy.order.site_order_settings import SiteOrder
 from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings
@@ -112,3 +113,12 @@ def test_a_beneficiary_that_starts_is_not_attempted_again_in_its_schedulers_orde
     assert started(plan) == ["3"]
     assert victims(plan) == {}
     assert codes(plan) == {}
+
+
+def test_a_promise_survives_the_limit_that_its_own_earmarked_start_fills() -> None:
+    """bob may run one job. His is to start once 1 has gone, without a walltime: its own start is not in its way."""
+    queue = Queue(QUEUE, quotas=quotas("[u:alice=0],[u:bob=4]"), hard=HardLimits(max_run=quotas("[u:PBS_GENERIC=1]")))
+    bob = job("3", "bob", "4", UNLIMITED_S)
+    snapshot = cluster([vnode("v1")], [bob], [run("1", "alice", "v1=4", 0, 500)], queues=[queue], now_s=100)
+    plan = plan_for(snapshot, SETTINGS, Ledger({"3": 500.0}))
+    assert (victims(plan), plan.ledger.promises) == ({"1": "3"}, {"3": 500.0})

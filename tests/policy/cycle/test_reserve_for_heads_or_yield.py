@@ -5,7 +5,7 @@ from __future__ import annotations
 from policy import Changes, Ledger, Settings
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.settings.site_settings import BackfillSettings
-from tests.policy.clusters import cluster, job, plan_for, queue, run, started, vnode
+from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, started, vnode
 
 
 def test_a_rest_of_an_array_is_promised_anew() -> None:
@@ -46,3 +46,22 @@ def test_the_order_keeps_no_job_within_quota_behind_a_head_that_is_not() -> None
     waiting = [job("3", "carol", "8"), job("4", "bob", "1", 50)]
     snapshot = cluster([vnode("v1", 8)], waiting, [run("1", "alice", "v1=4")], queues=[queue("[u:alice=4],[u:bob=4]")])
     assert list(started(plan_for(snapshot, Settings(BackfillSettings(kind="none"))))) == ["4"]
+
+
+def test_a_job_that_may_not_be_preempted_is_promised_no_vnode_beyond_its_quota() -> None:
+    """v2, idle at 100, would be more than bob's quota: his job, alone on its vnode, waits for v1."""
+    waiting = job("3", "bob", "1:ncpus=2", place="excl", rerunable=False)
+    runs = [run("1", "alice", "v1=2", 0, 500), run("2", "alice", "v2=4", 0, 100)]
+    owned = [queue("[u:alice=6],[u:bob=2]")]
+    plan = plan_for(cluster([vnode("v1", 2), vnode("v2", 4)], [waiting], runs, queues=owned))
+    assert plan.ledger.promises == {"3": 500}
+
+
+def test_a_promise_lapses_where_the_job_could_start_beyond_its_quota_only() -> None:
+    """bob's job may not be preempted, and was promised 100. Only v2 is idle then, and that is more than his quota."""
+    waiting = job("3", "bob", "1:ncpus=2", place="excl", rerunable=False)
+    runs = [run("1", "alice", "v1=2", 0, 500)]
+    owned = [queue("[u:alice=6],[u:bob=2]")]
+    snapshot = cluster([vnode("v1", 2), vnode("v2", 4)], [waiting], runs, queues=owned, now_s=100)
+    plan = plan_for(snapshot, None, Ledger({"3": 100.0}))
+    assert (codes(plan), plan.ledger.promises) == ({"3": "unpreemptible"}, {})

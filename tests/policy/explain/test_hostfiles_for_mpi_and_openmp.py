@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 
 from policy import Vnode, parse_request
-from policy.explain.hostfiles_for_mpi_and_openmp import (
-    Entry,
-    mpich_hostfile,
-    node_file,
-    open_mpi_hostfile,
-    openmp_places,
-    ranked_list,
-)
+from policy.explain.hostfiles_for_mpi_and_openmp import node_file, ranked_list
+from policy.model.lists_for_programs import Entry, mpich_hostfile, open_mpi_hostfile, openmp_places
 from tests.policy.clusters import place_of, vnode
 
 VNODES = {v.name: v for v in (vnode("b", 8, host="n2"), vnode("a[0]", 8, host="n1"), vnode("a[1]", 8, host="n1"))}
@@ -51,7 +45,7 @@ def test_processes_of_a_chunk_that_was_cut_follow_its_cores() -> None:
 def test_the_ranked_list_shows_sockets_and_cores_where_they_are_known() -> None:
     vnodes = {"a": vnode("a", 8, attributes={"sockets": "2"}), "b": vnode("b", 8)}
     entries = ranked_list(place_of("a=6 b=2"), parse_request("8"), vnodes, {"a": (4, 5, 6, 7, 0, 2)})
-    assert entries == (Entry("a", "a", 6, (0, 1), (4, 5, 6, 7, 0, 2)), Entry("b", "b", 2))
+    assert entries == (Entry("a", "a", 6, (0, 1), (4, 5, 6, 7, 0, 2), 8), Entry("b", "b", 2, vnode_cores=8))
     assert [entry.show() for entry in entries] == ["a sockets 0-1 cores 0,2,4-7", "b"]
 
 

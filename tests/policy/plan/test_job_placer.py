@@ -148,6 +148,39 @@ def test_idle_nodes_first_then_those_that_stripes_share() -> None:
     assert a_pass.start(wishing("2", "9", "stripe", 3)) == "n2=3 n3=3 n4=3"
 
 
+def meeting(*shared: str, prefer: str = "shared") -> Pass:
+    """Stripes of wrf on these nodes, some time ago; the others are idle."""
+    busy = [run(str(80 + at), "bob", f"{name}=4", application="wrf") for at, name in enumerate(shared)]
+    return Pass(runs=busy, ledger=Ledger(stripes=dict.fromkeys(shared, 0.0)), layout="stripe", prefer=prefer)
+
+
+def test_where_stripes_are_to_meet_they_go_to_nodes_with_stripes_of_other_applications_and_leave_idle_ones() -> None:
+    other = job("1", select="8", application="md", layout=Layout("stripe", 2))
+    assert meeting("n3", "n4", prefer="idle").where(other) == "n1=4 n2=4"
+    assert meeting("n3", "n4").where(other) == "n3=4 n4=4"
+    assert meeting("n4").where(other) == "n1=4 n4=4"
+
+
+def test_stripes_of_one_application_do_not_meet_while_there_are_idle_nodes() -> None:
+    same = job("1", select="8", application="wrf", layout=Layout("stripe", 2))
+    assert meeting("n3", "n4").where(same) == "n1=4 n2=4"
+    assert meeting("n1", "n2", "n3").where(same) == "n1=4 n4=4"
+
+
+def test_a_queue_has_a_layout_of_its_own() -> None:
+    queues = (("big", "stripe"), ("small", "pack"))
+    small = job("1", select="32", queue_name="small")
+    a_pass = Pass(queues=queues)
+    assert a_pass.where(small) == "n1=32"
+    assert "stripe.queues.small is pack" in a_pass.why(small)
+    wide, other = job("1", select="64", queue_name="big"), job("2", select="64")
+    a_pass = Pass(queues=queues)
+    assert a_pass.where(wide) == "n1=16 n2=16 n3=16 n4=16"
+    assert "stripe.queues.big is stripe" in a_pass.why(wide)
+    assert a_pass.where(other) == "n1=32 n2=32"
+    assert a_pass.why(other) == ""
+
+
 def test_nodes_that_will_soon_be_idle_come_before_those_that_stay_busy() -> None:
     busy = [run("7", "bob", "n1=4", 0, 9000), run("8", "bob", "n2=4", 0, NOW_S + 50), run("9", "bob", "n3=4", 0, 9000)]
     nodes = (*FOUR[:3], vnode("n4", 32, elsewhere={"ncpus": 1}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from policy import Changes, Ledger, Run
+from policy.model.ledger_between_passes import PROMISE, Earmark
 from policy.settings.site_settings import BackfillSettings, Settings
 from tests.policy.clusters import (
     cluster,
@@ -183,6 +184,42 @@ def test_a_start_that_puts_its_owner_over_quota_asks_for_another_pass() -> None:
     assert (started(plan), victims(plan), plan.again) == (["9"], {}, True)
     then = plan_for(plan.started, None, plan.ledger)
     assert (victims(then), then.again) == ({"2": "8"}, False)
+
+
+def test_a_beneficiary_that_starts_over_quota_asks_for_another_pass() -> None:
+    """alice starts as she was promised, on cores cut for her. bob, within quota, preempts her in the next pass."""
+    ledger = Ledger(earmarks={"2": Earmark(place_of("v1=4"), ("1",), 5, PROMISE)})
+    waiting = [job("2", "alice", "4", submit_s=-10), job("3", "bob", "4", submit_s=-5)]
+    plan = plan_for(cluster([vnode("v1")], waiting, queues=[queue("[u:alice=0],[u:bob=4]")]), None, ledger)
+    assert (started(plan), victims(plan), plan.again) == (["2"], {}, True)
+    then = plan_for(plan.started, None, plan.ledger)
+    assert (victims(then), then.again) == ({"2": "3"}, False)
+
+
+def test_subjobs_that_start_over_quota_are_looked_at_again_an_interval_later() -> None:
+    """A subjob that starts is no victim at that moment, in whichever pass, but is from then on."""
+    waiting = [job("2[]", "alice", "2", submit_s=-10, subjobs=(1, 2)), job("3", "bob", "4", submit_s=-5)]
+    plan = plan_for(cluster([vnode("v1")], waiting, queues=[queue("[u:alice=0],[u:bob=4]")]))
+    assert (started(plan), victims(plan), plan.again, plan.next_s) == (["2[1]", "2[2]"], {}, False, 25)
+    at_once = plan_for(plan.started, None, plan.ledger)
+    assert (victims(at_once), at_once.again, at_once.next_s) == ({}, False, 25)
+    then = plan_for(plan.started.apply(Changes(25)), None, plan.ledger)
+    assert victims(then) == {"2[1]": "3", "2[2]": "3"}
+
+
+def test_a_start_that_uses_up_the_quota_of_the_head_asks_for_another_pass() -> None:
+    """5 would delay carol's promised start. Her own 6 starts beside it and uses up her quota, so 5 comes first."""
+    waiting = [
+        job("4", "carol", "7", 1000, submit_s=-10),
+        job("5", "bob", "2", 1000, submit_s=-5),
+        job("6", "carol", "1", 50, submit_s=-4),
+    ]
+    runs = [run("1", "alice", "v1=4", 0, 100), run("2", "alice", "v1=3", 0, 2000)]
+    owned = [queue("[u:alice=7],[u:bob=2],[u:carol=7]")]
+    plan = plan_for(cluster([vnode("v1", 10)], waiting, runs, queues=owned), None, Ledger({"4": 100.0}))
+    assert (started(plan), codes(plan)["5"], plan.again) == (["6"], "backfill-window", True)
+    then = plan_for(plan.started, None, plan.ledger)
+    assert (started(then), [moved.id for moved in then.moved], then.again) == (["5"], ["4"], False)
 
 
 def test_a_job_does_not_wait_for_exempt_runs_where_it_would_exceed_its_quota() -> None:

@@ -7,16 +7,11 @@ from functools import partial
 import pytest
 
 from policy import Job, Reading, Run, Snapshot, parse_request
-from policy.explain.hostfiles_for_mpi_and_openmp import (
-    mpich_hostfile,
-    node_file,
-    open_mpi_hostfile,
-    openmp_places,
-    ranked_list,
-)
+from policy.explain.hostfiles_for_mpi_and_openmp import node_file, ranked_list
 from policy.fit.core_binding import CoreBook
 from policy.model.allocation import Allocation
 from policy.model.job_preferences import RankPreference, Requirements
+from policy.model.lists_for_programs import mpich_hostfile, open_mpi_hostfile, openmp_places
 from policy.ranking.ranked_fit import fit_ranked
 from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.site_settings import RankingSettings

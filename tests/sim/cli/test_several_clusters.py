@@ -62,6 +62,7 @@ def test_a_file_names_clusters_and_traces(tmp_path: Path) -> None:
         (("--clusters", 2), "--clusters 2: needs 2 traces, one for each; 0 are given"),
         (("--clusters", 2, "--policy", "quota"), "--policy quota: with --clusters one of fcfs, easy, easy-sjbf"),
         (("--clusters", 2, "--contention"), "--contention: not with --clusters"),
+        (("--clusters", 2, "--readings", 1), "--readings: not with --clusters"),
         (("--clusters", 2, "--think-times"), "--think-times: not with --clusters"),
         (("--clusters", "no.toml"), "no.toml: cannot be read: No such file"),
         (("--copy-mib", 3), "--copy-mib 3: only with --clusters"),

@@ -143,6 +143,16 @@ def test_the_title_says_what_is_shared() -> None:
     assert run(*campaign).stdout.splitlines()[0] == title
 
 
+def test_ranking_is_compared_on_nodes_that_differ() -> None:
+    campaign = ("--generate", 60, "--cluster", "8x8", "--applications", "compute", "--load", 0.4, "--readings", 1)
+    policies = [word for name in ("packed", "ranked") for word in ("--policy", name)]
+    title = "campaign of compute, load 0.4, sharing memory bandwidth on uneven nodes (seed 1): 60 jobs on 8 nodes"
+    assert run(*campaign, *policies).stdout.startswith(title)
+    lines = run(*campaign, *policies, "--json").stdout.splitlines()
+    waits = {figures["policy"]: figures["mean_wait_s"] for figures in map(json.loads, lines)}
+    assert waits["ranked"] < waits["packed"]
+
+
 # What is refused
 
 

@@ -53,7 +53,7 @@ def test_a_second_look_reads_only_what_was_replaced(home: Path, monkeypatch: pyt
     spool = open_spool()
     first = found(spool)
     monkeypatch.setattr("migration.spool.spool.load", None)
-    monkeypatch.setattr("migration.config.cluster_file.parse_toml", None)
+    monkeypatch.setattr("migration.config.read_cluster_file.parse_toml", None)
     assert found(spool).records["a.1"] is first.records["a.1"]
 
 

@@ -1,7 +1,7 @@
-"""PBS's commands: each change by PBS's own program, so that PBS checks whether this user may.
+"""PBS's commands: each change is made by one of PBS's own programs, so that PBS checks whether this user may.
 
-Vnodes, queues and limits are set by ``qmgr``: ``pbsnodes -o`` takes a host name and affects all vnodes of that host.
-What goes into a qmgr line is checked here, where the line is made.
+Vnodes, queues and limits are set by ``qmgr``, since ``pbsnodes -o`` affects all vnodes of a host. What goes into a qmgr
+line is checked here, where the line is made.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What to do about a PBS server that cannot be reached, in one sentence, from what PBS's library or programs say.
+"""Turns the error of a PBS server that cannot be reached into one sentence with what to do.
 
-PBS says it with a number of its own or a few words: both are matched, since programs print either.
+PBS's library and programs give a number of their own or a few words; both are matched.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which of pbsteer's hooks the server does not run, in the words of ``pbsteer hooks status``.
+"""Finds which of pbsteer's hooks the server does not run, in the words of ``pbsteer hooks status``.
 
 Only root on the server's host may list hooks; for other users the result is empty.
 """

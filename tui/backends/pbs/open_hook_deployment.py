@@ -1,4 +1,4 @@
-"""Opens the deployment of the hooks on a PBS server's host: where PBS is installed, and its programs to ask."""
+"""Opens the hooks' deployment on a PBS server's host: its installed PBS, and the programs that read and set it."""
 
 from __future__ import annotations
 

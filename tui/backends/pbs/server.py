@@ -1,7 +1,6 @@
 """A real PBS server: status from the reader process, or else from qstat and the like; changes by PBS's programs.
 
-All programs run as the console's user, from argument lists, within time limits; PBS's messages are passed on. The
-ledger is read from what the hooks published in PBS_HOME, if this user may read it.
+The ledger is the one that the hooks publish in PBS_HOME, if this user may read it.
 """
 
 from __future__ import annotations

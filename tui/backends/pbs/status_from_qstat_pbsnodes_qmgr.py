@@ -1,7 +1,8 @@
-"""The server status from the output of ``qstat -f -F json``, ``pbsnodes -F json`` and ``qmgr -c "list .."``.
+"""The server status from the output of ``qstat -f -F json``, ``pbsnodes -F json`` and ``qmgr -c "list .."``, for a
+console that cannot load PBS's library.
 
-This is the slower way, for a console that cannot load PBS's library. Nested resources become dotted names and dates
-become seconds, as in the reader's server status. Subjobs that have not started are left out.
+Nested resources become dotted names and dates become seconds, as in the reader's status. Subjobs that have not started
+are left out.
 """
 
 from __future__ import annotations

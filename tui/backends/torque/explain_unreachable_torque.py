@@ -1,6 +1,6 @@
-"""What to do about a Torque server that cannot be reached, in one sentence, from what its library or programs say.
+"""Turns the error of a Torque server that cannot be reached into one sentence with what to do.
 
-The numbers are Torque's own (``pbs_error_db.h``) or the system's; programs print them with words, the library without.
+Its numbers are Torque's own (``pbs_error_db.h``) or the system's; programs print them with words, the library without.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def explain(text: str, server: str) -> str:
-    """The text with what is wrong and what to do in front, if it says that the server cannot be reached; else empty."""
+    """The text after a sentence with what is wrong and what to do, if it is about an unreachable server; else empty."""
     if not _CONNECTING.search(text):
         return ""
     # Programs say first, once for each try, what the last sentence says too.

@@ -1,7 +1,7 @@
 """A real Torque server: status from the reader process, or else from qstat and pbsnodes; changes by Torque's programs.
 
-All programs run as the console's user, from argument lists, within time limits; Torque's messages are passed on. A MoM
-that does not answer keeps a program waiting for minutes, so each gets Torque's own time limit (``PBSAPITIMEOUT``).
+A MoM that does not answer would keep a program waiting for minutes, so each gets Torque's own time limit
+(``PBSAPITIMEOUT``).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PATIENCE_S = 2.0
 _UNTIL_REQUEUED_S = 3.0
 _LOOK_AGAIN_S = 0.1
 _UNKNOWN = {"job": "Unknown Job Id", "vnode": "Unknown node", "queue": "Unknown queue"}
-"""With which words Torque says that there is no such object."""
+"""Torque's words for an object that does not exist."""
 _NO_ANSWER = {237, 185}
 """Exit statuses of a program whose request was sent and not answered: the last eight bits of 15085 and 15033."""
 

@@ -25,7 +25,7 @@ from tui.text.screen_line import safe
 _COLUMNS = ("user", "queue", "resource", "quota")
 
 
-@click.command("export")
+@click.command("export", short_help="Print quotas and priorities as CSV or TOML.")
 @click.argument("queues", nargs=-1, metavar="QUEUE...")
 @click.option("--format", "kind", type=click.Choice(FORMATS), default="csv", show_default=True)
 @source_options
@@ -68,7 +68,7 @@ def _rows(cluster: ClusterView, names: list[str]) -> tuple[list[dict[str, str | 
     return rows, problems
 
 
-@click.command("import")
+@click.command("import", short_help="Set the quotas and priorities of a file.")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
 @operation_options
 def import_(*, path: Path, **options: Any) -> None:

@@ -46,7 +46,7 @@ def _options(command: Any) -> Any:
     return source_options(confirm_options(command))
 
 
-@click.command("plan")
+@click.command("plan", short_help="Plan the quotas of a file, each for a span of time.")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--replace", is_flag=True, help="The file is the whole plan: what is not in it is withdrawn.")
 @_options
@@ -81,7 +81,7 @@ def plan(*, path: Path, replace: bool, **options: Any) -> None:
     _run(prepare, **options)
 
 
-@click.command("withdraw")
+@click.command("withdraw", short_help="Withdraw planned quotas, by number.")
 @click.argument("numbers", metavar="NUMBER...", nargs=-1, type=click.IntRange(1))
 @click.option("--all", "all_of_them", is_flag=True, help="All that are not over yet.")
 @_options
@@ -95,7 +95,7 @@ def withdraw(*, numbers: tuple[int, ...], all_of_them: bool, **options: Any) -> 
     _run(lambda cluster, _, before: withdraw_quotas(cluster, before, numbers, all_of_them=all_of_them), **options)
 
 
-@click.command("planned")
+@click.command("planned", short_help="List planned quotas and their states.")
 @source_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
 def planned(*, demo: bool, server: str, settings_path: Path | None, as_json: bool) -> None:

@@ -43,7 +43,7 @@ def quota() -> None:
     """
 
 
-@quota.command()
+@quota.command(short_help="Show use beside quota.")
 @click.argument("queue", required=False)
 @source_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, by queue, instead of tables.")

@@ -1,4 +1,4 @@
-"""What a look at one thing has found: a level, a sentence, and what to do about it."""
+"""The result of one check: a level, a sentence, and what to do about it."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def hooks() -> None:
     """The hooks in the PBS server: plan, apply, remove, status, alert, scripts. As root, on the server's host."""
 
 
-@hooks.command("plan")
+@hooks.command("plan", short_help="Show what `apply` would change; change nothing.")
 @_settings_options
 @_part_options
 @_json_option
@@ -126,7 +126,7 @@ def plan_command(
         _echo_lines(_show_obstacle("apply", obstacle))
 
 
-@hooks.command("apply")
+@hooks.command("apply", short_help="Install the hooks and settings, as `plan` shows.")
 @_settings_options
 @_part_options
 @_json_option
@@ -162,7 +162,7 @@ def apply_command(
         click.echo(_AS_IT_SHOULD_BE)
 
 
-@hooks.command("remove")
+@hooks.command("remove", short_help="Take the hooks out, and hand scheduling back.")
 @click.option("--plan", "only_plan", is_flag=True, help="Show what would be done, and why; change nothing.")
 @click.option("--keep-partition", is_flag=True, help="Leave the partition that `apply --partition` made as it is.")
 @_json_option
@@ -206,7 +206,7 @@ def remove_command(*, only_plan: bool, keep_partition: bool, as_json: bool, pbs_
         raise SystemExit(1)
 
 
-@hooks.command("status")
+@hooks.command("status", short_help="Show hooks, modes, the last pass, and problems.")
 @_json_option
 @_conf_option
 def status_command(*, as_json: bool, pbs_conf: Path) -> None:
@@ -227,7 +227,7 @@ def status_command(*, as_json: bool, pbs_conf: Path) -> None:
         raise SystemExit(1)
 
 
-@hooks.command("alert")
+@hooks.command("alert", short_help="Send a test alert.")
 @_conf_option
 def alert_command(*, pbs_conf: Path) -> None:
     """Send a test alert by syslog and by the command of the applied settings, and say what became of each.
@@ -244,7 +244,7 @@ def alert_command(*, pbs_conf: Path) -> None:
         raise SystemExit(1)
 
 
-@hooks.command("scripts")
+@hooks.command("scripts", short_help="Write the checkpoint scripts for the hosts.")
 @click.option(
     "--to",
     "folder",

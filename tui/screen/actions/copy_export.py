@@ -7,7 +7,7 @@ from pathlib import Path
 from policy.model.pbs_units import show_count
 from tui.action_registry import CommandError
 from tui.screen.actions.screen_api import ScreenApi
-from tui.screen.views.base_table_view import TableView
+from tui.screen.views.bases.base_table_view import TableView
 from tui.screen.views.overview import OverviewView
 from tui.tables.export_table import as_row, as_text, kind_of, write_new
 from tui.text.screen_line import safe

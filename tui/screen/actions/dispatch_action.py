@@ -22,7 +22,7 @@ from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.actions.show_subjobs_ended_users_ranks import InspectActions
 from tui.screen.actions.simulation_controls import SimulationActions
 from tui.screen.actions.stop_migrating_jobs import MigrationActions
-from tui.screen.views.base_view import MOVES
+from tui.screen.views.bases.base_view import MOVES
 from tui.tables.filter_line import FilterError
 
 _GROUPS = (

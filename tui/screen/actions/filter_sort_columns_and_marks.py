@@ -10,7 +10,7 @@ from tui.action_registry import CommandError
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.column_chooser import ColumnsDialog
 from tui.screen.dialogs.operations_menu import ActMenu, Item
-from tui.screen.views.base_table_view import TableView
+from tui.screen.views.bases.base_table_view import TableView
 from tui.screen.widgets.prompt import Complaint, Typing
 from tui.tables.columns import changed_choice
 from tui.tables.filter_line import FilterError, complete_filter

@@ -9,7 +9,7 @@ from typing import Any
 from tui.action_registry import ACTIONS
 from tui.operations.operation_registry import BY_NAME
 from tui.screen.actions.operate_on_rows import OperateActions
-from tui.screen.views.base_view import MOVES
+from tui.screen.views.bases.base_view import MOVES
 
 
 def methods_of(groups: Sequence[object]) -> Mapping[str, Callable[..., Any]]:

@@ -10,8 +10,8 @@ from policy.model.pbs_units import show_job
 from tui.action_registry import CommandError
 from tui.model.typed_attributes import user_of
 from tui.screen.actions.screen_api import ScreenApi
+from tui.screen.views.bases.visited_places import Place
 from tui.screen.views.quotas import QuotasView
-from tui.screen.views.visited_places import Place
 from tui.tables.filter_line import quoted
 
 _MOST = 100

@@ -8,12 +8,12 @@ from tui.pages.job.job_tabs import OUTPUT
 from tui.pages.link_target_type import Link
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.find_dialog import FindDialog
-from tui.screen.views.base_table_view import TableView
+from tui.screen.views.bases.base_table_view import TableView
+from tui.screen.views.bases.visited_places import Place
 from tui.screen.views.job import JobView
 from tui.screen.views.overview import OverviewView
 from tui.screen.views.plan import PlanView
 from tui.screen.views.reservations import ReservationsView
-from tui.screen.views.visited_places import Place
 from tui.tables.filter_line import quoted
 from tui.tables.find_anything import JOB, USER, VNODE, Everything, Found
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tui.backends.backend_protocol import Backend, SteeredBackend
-from tui.screen.views.visited_places import Place, Places
+from tui.screen.views.bases.visited_places import Place, Places
 from tui.state.cluster_view import ClusterView
 from tui.state.server_poller import Poller
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tui.model.migrating_jobs import Migration
     from tui.screen.dialogs.operations_menu import ActMenu
     from tui.screen.terminal.themes import Look
-    from tui.screen.views.base_view import View
+    from tui.screen.views.bases.base_view import View
     from tui.screen.widgets.footer import Footer
     from tui.screen.widgets.prompt import Typing
     from tui.screen.workers.background_lookups import Lookups

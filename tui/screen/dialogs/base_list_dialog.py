@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tui.screen.views.base_view import lines_of
+from tui.screen.views.bases.base_view import lines_of
 from tui.screen.widgets.base_line_view import Paper
 
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui.screen.views.base_view import lines_of
+from tui.screen.views.bases.base_view import lines_of
 from tui.screen.widgets.base_line_view import Paper
 from tui.tables.find_anything import Everything, Found
 from tui.text.screen_line import Line, fit, safe

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tui.action_registry import Action, help_text
-from tui.screen.views.base_view import FAR, lines_of
+from tui.screen.views.bases.base_view import FAR, lines_of
 from tui.screen.widgets.base_line_view import Paper
 from tui.text.screen_line import Line, wrap
 

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from tui.screen.views.base_view import MOVES, lines_of
+from tui.screen.views.bases.base_view import MOVES, lines_of
 from tui.screen.widgets.base_line_view import Paper
 from tui.screen.widgets.footer import ShownMessage
 from tui.text.screen_line import Line, safe, wrapped

@@ -1,1 +1,1 @@
-"""The views, one file for each: the bases of all views and of tables, then a view a file, and the places visited."""
+"""The views, one file for each; ``bases`` has what they have in common."""

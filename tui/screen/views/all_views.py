@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.screen.views.audit import AuditView
-from tui.screen.views.base_view import View
+from tui.screen.views.bases.base_view import View
 from tui.screen.views.job import JobView
 from tui.screen.views.jobs import JobsView
 from tui.screen.views.overview import OverviewView

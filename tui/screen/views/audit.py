@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tui.audit.audit_file import UNCONFIRMED
 from tui.audit.read_and_merge_audit_records import AuditRecord
-from tui.screen.views.table_with_details import TableWithDetails
+from tui.screen.views.bases.table_with_details import TableWithDetails
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
 from tui.tables.columns_by_view.audit_columns import audit_columns

@@ -9,8 +9,8 @@ from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import moment
 from tui.pages.job.job_page import JobDetail, JobFiles
 from tui.pages.job.job_tabs import OF_FILES, OUTPUT, WHY, show_tabs, tab_lines, tabs_of
-from tui.screen.views.base_view import FAR, Shown, View
-from tui.screen.views.visited_places import Place
+from tui.screen.views.bases.base_view import FAR, Shown, View
+from tui.screen.views.bases.visited_places import Place
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.text.screen_line import Line, safe, wrapped
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
-from tui.screen.views.table_with_details import TableWithDetails
+from tui.screen.views.bases.table_with_details import TableWithDetails
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from migration.cli.migrating_job_in_words import why_there
 from tui.model.migrating_jobs import Migration
 from tui.pages.cluster.other_clusters import cluster_lines
-from tui.screen.views.table_with_details import TableWithDetails
+from tui.screen.views.bases.table_with_details import TableWithDetails
 from tui.screen.widgets.base_line_view import Paper
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column

@@ -1,4 +1,4 @@
-"""The overview as a view: its cursor goes from one part that can be entered to the next, and stays on it."""
+"""The overview as a view: the cursor moves between the parts that can be entered, and stays on one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 
 from tui.pages.cluster.overview_page import Row, overview_rows
 from tui.pages.link_target_type import Link
-from tui.screen.views.base_view import FAR, View, lines_of
+from tui.screen.views.bases.base_view import FAR, View, lines_of
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.text.screen_line import Line, fit_line
 

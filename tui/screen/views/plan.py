@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from tui.backends.pass_journal import Pass
 from tui.pages.plan.console_plan_in_short_and_mode_notes import plan_notes
 from tui.pages.plan.pass_page import pass_lines
-from tui.screen.views.base_table_view import TableView
-from tui.screen.views.base_view import FAR, lines_of
+from tui.screen.views.bases.base_table_view import TableView
+from tui.screen.views.bases.base_view import FAR, lines_of
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.screen.widgets.clickable_passes import PassRow
 from tui.state.cluster_view import ClusterView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.screen.views.base_table_view import TableView
+from tui.screen.views.bases.base_table_view import TableView
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column

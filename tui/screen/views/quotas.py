@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from policy.model.limit_attributes import GENERIC, EntityKey
-from tui.screen.views.base_table_view import TableView
-from tui.screen.views.visited_places import Place
+from tui.screen.views.bases.base_table_view import TableView
+from tui.screen.views.bases.visited_places import Place
 from tui.state.cluster_view import ClusterView
 from tui.state.typed_quota_scope_and_resource import quota_scopes, scope_of
 from tui.tables.columns import Column

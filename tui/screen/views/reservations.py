@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.model.typed_attributes import moment
-from tui.screen.views.base_table_view import TableView
+from tui.screen.views.bases.base_table_view import TableView
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column

@@ -8,8 +8,8 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widget import Widget
 
-from tui.screen.views.base_table_view import TableView
-from tui.screen.views.base_view import View, lines_of
+from tui.screen.views.bases.base_table_view import TableView
+from tui.screen.views.bases.base_view import View, lines_of
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.screen.widgets.occupancy_grid import GridView
 from tui.state.cluster_view import ClusterView

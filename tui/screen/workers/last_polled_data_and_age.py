@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hooks.record.day_of_activity import Day, Events
 from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.backends.idle_core_history import IdleHistory
-from tui.screen.views.base_view import Shown
+from tui.screen.views.bases.base_view import Shown
 from tui.state.cluster_view import ClusterView
 from tui.state.server_poller import Polled, PollFailed
 from tui.state.use_by_entity import use_by_entity

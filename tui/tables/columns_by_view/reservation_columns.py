@@ -1,6 +1,4 @@
-"""The columns of the reservations view: whose each of PBS's reservations is, when it is, what it has and which jobs
-use it.
-"""
+"""The columns of the reservations view: owner, times, vnodes and jobs of each of PBS's reservations."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.as_user.folder_tree_listing import STAGE
+from migration.as_user.user_files.folder_tree_listing import STAGE
 from migration.cli.for_service import mgdata_ssh_forced_rsync_command as mgdata
 from migration.config.cluster_file import Limits
 from migration.spool.file_lock import LockHeldError
@@ -81,7 +81,7 @@ def test_connections_that_work_or_wait_are_bounded_per_user_per_cluster_and_in_a
 PROGRAM = """
 import sys, time
 sys.path.insert(0, {repo!r})
-from migration.as_user import place_results_without_overwrite as placing
+from migration.as_user.user_files import place_results_without_overwrite as placing
 real = placing.read_entry
 def slow(*words):
     found = real(*words)

@@ -14,19 +14,9 @@ import pytest
 
 from migration.cli.for_service import mgserve_ssh_forced_command as mgserve
 from migration.passes.early_pass import TARGET, call_file
-from migration.protocol.messages import (
-    Failed,
-    Hand,
-    Refused,
-    Reply,
-    State,
-    Taken,
-    Unknown,
-    from_line_bytes,
-    reply_from_data,
-    several_to_data,
-    to_line_bytes,
-)
+from migration.protocol.message_lines_and_fields import from_line_bytes, to_line_bytes
+from migration.protocol.questions import Hand, several_to_data
+from migration.protocol.replies import Failed, Refused, Reply, State, Taken, Unknown, reply_from_data
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, take_slot

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.protocol.messages import Failed, Reply, States
+from migration.protocol.replies import Failed, Reply, States
 from migration.spool.queue_file import Queue
 from policy.migration.available_to_other_clusters import Answer
 from tests.migration.passes.simulated_centre import Centre
@@ -62,7 +62,7 @@ def test_one_unreadable_record_hides_no_other_and_is_noted(centre: Centre) -> No
     centre.garble = garble
     centre.run_pass()
     assert (centre.record("a.1").state, centre.record("a.2").state) == ("Waiting", "Uploading")
-    assert "what b says about this job cannot be read: record a.1: avoid" in centre.record("a.1").reason
+    assert "the record of this job at b cannot be read: record a.1: avoid" in centre.record("a.1").reason
     assert centre.calls.count(("b", "query")) == 1
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from migration.protocol.messages import Failed, Taken
+from migration.protocol.replies import Failed, Taken
 from tests.migration.passes.simulated_centre import DELAYED, GOOD, LOST, UNANSWERED, Centre
 
 

@@ -14,20 +14,9 @@ from migration.passes.target import accept_or_refuse_offer as accepting
 from migration.passes.target.accept_or_refuse_offer import accept
 from migration.passes.target.answer_avail_accept_query_withdraw_stop import serve
 from migration.programs.run_external_program_with_limits import Finished
-from migration.protocol.messages import (
-    About,
-    Busy,
-    Failed,
-    Hand,
-    Query,
-    Refused,
-    Reply,
-    State,
-    States,
-    Taken,
-    Unknown,
-    to_line_bytes,
-)
+from migration.protocol.message_lines_and_fields import to_line_bytes
+from migration.protocol.questions import About, Hand, Query
+from migration.protocol.replies import Busy, Failed, Refused, Reply, State, States, Taken, Unknown
 from migration.schedulers.scheduler_interface import Verdict
 from migration.spool.queue_file import Queue
 from policy.migration.available_to_other_clusters import Answer

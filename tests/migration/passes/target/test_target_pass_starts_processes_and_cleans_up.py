@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from migration.as_user.user_files_in_landing_folder import PARTLY
+from migration.as_user.user_files.user_files_in_landing_folder import PARTLY
 from migration.passes.remove_files_of_finished_jobs import find_unremoved
 from migration.passes.target.target_pass_starts_processes_and_cleans_up import run_target_pass
 from migration.programs.run_external_program_with_limits import Finished

@@ -1,0 +1,45 @@
+"""On each host of a job, before a program of it starts: hand over the list of the job's sockets and cores.
+
+The list comes in a variable that the job got at its start (:mod:`hooks.entries.runjob`). Its files and variables are
+for programs that read them; where the settings say ``bind``, the program is started on the cores of this host. A job
+without a list starts as it would without this hook, and so does one whose list cannot be used.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hooks.placement.bind_to_cores import bound_command, openmp_places_on_host
+from hooks.placement.list_files_on_host import entries_of_host, write_lists
+from hooks.store.settings_for_host_hooks import read_section
+from policy.model.lists_for_programs import VARIABLE, parse_entries
+
+_ROOT = Path("/")
+
+
+def handle(pbs: Any) -> str | None:
+    """Prepare the program of this event."""
+    event = pbs.event()
+    env = event.env
+    entries = parse_entries(str(env[VARIABLE] or "")) if VARIABLE in env else ()
+    if not entries:
+        return None
+    try:
+        way = read_section(pbs.hook_config_filename, "ranking").get("lists", "none")
+    except FileNotFoundError:
+        # The hook is being taken from the host.
+        return None
+    if way not in ("files", "bind"):
+        return None
+    for name, path in write_lists(Path(pbs.pbs_conf["PBS_HOME"]), str(event.job.id), entries).items():
+        env[name] = str(path)
+    here = entries_of_host(entries, pbs.get_local_nodename())
+    places = openmp_places_on_host(_ROOT, here[0]) if len(here) == 1 else ""
+    if places and "OMP_PLACES" not in env:
+        env["OMP_PLACES"] = places
+    if way == "bind":
+        command = bound_command(_ROOT, here, str(event.progname), [str(word) for word in event.argv])
+        if command is not None:
+            event.progname, event.argv = command
+    return None
