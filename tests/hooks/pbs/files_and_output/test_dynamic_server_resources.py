@@ -49,7 +49,7 @@ def test_programs_run_only_if_a_job_that_waits_asks_for_their_resource(tmp_path:
 
 @pytest.mark.parametrize("script", ["exit 0", "echo", "exec >&-; sleep 60"])
 def test_a_program_that_prints_nothing_counts_as_0_and_is_named(tmp_path: Path, script: str) -> None:
-    printed, problems = printed_by(program(tmp_path, script))
+    printed, problems = printed_by(program(tmp_path, script), most_s=2.0)
     assert printed == {"lic": "0"}
     assert "server_dyn_res of lic" in problems[0] and "counts as 0" in problems[0]
 
