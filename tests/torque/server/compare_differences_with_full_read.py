@@ -21,6 +21,7 @@ from typing import Any
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Settings
 from tests.pbs.console.compare_differences_with_full_read import different, plain
+from torque.passes.settings_as_server_attributes import with_settings
 from tui.backends.find_torque import TorquePlace, find_torque
 from tui.backends.torque.server import TorqueBackend
 from tui.backends.torque.torque_reader import torque_reader
@@ -47,7 +48,7 @@ def main(seed: int, steps: int) -> None:
         time.sleep(chance.choice((0, 0.3, 1.2)))
         for _ in range(_TRIES):
             before, patched, listed, after = (
-                read_anew(place), watcher.server_status(), programs.poll(), read_anew(place),
+                read_anew(place), as_polled(watcher.server_status()), programs.poll(), read_anew(place),
             )  # fmt: skip
             if steady(before) == steady(after):
                 break
@@ -63,10 +64,15 @@ def main(seed: int, steps: int) -> None:
     print(json.dumps({"compared": compared, "operations": operations, "differs": differs}))  # noqa: T201
 
 
+def as_polled(status: ServerStatus) -> ServerStatus:
+    """What the console makes of it without a settings file."""
+    return with_settings(status, Settings(), is_stopped=status.server.get("scheduling") == "False")
+
+
 def read_anew(place: TorquePlace) -> ServerStatus:
     reader = torque_reader(place, _TIMEOUT_S)
     try:
-        return reader.server_status()
+        return as_polled(reader.server_status())
     finally:
         reader.close()
 
