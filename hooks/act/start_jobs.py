@@ -21,9 +21,6 @@ from policy.plan.plan_types import Start
 from policy.state.cluster_index import ClusterIndex
 from policy.striping.spread_ranks import cut, total_pieces
 
-_MOST_WITHOUT_REPLY = 30
-"""Starts in a row without waiting for a reply: some tenths of a second for a server that runs hooks for each."""
-
 _WAITING = "QHW"
 _REFUSED = "Not Running: PBS Error: "
 """The beginning of PBS's comment on a job that a hook or the job's host refused to start."""
@@ -53,7 +50,7 @@ class Starter:
         if walltime:
             self._connection.set_walltime(job_id, walltime)
         exec_vnode = find_exec_vnode(start, self._cluster, self._sizes)
-        if self._connection.confirms_starts and self._since_reply >= _MOST_WITHOUT_REPLY:
+        if self._connection.confirms_starts and self._since_reply >= self._connection.most_starts_without_reply:
             self._since_reply = 0
             self._connection.start(start.id, exec_vnode)
             return

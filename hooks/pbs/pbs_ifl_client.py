@@ -288,6 +288,9 @@ class Connection:
 
     # Acting
 
+    most_starts_without_reply = 30
+    """Starts in a row without waiting for a reply: some tenths of a second for a server that runs hooks for each."""
+
     @property
     def confirms_starts(self) -> bool:
         """Whether the server confirms starts; versions before 2022 do not."""

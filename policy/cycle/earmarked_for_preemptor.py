@@ -65,7 +65,8 @@ class Earmarks:
                     left = self._builder.start(job, allocation, tested(job) if earmark.rule == RESCUE else None)
                     if left is not None and self._context.classes is not None:
                         self._context.classes.forget(left)
-                elif still:
+                elif still or (earmark.rule == PROMISE and now_s < ledger.promises.get(job_id, now_s)):
+                    # Runs that end by the promised time are to free cores of the earmark, too.
                     self._keep(job, earmark, still)
 
     def _still_there(self, earmark: Earmark) -> list[Run]:

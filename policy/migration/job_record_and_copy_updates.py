@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from policy.frozen_value import FrozenValue
 from policy.migration.job_demand import Demand
 from policy.migration.job_states_and_transitions import FINAL, REQUESTED, next_state
+from policy.values.frozen_value import FrozenValue
 
 ANY, LOCAL = "any", "local"
 """Preferences for a target beside the name of a cluster."""

@@ -11,10 +11,10 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
-from policy.frozen_value import FrozenValue
 from policy.migration.available_to_other_clusters import Answer, find_shortfall, take
 from policy.migration.job_demand import Demand
 from policy.migration.job_record_and_copy_updates import ANY, LOCAL, Record
+from policy.values.frozen_value import FrozenValue
 
 
 class Request(NamedTuple):

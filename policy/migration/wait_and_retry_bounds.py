@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from policy.frozen_value import FrozenValue
 from policy.migration.job_record_and_copy_updates import ANY, Record
 from policy.migration.job_states_and_transitions import SUBMITTED
+from policy.values.frozen_value import FrozenValue
 
 MOST_ATTEMPTS = 3
 SILENT_AFTER = 3

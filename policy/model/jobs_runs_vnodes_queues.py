@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from policy.frozen_value import FrozenValue
 from policy.model.allocation import Allocation
 from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Amounts, Request
 from policy.model.limit_attributes import Limits
+from policy.values.frozen_value import FrozenValue
 
 if TYPE_CHECKING:
     from policy.order.site_order_settings import SiteOrder

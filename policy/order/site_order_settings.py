@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from policy.frozen_value import FrozenValue
 from policy.order.fair_share_tree import FairShareTree
 from policy.order.job_sort_formula import JobSortFormula
+from policy.values.frozen_value import FrozenValue
 
 NO_THRESHOLD = -2147483648.0
 """What PBS's scheduler compares a formula with if ``job_sort_formula_threshold`` is not set."""

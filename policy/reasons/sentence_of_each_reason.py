@@ -237,8 +237,8 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         + (f": a walltime of at most {f['walltime']} ends before it" if _ends_before(f) else "")
     ),
     "preempting": lambda f: (
-        f"starts {f['at_s_in']}, as promised, or as soon as its cores are free; its victims are to free theirs by then:"
-        f" {f['victims']}"
+        f"starts {f['at_s_in']}, as promised, or as soon as its cores are free"
+        + (f"; its victims are to free theirs by then: {f['victims']}" if f["victims"] else "")
         if "at_s" in f
         else f"starts as soon as its victims have freed their cores: {f['victims']}"
     ),

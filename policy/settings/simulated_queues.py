@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from policy.frozen_value import FrozenValue
 from policy.model.limit_attributes import LimitError, Limits, parse_limits, show_limits
+from policy.values.frozen_value import FrozenValue
 
 TORQUE_MODES = ("observe", "drive")
 MOST_PRIORITY = 1024

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Callable, Optional, TypeVar
 
-from policy.frozen_value import FrozenValue
 from policy.model.job_preferences import RANK_MODES
 from policy.model.save_method_names import SAVE_METHODS, SAVED_STATUS
 from policy.settings.built_in_and_custom_vnode_formulas import FormulaError, read_formulas
 from policy.settings.external_program_setting import read_program_line
 from policy.settings.read_application_ranking_presets import Preset, read_presets
 from policy.settings.simulated_queues import QueueSettings, read_cluster, read_queues
+from policy.values.frozen_value import FrozenValue
 
 VICTIM_ORDERS = ("newest", "oldest", "fewest-cores", "most-cores", "smallest-sufficient")
 BACKFILL_KINDS = ("none", "easy", "checkpoint")

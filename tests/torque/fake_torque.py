@@ -20,8 +20,8 @@ TIMED_OUT = 15085
 
 @dataclass
 class FakeTorque:
-    """The server. ``calls`` are the requests that changed something; ``ends_before_rerun`` has jobs that end between a
-    pass's look at all jobs and its request."""
+    """The server. ``calls`` are the requests that changed something; ``silent``: it does not answer; ``starts_late``: a
+    started job waits on at first."""
 
     jobs: dict[str, Texts] = field(default_factory=dict)
     nodes: dict[str, Texts] = field(default_factory=lambda: {"n1": node(4), "n2": node(4)})
@@ -29,6 +29,7 @@ class FakeTorque:
     server: Texts = field(default_factory=lambda: {"server_state": "Active", "managers": "root@tq"})
     calls: list[tuple[str, ...]] = field(default_factory=list)
     silent: bool = False
+    starts_late: bool = False
     clock_s: int = 1_000_000
 
     # What a connection has
@@ -70,6 +71,8 @@ class FakeTorque:
 
     def pbs_asyrunjob(self, job_id: str, where: str, _extend: None) -> None:
         self.calls.append(("run", job_id, where))
+        if self.starts_late:
+            return
         slots = "+".join(f"{part.partition(':')[0]}/0-{int(part.rpartition('=')[2]) - 1}" for part in where.split("+"))
         self.change(job_id, job_state="R", exec_host=slots, start_time=str(self.clock_s), start_count="1")
 

@@ -13,7 +13,7 @@ from hooks.pbs.pbs_ifl_client import Connection, IflError, ServerAwayError
 from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from policy.settings.site_settings import Settings
 from torque.act.torque_as_pbs_ifl import TorqueAsPbsIfl
-from torque.passes.settings_as_server_attributes import with_settings
+from torque.passes.settings_as_server_attributes import queues_saved_jobs, with_settings, without_unsafe_wishes
 from torque.read.known_jobs import KnownJobs
 from torque.read.libtorque_connection import TorqueError
 from torque.translate.arrays import fold_arrays
@@ -24,6 +24,9 @@ from torque.translate.server_status import status_of
 
 class PassConnection(Connection):
     """One connection; ``known`` are the jobs that earlier passes have read, ``settings`` those that hold now."""
+
+    most_starts_without_reply = 0
+    """Torque replies to each start, and shows the job as waiting for a moment yet."""
 
     def __init__(self, ifl: TorqueAsPbsIfl, known: KnownJobs, settings: Settings) -> None:
         super().__init__(ifl)
@@ -46,7 +49,8 @@ class PassConnection(Connection):
         source = self._torque
         name, server = source.read_server()
         nodes = dict(source.walk_nodes())
-        jobs = fold_arrays(self._known.read(source, server, nodes))
+        known = fold_arrays(self._known.read(source, server, nodes))
+        jobs = without_unsafe_wishes(known, may_signal=queues_saved_jobs(self._settings, server))
         vnodes = {}
         for each, texts in nodes.items():
             reading = read_reading(texts.get("status", ""))

@@ -26,7 +26,7 @@ from policy.settings.site_settings import Settings
 from torque.act.torque_as_pbs_ifl import TorqueAsPbsIfl
 from torque.passes.connection_for_pass import PassConnection, look_at_server
 from torque.passes.other_schedulers import find_listener, find_other_scheduler
-from torque.passes.settings_as_server_attributes import drives, find_unknown_queues, without_unsafe_signal
+from torque.passes.settings_as_server_attributes import drives, find_unknown_queues
 from torque.passes.wake_ups import PORT, PortTakenError, WakeUps
 from torque.passes.watched_settings import WatchedSettings
 from torque.read.believe_job_list import ReadingUser
@@ -118,11 +118,10 @@ class PassProcess:
 
     def _pass(self, settings: Settings, early: EarlyPass | None) -> PassOutcome:
         server, queues = look_at_server(self._ifl)
-        settings, unsafe = without_unsafe_signal(settings, server)
         not_to_drive = self._find_obstacle(settings)
         can_be_woken = self._wake_ups.is_listening and server.get("scheduling", "") == "True"
         self._waited = _Waited(server.get("state_count", ""), can_be_woken)
-        notes = [each for each in (self._settings.complaint, unsafe) if each]
+        notes = [self._settings.complaint] if self._settings.complaint else []
         notes += find_unknown_queues(settings, queues)
         connect = partial(PassConnection, known=self._known, settings=settings)
         outcome = run_pass(

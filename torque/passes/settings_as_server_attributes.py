@@ -11,12 +11,14 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PRIORITY_ATTRIBUTE, SOFT_LIMIT
-from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, ServerStatus
+from hooks.pbs.custom_resources_on_hosts import SAVE
+from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, Attributes, Objects, ServerStatus
 from policy.model.limit_attributes import show_limits
 from policy.settings.simulated_queues import TORQUE_MODES, QueueSettings
-from policy.settings.site_settings import CheckpointSettings, OrderSettings, Settings, SettingsError
+from policy.settings.site_settings import OrderSettings, Settings, SettingsError
 
-METHODS = ("requeue", "signal")
+_SAVE = f"Resource_List.{SAVE}"
+_REQUEUE = "requeue"
 _HARD_LIMIT = "max_run_res"
 _REQUEUED_STATUS = "automatic_requeue_exit_code"
 
@@ -28,25 +30,30 @@ def check_for_torque(settings: Settings, where: str) -> Settings:
     allowed = " or ".join(TORQUE_MODES)
     if settings.server.mode not in TORQUE_MODES:
         problems.append(f"{where}: server.mode = {settings.server.mode!r}; allowed on Torque is {allowed}")
-    if settings.checkpoint.method not in METHODS:
-        method = settings.checkpoint.method
-        problems.append(f"{where}: checkpoint.method = {method!r}; allowed on Torque is {' or '.join(METHODS)}")
+    method = settings.checkpoint.method
+    if method != _REQUEUE:
+        asks = "a job asks for the signal by qsub -W x=pbsteer_save:signal"
+        problems.append(f"{where}: checkpoint.method = {method!r}; allowed on Torque is {_REQUEUE}: {asks}")
     if problems:
         raise SettingsError(problems)
     return replace(settings, order=OrderSettings(settings.order.user_priority, "age"))
 
 
-def without_unsafe_signal(settings: Settings, server: Mapping[str, str]) -> tuple[Settings, str]:
-    """The settings without the method ``signal`` if the server would not queue a job again that has saved itself and
-    ended, which would be lost; and the sentence on that."""
-    checkpoint = settings.checkpoint
-    status = server.get(_REQUEUED_STATUS, "")
-    if checkpoint.method != "signal" or status == str(checkpoint.exit_status):
-        return settings, ""
-    asks = f"set server {_REQUEUED_STATUS} = {checkpoint.exit_status}"
-    why = f"checkpoint.method = 'signal' needs {asks!r} (it is {status or 'not set'}): victims are requeued at once"
-    changed = replace(checkpoint, method=CheckpointSettings().method)
-    return replace(settings, checkpoint=changed), why
+def queues_saved_jobs(settings: Settings, server: Mapping[str, str]) -> bool:
+    """Whether the server queues a job again that has saved itself and ended with the agreed status. Without that such
+    a job would be over for good."""
+    return server.get(_REQUEUED_STATUS, "") == str(settings.checkpoint.exit_status)
+
+
+def without_unsafe_wishes(jobs: Objects, *, may_signal: bool) -> Objects:
+    """The jobs without wishes to save that would lose them. Torque knows no checkpoint, and takes the end of a job that
+    dies of the signal for final, so only jobs that ask for the signal get it."""
+    kept: dict[str, Attributes] = {}
+    for job_id, texts in jobs.items():
+        wish = texts.get(_SAVE, "")
+        is_safe = not wish or (wish == "signal" and may_signal)
+        kept[job_id] = texts if is_safe else {name: text for name, text in texts.items() if name != _SAVE}
+    return kept
 
 
 def find_unknown_queues(settings: Settings, queues: Collection[str]) -> Iterator[str]:

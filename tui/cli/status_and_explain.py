@@ -13,6 +13,7 @@ from policy.explain.hostfiles_for_mpi_and_openmp import Lists
 from policy.model.pbs_units import show_job
 from tui.backends.migration_spool import MigrationSpool
 from tui.backends.pbs.missing_or_disabled_hooks import find_hook_faults
+from tui.cli.job_not_found import job_not_found
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.pages.cluster.status_command_data_and_text import status_data, status_lines
 from tui.pages.job.collect_job_details import detail_of
@@ -74,7 +75,7 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     finally:
         backend.close()
     if found is None:
-        raise click.ClickException(f"job {job!r} is not on {cluster.server_name or backend.name}")
+        raise job_not_found(cluster, job, backend.name)
     if form is not None:
         text = _list(cluster, found, form)
         data = json.dumps({"job": found, "list": form, "lines": text.splitlines()}) + "\n"

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from policy.model.pbs_units import show_job
+from tui.cli.job_not_found import job_not_found
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.forecast.job_not_submitted_yet import ProposedJobError, complete, read_resources
 from tui.forecast.past_runs_to_forecast_from import learn
@@ -93,7 +94,7 @@ def when(
         else:
             job_id = next((each for each in cluster.server_status.jobs if job in (each, show_job(each))), None)
             if job_id is None:
-                raise click.ClickException(f"job {job!r} is not on {cluster.server_name or backend.name}")
+                raise job_not_found(cluster, job, backend.name)
             if is_running(cluster, job_id):
                 data, lines = running_data(cluster, job_id), running_lines(cluster, job_id, cells)
             else:

@@ -22,7 +22,8 @@ from tui.text.screen_line import safe
 Key = TypeVar("Key")
 
 KINDS = ("csv", "json")
-_FORMULA = ("=", "+", "-", "@")
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""What begins a formula in a spreadsheet; some take the full-width forms for the same."""
 
 
 class ExportError(ValueError):

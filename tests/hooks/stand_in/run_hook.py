@@ -55,7 +55,8 @@ def main() -> None:
             ended = str(error)
         told = {key: str(value) for key, value in resources.items()}
         priority = str(getattr(pbs.event().job, "Priority", ""))
-        variables = dict(getattr(pbs.event().job, "Variable_List", None) or {})
+        listed = getattr(pbs.event().job, "Variable_List", None)
+        variables = dict(listed) if isinstance(listed, dict) else {}
         events.append(
             {
                 "ended": ended,

@@ -113,6 +113,7 @@ links = []
 for name, resource, value in (
     ("Job_Name", None, sys.argv[2]), ("Resource_List", "select", "1:ncpus=1"), ("Hold_Types", None, "u"),
     ("executable", None, "<jsdl-hpcpa:Executable>/bin/true</jsdl-hpcpa:Executable>"),
+    *((name, None, value) for name, _, value in (text.partition("=") for text in sys.argv[3:])),
 ):
     link = pbs_ifl.attropl()
     link.name, link.value, link.op, link.next = name, value, pbs_ifl.SET, head
@@ -135,3 +136,17 @@ def test_no_job_name_writes_lines_into_the_log(pbs: PbsCluster) -> None:
     assert "11/22/2026 12:00:00;0004" not in pbs.server_log()
     done = pbs.run([f"{pbs.spec.pbs_exec}/bin/pbs_python", "-c", FORGING, pbs.spec.pbs_exec, "good"], user="alice")
     assert done.stdout.split()[0].endswith(f".{server}")
+
+
+def test_no_account_writes_records_of_others_into_the_accounting_log(pbs: PbsCluster) -> None:
+    """The forecast learns from it how long each user's jobs ran."""
+    deploy(pbs, quick_settings())
+    record = "11/22/2026 12:00:00;E;7.forged;user=bob start=1 end=2 Resource_List.ncpus=1"
+    argv = [f"{pbs.spec.pbs_exec}/bin/pbs_python", "-c", FORGING, pbs.spec.pbs_exec, "good"]
+    for name in ("Account_Name", "project"):
+        done = pbs.run([*argv, f"{name}=a\n{record}\n"], user="alice")
+        assert f"its {name} has a line break" in done.stdout
+    assert pbs.run([*argv, "Account_Name=chem"], user="alice").stdout.split()[0].endswith(f".{pbs.spec.name}")
+    logs = pbs.run(["sh", "-c", ". /etc/pbs.conf; cat $PBS_HOME/server_priv/accounting/2*"]).demand_success().stdout
+    assert 'account="chem"' in logs
+    assert "forged" not in logs

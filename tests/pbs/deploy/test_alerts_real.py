@@ -53,6 +53,28 @@ def syslog(pbs: PbsCluster) -> Iterator[Path]:
         pbs.run(["sh", "-c", UNCOVER])
 
 
+FILL = (
+    "cp -a {folder} /run/kept && size=$(du -sk {folder} | cut -f1)"
+    " && mount -t tmpfs -o size=$((size + 24))k,mode=700 tmpfs {folder} && cp -a /run/kept/. {folder}/"
+    " && {{ dd if=/dev/zero of={folder}/fill bs=1k || true; }}"
+)
+
+
+def test_a_full_disk_hands_the_queues_back_and_the_command_is_told(pbs: PbsCluster) -> None:
+    """No pass can be counted then, and no alert recorded."""
+    told = pbs.server_home / "told"
+    deploy_and_drive(pbs, quick_settings(alerts=AlertSettings(("/usr/bin/tee", "-a", str(told)))))
+    folder = pbs.server_home / "pbsteer"
+    pbs.run(["sh", "-c", FILL.format(folder=folder)]).demand_success()
+    try:
+        pbs.wait_until(lambda: is_scheduling(pbs), LATE_S, "PBS's scheduler has its queues back")
+        pbs.wait_until(lambda: told.exists() and "is switched on again" in told.read_text(), LATE_S, "it is told")
+        pbs.wait_for_state(pbs.qsub("alice"), "R")
+    finally:
+        pbs.run(["umount", "-l", str(folder)]).demand_success()
+    pbs.wait_until(lambda: not is_scheduling(pbs), LATE_S, "the queue is driven again")
+
+
 def test_failing_passes_and_the_hand_back_are_told_by_syslog_and_by_the_command(pbs: PbsCluster, syslog: Path) -> None:
     told = pbs.server_home / "told"
     command = ("/usr/bin/tee", "-a", str(told))

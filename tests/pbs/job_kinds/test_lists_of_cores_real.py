@@ -79,8 +79,10 @@ def test_processes_run_on_the_cores_where_a_vnode_has_those_of_its_host(pbs: Pbs
     assert unbound[1] == "places="
     pbs.qmgr(f"set node {first} resources_available.ncpus = {len(processors)}")
     try:
-        lines = ask(pbs, SHOW, select="1:ncpus=1")
-        spread = ask(pbs, "pbsdsh -- /bin/grep Cpus_allowed_list /proc/self/status\n", select="1:ncpus=1")
+        lines = ask(pbs, SHOW, select=f"1:ncpus=1:vnode={first}")
+        spread = ask(
+            pbs, "pbsdsh -- /bin/grep Cpus_allowed_list /proc/self/status\n", select=f"1:ncpus=1:vnode={first}"
+        )
     finally:
         pbs.qmgr(f"set node {first} resources_available.ncpus = {pbs.spec.cores}")
     assert lines[0] == f"vnodes={first}:{first}:{len(processors)}:1:0:0"

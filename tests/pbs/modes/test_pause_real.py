@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from policy.settings.site_settings import ScheduleSettings, ServerSettings, Settings
-from tests.hooks.deploy_on_testbed import LATE_S, deploy, is_scheduling, last_pass, wait_for_pass
+from tests.hooks.deploy_on_testbed import LATE_S, deploy, is_scheduling, last_pass, make_deployment, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.modes.compare_placement_with_pbs_sched import driven
 
@@ -98,7 +98,7 @@ def test_a_stop_outlasts_failing_passes_the_way_out_of_drive_and_the_removal(pbs
     for _ in range(3):
         wait_for_pass(pbs)
     assert (pbs.job_state(job), is_scheduling(pbs)) == ("Q", False)
-    pbs.run([PBSTEER, "hooks", "remove"]).demand_success()
+    make_deployment(pbs).remove(lambda _: None)
     assert (pbs.job_state(job), is_scheduling(pbs)) == ("Q", False)
     pbs.qmgr("set server scheduling = True")
     pbs.wait_for_state(job, "R", 60.0 + LATE_S)

@@ -100,3 +100,18 @@ def test_a_site_can_leave_reservations_to_pbs(pbs: PbsCluster) -> None:
     finally:
         pbs.run(["qdel", "-W", "force", job])
         clear(pbs)
+
+
+def test_no_form_of_a_request_hides_what_it_reserves(pbs: PbsCluster) -> None:
+    """alice has 8 of 24 cores, carol no quota. PBS makes chunks of ``nodes`` after the hook; a count keeps 32 bits."""
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8]'")
+    deploy_and_drive(pbs, quick_settings())
+    begin = time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + 7200))[2:]
+    try:
+        for asked in ("nodes=3:ppn=8", f"select={2**32 + 3}:ncpus=8"):
+            done = pbs.run(["pbs_rsub", "-R", begin, "-D", "1800", "-l", asked], user="alice")
+            assert "say it with -l select=" in done.stderr, done
+        of_carol = ["pbs_rsub", "-R", begin, "-D", "1800", "-l", "nodes=3:ppn=8"]
+        pbs.run(of_carol, user="carol").demand_success()
+    finally:
+        clear(pbs)

@@ -175,3 +175,10 @@ def test_an_over_wide_array_is_refused_and_one_that_is_there_stops_no_starts(pbs
     pbs.qsub("bob", options=["-h", "-J", "0-9999"])
     job_id = pbs.qsub("bob")
     pbs.wait_for_state(job_id, "R")
+
+
+def test_no_array_that_pbs_would_never_count_through_is_taken(pbs: PbsCluster) -> None:
+    """Once its owner deletes it, the server counts beyond 32 bits, and answers no more."""
+    for mode in in_every_mode(pbs):
+        argv = ["qsub", "-h", "-J", "1-2147483647:2147483646", "--", "/bin/true"]
+        assert "as PBS counts through" in pbs.run(argv, user="alice").stderr, mode

@@ -121,3 +121,18 @@ def test_a_promise_to_a_small_job_is_none_once_it_asks_for_more(pbs: PbsCluster)
     pbs.run(["qdel", "-W", "force", filling[0]]).demand_success()
     pbs.wait_for_state(daves, "R")
     assert pbs.job_state(alices) == "Q"
+
+
+def test_no_users_job_names_a_reservation_and_jobs_of_reservations_are_taken(pbs: PbsCluster) -> None:
+    """PBS never requeues a job that names one, whatever it names; those of a reservation's queue it marks itself."""
+    deploy_and_drive(pbs, quick_settings())
+    done = pbs.run(["qsub", "-W", "reserve_ID=R9", "-l", "select=1:ncpus=1", "--", "/bin/true"], user="alice")
+    assert "it names a reservation (reserve_ID)" in done.stderr
+    start, end = (time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + s)) for s in (600, 1200))
+    argv = ["pbs_rsub", "-R", start, "-E", end, "-l", "select=1:ncpus=1"]
+    name = pbs.run(argv, user="alice").demand_success().stdout.split()[0]
+    pbs.wait_until(partial(is_confirmed, pbs, name), 120.0, "it is confirmed")
+    queue = name.partition(".")[0]
+    job = pbs.run(["qsub", "-q", queue, "-l", "select=1:ncpus=1", "--", "/bin/true"], user="alice").demand_success()
+    assert pbs.job(job.stdout.strip())["reserve_ID"].partition(".")[0] == queue
+    pbs.run(["pbs_rdel", name]).demand_success()

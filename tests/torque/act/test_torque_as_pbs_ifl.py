@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from hooks.pbs.pbs_ifl_client import Connection, IflError
@@ -70,7 +72,7 @@ def test_jobs_that_are_gone_are_left_out_and_one_alone_is_an_error(torque: FakeT
 def test_a_server_that_does_not_answer_is_an_error_of_each_request(torque: FakeTorque) -> None:
     connection = connect(torque)
     torque.silent = True
-    for request in (lambda: connection.start("1.tq", "(n1:ncpus=1)"), lambda: connection.requeue("2.tq")):
+    for request in (partial(connection.start, "1.tq", "(n1:ncpus=1)"), partial(connection.requeue, "2.tq")):
         with pytest.raises(IflError, match="no answer") as error:
             request()
         assert error.value.code == 15085

@@ -13,8 +13,9 @@ from policy.settings.site_settings import Settings, SettingsError
 from torque.passes.settings_as_server_attributes import (
     check_for_torque,
     find_unknown_queues,
+    queues_saved_jobs,
     with_settings,
-    without_unsafe_signal,
+    without_unsafe_wishes,
 )
 
 QUEUES: dict[str, Any] = {
@@ -53,8 +54,9 @@ def test_in_drive_there_is_no_other_scheduler(mode: str, scheduling: str) -> Non
     [
         ({"server": {"mode": "advise"}}, "server.mode = 'advise'; allowed on Torque is observe or drive"),
         (
-            {"checkpoint": {"method": "checkpoint", "grace_s": 60}},
-            "checkpoint.method = 'checkpoint'; allowed on Torque is requeue or signal",
+            {"checkpoint": {"method": "signal", "grace_s": 60}},
+            "checkpoint.method = 'signal'; allowed on Torque is requeue: a job asks for the signal by"
+            " qsub -W x=pbsteer_save:signal",
         ),
     ],
 )
@@ -64,11 +66,17 @@ def test_what_only_pbs_can_is_refused_by_name(data: dict[str, Any], problem: str
     assert refused.value.problems == [f"site.toml: {problem}"]
 
 
-@pytest.mark.parametrize(("status_set", "method"), [("85", "signal"), ("", "requeue"), ("86", "requeue")])
-def test_jobs_are_asked_to_save_only_where_the_server_queues_them_again(status_set: str, method: str) -> None:
-    server = {"automatic_requeue_exit_code": status_set} if status_set else {}
-    found, why = without_unsafe_signal(settings(checkpoint={"method": "signal", "grace_s": 30}), server)
-    assert (found.checkpoint.method, bool(why)) == (method, method == "requeue")
+@pytest.mark.parametrize(
+    ("status_set", "wish", "kept"),
+    [("85", "signal", True), ("", "signal", False), ("86", "signal", False), ("85", "checkpoint", False)],
+)
+def test_jobs_are_asked_to_save_only_where_the_server_queues_them_again(
+    status_set: str, wish: str, *, kept: bool
+) -> None:
+    may_signal = queues_saved_jobs(settings(), {"automatic_requeue_exit_code": status_set})
+    jobs = {"1.tq": {"Resource_List.pbsteer_save": wish, "job_state": "R"}, "2.tq": {"job_state": "Q"}}
+    found = without_unsafe_wishes(jobs, may_signal=may_signal)
+    assert ("Resource_List.pbsteer_save" in found["1.tq"], found["2.tq"]) == (kept, jobs["2.tq"])
 
 
 def test_unknown_queues_are_named() -> None:

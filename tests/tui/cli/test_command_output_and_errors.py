@@ -116,6 +116,18 @@ def test_explain_names_a_job_that_is_not_there(backend: ScriptedBackend) -> None
     assert (result.exit_code, "job '999' is not on hpc1" in result.output) == (1, True)
 
 
+@pytest.mark.parametrize("command", ["explain", "when"])
+def test_a_subjob_that_waits_is_not_said_to_be_missing(
+    backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("tui.cli.when_job_starts.open_backend_by_options", lambda **_: backend)
+    for name in ("16[5]", "16[5].hpc1"):
+        result = run(command, name)
+        words = " ".join(result.output.split())
+        assert (result.exit_code, f"subjob '{name}' has not started: it waits as array 16[] does" in words) == (1, True)
+    assert "job '16[77]' is not on hpc1" in run(command, "16[77]").output
+
+
 def test_quota_show_sets_use_beside_quota(backend: ScriptedBackend) -> None:
     result = run("quota", "show", "workq")
     assert result.exit_code == 0, result.output

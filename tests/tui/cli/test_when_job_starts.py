@@ -99,6 +99,14 @@ def test_a_published_forecast_is_used_and_its_age_said(backend: ScriptedBackend)
     assert "the end of job 12, in 60% of the cases" in text
 
 
+def test_a_moment_that_has_passed_since_a_forecast_is_not_now(backend: ScriptedBackend) -> None:
+    publish(backend, 120, j13=Estimate(NOON_S - 120, NOON_S - 60, ENDS_S, "12.hpc1", 0.6, ("v2",), 1))
+    text = unwrapped(when("13"))
+    assert "in half of the cases now" in text
+    assert "in nine of ten now" not in text
+    assert ", which has passed since this was forecast" in text
+
+
 def test_an_old_one_or_one_that_does_not_know_the_job_is_not(backend: ScriptedBackend) -> None:
     soon = Estimate(NOON_S + 600, NOON_S + 1200, ENDS_S)
     publish(backend, 3600, j13=soon)

@@ -96,6 +96,8 @@ _OFFLINE = "offline by "
 
 def _vnodes(cluster: ClusterView) -> list[Need]:
     """Vnodes that are not up; those that left in the same minute with the same state share a line."""
+    if not cluster.server_status.vnodes:
+        return [Need((("the server has no vnodes", "bad"), (": no job can start", "")), Link("vnodes"))]
     groups: dict[tuple[str, float], list[str]] = defaultdict(list)
     for state, names in cluster.counts.vnodes.not_up.items():
         for name in names:

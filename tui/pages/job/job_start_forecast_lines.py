@@ -95,11 +95,7 @@ def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
         (" ", estimate.nine_tenths_s, "in nine of ten"),
         (" ", estimate.last_s, "if all jobs run as long as they asked for"),
     ):
-        text = (
-            f"{cases}: {beyond}"
-            if at_s is None
-            else f"{cases} {'now' if at_s <= now_s else f'by {_moment(at_s, now_s)}'}"
-        )
+        text = f"{cases}: {beyond}" if at_s is None else f"{cases} {_by(at_s, now_s, when.forecast.time_s)}"
         lines += labelled(label, text, cells, "title")
     if estimate.vnode_count:
         more = estimate.vnode_count - len(estimate.vnodes)
@@ -236,6 +232,13 @@ def answer_data(cluster: ClusterView, when: When) -> dict[str, Any]:
             "jobs_left_out": forecast.left_out,
         },
     }
+
+
+def _by(at_s: float, now_s: float, made_s: float) -> str:
+    """By when. A moment that has passed since the forecast was made is not ``now``: the job waits though it has."""
+    if made_s < at_s <= now_s:
+        return f"by {day_and_time(at_s, now_s)}, which has passed since this was forecast"
+    return "now" if at_s <= now_s else f"by {_moment(at_s, now_s)}"
 
 
 def _moment(at_s: float, now_s: float) -> str:

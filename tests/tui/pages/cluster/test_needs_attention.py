@@ -35,6 +35,11 @@ def needs(mode: str, **options: Any) -> list[str]:
     return [plain(line) for line in attention(cluster)]
 
 
+def test_a_server_without_vnodes_is_named() -> None:
+    cluster = see(changed(a_server_status(), jobs={}, vnodes={}), Settings(), Ledger(), 0.1)
+    assert "the server has no vnodes: no job can start" in [plain(line) for line in attention(cluster)]
+
+
 @pytest.mark.parametrize(
     ("mode", "words"), [("drive", "preemptible"), ("advise", "preemptible"), ("observe", "would be preemptible")]
 )

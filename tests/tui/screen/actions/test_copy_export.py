@@ -120,7 +120,9 @@ async def test_a_formula_in_a_name_is_harmless(audit: Path, tmp_path: Path) -> N
     assert len(text.splitlines()) == 3
 
 
-@pytest.mark.parametrize("name", ["x;=HYPERLINK(1)", " =1+1", "\u00a0@SUM(1)", 'say "=1"', "a,=1"])
+@pytest.mark.parametrize(
+    "name", ["x;=HYPERLINK(1)", " =1+1", "\u00a0@SUM(1)", 'say "=1"', "a,=1", "＝1+1", " ＠SUM(1)"]
+)
 def test_no_separator_of_any_locale_opens_a_cell_within_a_text(name: str) -> None:
     column: Column[str] = Column("name", "name", 10, str, lambda text: ((text, ""),))
     count: Column[str] = Column("count", "count", 5, lambda _: 7, lambda _: (("7", ""),))
@@ -130,4 +132,4 @@ def test_no_separator_of_any_locale_opens_a_cell_within_a_text(name: str) -> Non
     assert line.endswith('",7')
     ((cell, number),) = csv.reader([line])
     assert (cell.lstrip("'").strip(), number) == (name.strip(), "7")
-    assert not cell.lstrip().startswith(("=", "+", "-", "@"))
+    assert not cell.lstrip().startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))

@@ -11,12 +11,12 @@ from importlib import import_module
 from pathlib import Path
 
 import policy
-from policy.frozen_value import FrozenValue
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server, Vnode
 from policy.model.limit_attributes import Limits
 from policy.order.site_order_settings import SiteOrder
 from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import BackfillSettings, Settings
+from policy.values.frozen_value import FrozenValue
 
 QUOTAS = Limits({("u", "alice"): 8})
 SETTINGS = Settings(
