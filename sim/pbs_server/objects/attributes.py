@@ -117,8 +117,8 @@ JOB: Table = _table(
     (_NUMBER, "etime! run_count Exit_status!"), (_TEXT, "Submit_arguments executable argument_list"), (_FLAG, "array!"),
     (_TEXT, "array_id!"), (_NUMBER, "array_index!"),
     (_TEXT, "array_state_count! array_indices_submitted! array_indices_remaining!"), (_RESOURCES, "estimated"),
-    (_NUMBER, "history_timestamp!"), (_TEXT, "project"), (_NUMBER, "run_version!"), (_TEXT, "resources_released! reserve_ID"),
-    (_NUMBER, "max_run_subjobs"), (_TEXT, "Submit_Host!"),
+    (_NUMBER, "history_timestamp!"), (_TEXT, "project"), (_NUMBER, "run_version!"), (_TEXT, "resources_released!"),
+    (_NUMBER, "max_run_subjobs"), (_TEXT, "reserve_ID Submit_Host!"),
 )  # fmt: skip
 
 BUILT_IN_RESOURCES: Mapping[str, tuple[str, str]] = {
