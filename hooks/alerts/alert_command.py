@@ -9,65 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import stat
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Callable
 
+from hooks.pbs.files_and_output.only_root_can_write import find_fault
 from hooks.store.detached_process import close_from, reset_signals, start_detached
 
 TIME_LIMIT_S = 10.0
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/", "LANG": "C"}
-_MOST_LINKS = 40
 _LOOKS_PER_S = 20
 _NOT_RUN = 127
-
-
-def find_fault(program: str) -> str:
-    """Why this may not be run as root, as a sentence; empty if it may."""
-    return _look(program, "program", stat.S_IXUSR)
-
-
-def find_other_writers(path: str) -> str:
-    """A sentence if others than root may change this file, or it does not exist; else empty."""
-    return _look(path, "file", 0)
-
-
-def _look(path: str, what: str, mode: int) -> str:
-    try:
-        return _find_fault(path, what, mode)
-    except OSError as error:
-        return f"{path}: {error.strerror or error}"
-
-
-def _find_fault(path: str, what: str, mode: int) -> str:
-    """Walk from the root, replacing each link by its target, and check every folder and file on the way."""
-    left = path.split("/")[::-1]
-    here = Path("/")
-    links = 0
-    while True:
-        found = here.lstat()
-        if stat.S_ISLNK(found.st_mode):
-            links += 1
-            if links > _MOST_LINKS:
-                return f"{path}: too many links"
-            target = str(here.readlink())
-            here = Path("/") if target.startswith("/") else here.parent
-            left += target.split("/")[::-1]
-        elif found.st_uid != 0:
-            return f"{here} belongs to user {found.st_uid}, not to root"
-        elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return f"{here} is writable for others than root ({stat.filemode(found.st_mode)})"
-        while left and left[-1] in ("", "."):
-            left.pop()
-        if not left:
-            break
-        word = left.pop()
-        here = here.parent if word == ".." else here / word
-    if not stat.S_ISREG(found.st_mode) or found.st_mode & mode != mode:
-        return f"{here} is no {what}"
-    return ""
 
 
 def start_program(command: Sequence[str], text: str, report_outcome: Callable[[str], None]) -> None:

@@ -10,8 +10,9 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hooks.alerts.alert_command import find_fault, start_program
+from hooks.alerts.alert_command import start_program
 from hooks.alerts.syslog import ERROR, NOTICE, WARNING, send_line
+from hooks.pbs.files_and_output.only_root_can_write import find_fault
 from hooks.store.state_files import ALERT_COMMAND, ALERTS, State
 from policy.model.printable_text import printable
 

@@ -15,9 +15,10 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hooks.alerts.alert_command import ENVIRONMENT, TIME_LIMIT_S, find_fault, find_other_writers
+from hooks.alerts.alert_command import ENVIRONMENT, TIME_LIMIT_S
 from hooks.alerts.pass_alerts import LONGEST, on_stdin
 from hooks.alerts.syslog import WARNING, send_line
+from hooks.pbs.files_and_output.only_root_can_write import find_fault, find_other_writers
 from hooks.store.state_files import State
 from policy import Settings, SettingsError
 from policy.model.printable_text import printable

@@ -6,8 +6,8 @@ from __future__ import annotations
 import grp
 from collections.abc import Collection, Iterator, Mapping
 
-from hooks.alerts.alert_command import find_fault
 from hooks.deploy.read_installed_server_state import Qmgr, ask
+from hooks.pbs.files_and_output.only_root_can_write import find_fault
 from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
 from policy.model.job_request import DEFAULT_CONSUMABLES
 from policy.settings.site_settings import Settings

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import select
 import signal
-import stat
 import subprocess
 import time
 from collections.abc import Collection, Mapping
-from pathlib import Path
 
 from hooks.pbs.files_and_output.dynamic_server_resources import DynamicResource, find_alarm_s
+from hooks.pbs.files_and_output.only_root_can_write import find_fault
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import DYNAMIC, SchedFiles
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 
@@ -46,9 +45,9 @@ def _run(dynamic: Collection[DynamicResource], most_s: float, problems: list[str
     try:
         for resource in dynamic:
             printed[resource.name] = "0"
-            unsafe = find_unsafe(Path(resource.program))
-            if unsafe:
-                problems.append(f"server_dyn_res of {resource.name}: {unsafe}, so it counts as 0")
+            fault = find_fault(resource.program, may_be_sticky=True)
+            if fault:
+                problems.append(f"server_dyn_res of {resource.name}: {fault}, so it counts as 0")
                 continue
             # The line is root's own, and PBS's scheduler gives it to a shell as well.
             children.append((resource, _begin(resource.command)))
@@ -63,19 +62,6 @@ def _run(dynamic: Collection[DynamicResource], most_s: float, problems: list[str
         for _, child in children:
             _end(child)
     return printed
-
-
-def find_unsafe(program: Path) -> str:
-    """Why others than root could change what runs, as PBS's scheduler sees it; empty if none can."""
-    for path in (program, *program.parents):
-        try:
-            found = path.stat()
-        except OSError as error:
-            return f"{path}: {error.strerror}"
-        is_sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-        if found.st_uid not in (0, os.geteuid()) or (found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not is_sticky):
-            return f"{path} can be changed by others than root"
-    return ""
 
 
 def _begin(command: str) -> subprocess.Popen[bytes]:

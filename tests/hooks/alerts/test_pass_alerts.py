@@ -15,8 +15,9 @@ import pytest
 
 from hooks.alerts import pass_alerts as alerts_module
 from hooks.alerts import syslog
-from hooks.alerts.alert_command import find_fault, run_program
+from hooks.alerts.alert_command import run_program
 from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts, describe_alerts
+from hooks.pbs.files_and_output.only_root_can_write import find_fault
 from hooks.store.state_files import State
 from tests.hooks.run_bundled_hook import Hook
 from tests.hooks.sample_server_statuses import queue, server_status

@@ -138,4 +138,4 @@ def test_the_same_jobs_start_by_what_a_program_prints(licensed: PbsCluster) -> N
     assert {name: started for name, (started, _) in of_pass.items()} == of_sched
     assert not all(of_sched["some-free"]) and any(of_sched["some-free"])
     assert "printed no first line" in of_pass["nothing"][1]
-    assert "can be changed by others than root" in of_pass["unsafe"][1]
+    assert "is writable for others than root" in of_pass["unsafe"][1]

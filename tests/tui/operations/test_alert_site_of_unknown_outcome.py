@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hooks.alerts.alert_command import find_other_writers
 from hooks.alerts.syslog import WARNING
+from hooks.pbs.files_and_output.only_root_can_write import find_other_writers
 from tests.tui.scripted_server import ScriptedBackend
 from tui.audit.audit_file import UNCONFIRMED, Actor, AuditLog
 from tui.audit.unconfirmed_changes import report_unconfirmed

@@ -13,7 +13,7 @@ from hooks.pbs.files_and_output.dynamic_server_resources import (
     read_printed,
 )
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles
-from hooks.pbs.files_and_output.run_dynamic_resource_programs import find_unsafe, with_printed
+from hooks.pbs.files_and_output.run_dynamic_resource_programs import with_printed
 from tests.hooks.sample_server_statuses import server_status
 
 
@@ -78,9 +78,8 @@ def test_a_program_that_others_may_change_is_not_run(tmp_path: Path, mode: int) 
     command = program(tmp_path, f"touch {tmp_path}/ran; echo 5")
     Path(command).chmod(mode)
     printed, problems = printed_by(command)
-    assert printed == {"lic": "0"} and "can be changed by others than root" in problems[0]
+    assert printed == {"lic": "0"} and "is writable for others than root" in problems[0]
     assert not (tmp_path / "ran").exists()
-    assert find_unsafe(Path("/bin/sh")) == ""
 
 
 def test_a_folder_above_it_that_others_may_change_is_as_bad(tmp_path: Path) -> None:
@@ -91,6 +90,17 @@ def test_a_folder_above_it_that_others_may_change_is_as_bad(tmp_path: Path) -> N
     assert printed_by(command)[0] == {"lic": "0"}
     folder.chmod(0o1777)
     assert printed_by(command)[0] == {"lic": "5"}, "in a sticky folder nobody else can replace it"
+
+
+def test_a_link_into_a_folder_that_others_may_change_is_as_bad(tmp_path: Path) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(program(folder, f"touch {tmp_path}/ran; echo 5"))
+    folder.chmod(0o777)
+    printed, problems = printed_by(str(link))
+    assert printed == {"lic": "0"} and f"{folder} is writable for others than root" in problems[0]
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
