@@ -1,4 +1,4 @@
-"""A job is about to start: refuse the start if a vnode would get more than it has, whoever requests it.
+"""A job is about to start: refuse the start if a vnode would get more than it has, by whatever request.
 
 The planned start of a job that was altered since is refused too. Starts by PBS's scheduler or a pass are also tested
 for the job's requirements, other stripes and the scheduler's cycle for reservations (docs/hooks.md); in ``observe``

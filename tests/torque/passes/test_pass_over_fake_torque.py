@@ -18,6 +18,7 @@ from torque.passes.watched_settings import WatchedSettings
 from tui.config.read_site_policy_toml import read_settings
 
 DRIVE = "[server]\nmode = 'drive'\n"
+FILL = "nodes=1:ppn=4"
 SAVES = {"x": "pbsteer_save:signal"}
 QUOTAS = "[[queue]]\nname = 'batch'\nquotas = '[u:alice=4],[u:bob=4]'\n"
 
@@ -84,15 +85,19 @@ def test_drive_starts_jobs_where_the_plan_says(site: Site) -> None:
     assert [entry["started"] for entry in site.state.read_journal(9)] == [["1.tq", "2.tq"]]
 
 
+def bob_on_alices_share(**more: str) -> dict[str, dict[str, str]]:
+    """Bob's two jobs, with ``more`` attributes, fill both nodes, and alice's waits for one."""
+    return {
+        "1.tq": running("bob", "n1/0-3", FILL, **more),
+        "2.tq": running("bob", "n2/0-3", FILL, **more),
+        "3.tq": job("alice", FILL),
+    }
+
+
 def test_alice_gets_her_quota_back_and_bob_returns(site: Site) -> None:
     """Bob runs on alice's share: her job preempts his newest run, starts, and his waits for its own share again."""
     site.configure(DRIVE + QUOTAS)
-    fill = "nodes=1:ppn=4"
-    site.torque.jobs = {
-        "1.tq": running("bob", "n1/0-3", fill),
-        "2.tq": running("bob", "n2/0-3", fill),
-        "3.tq": job("alice", fill),
-    }
+    site.torque.jobs = bob_on_alices_share()
     first = site.run_pass()
     assert first["requeued"] == first["preempted"]
     (victim,) = first["preempted"]
@@ -106,15 +111,10 @@ def test_alice_gets_her_quota_back_and_bob_returns(site: Site) -> None:
 
 def test_a_preemption_goes_on_after_the_process_was_killed_in_the_middle(site: Site) -> None:
     site.configure(DRIVE + QUOTAS)
-    fill = "nodes=1:ppn=4"
-    site.torque.jobs = {
-        "1.tq": running("bob", "n1/0-3", fill),
-        "2.tq": running("bob", "n2/0-3", fill),
-        "3.tq": job("alice", fill),
-    }
+    site.torque.jobs = bob_on_alices_share()
     (victim,) = site.run_pass()["preempted"]
     # Another job of bob's comes first in the queue: the ledger says for whom the slots are.
-    site.torque.jobs["4.tq"] = job("bob", fill, qtime="1", mtime=str(site.torque.clock_s))
+    site.torque.jobs["4.tq"] = job("bob", FILL, qtime="1", mtime=str(site.torque.clock_s))
     site.restart()
     assert site.run_pass()["started"] == ["3.tq"]
     assert site.torque.jobs[victim]["job_state"] == "Q"
@@ -123,12 +123,7 @@ def test_a_preemption_goes_on_after_the_process_was_killed_in_the_middle(site: S
 def test_signal_asks_first_and_requeues_after_the_grace(site: Site) -> None:
     site.configure(DRIVE + QUOTAS + "[checkpoint]\ngrace_s = 30\n")
     site.torque.server["automatic_requeue_exit_code"] = "85"
-    fill = "nodes=1:ppn=4"
-    site.torque.jobs = {
-        "1.tq": running("bob", "n1/0-3", fill, **SAVES),
-        "2.tq": running("bob", "n2/0-3", fill, **SAVES),
-        "3.tq": job("alice", fill),
-    }
+    site.torque.jobs = bob_on_alices_share(**SAVES)
     found = site.run_pass()
     (victim,) = found["asked"]
     assert [call[0] for call in site.torque.calls if call[1] == victim] == ["alter", "alter", "signal"]
@@ -139,12 +134,7 @@ def test_signal_asks_first_and_requeues_after_the_grace(site: Site) -> None:
 def test_signal_is_not_used_while_the_server_would_lose_what_saved_itself(site: Site) -> None:
     """Without automatic_requeue_exit_code a job that saves and ends is over for good."""
     site.configure(DRIVE + QUOTAS + "[checkpoint]\ngrace_s = 30\n")
-    fill = "nodes=1:ppn=4"
-    site.torque.jobs = {
-        "1.tq": running("bob", "n1/0-3", fill, **SAVES),
-        "2.tq": running("bob", "n2/0-3", fill, **SAVES),
-        "3.tq": job("alice", fill),
-    }
+    site.torque.jobs = bob_on_alices_share(**SAVES)
     found = site.run_pass()
     assert (found["asked"], len(found["requeued"])) == ([], 1)
 
