@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from container.pbs_config import (
+from container.pbs.pbs_config import (
     HOME_FOLDERS,
     write_hosts,
     write_pbs_conf,

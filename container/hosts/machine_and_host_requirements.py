@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from container.add_users_to_account_files import find_account
+from container.hosts.add_users_to_account_files import find_account
 from container.run_program import SYSTEM_PATH
 from container.testbed_spec import TestbedError
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Callable, Protocol
 
-from container.machine_and_host_requirements import DATA_SERVICE_USER
-from container.pbs_config import (
+from container.hosts.machine_and_host_requirements import DATA_SERVICE_USER
+from container.pbs.pbs_config import (
     CRAY_HOOK,
     ENVIRONMENT,
     HOME_FOLDERS,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from container import machine_and_host_requirements
-from container.machine_and_host_requirements import (
+from container.hosts import machine_and_host_requirements
+from container.hosts.machine_and_host_requirements import (
     SERVER_PROGRAM,
     check_host,
     check_podman,

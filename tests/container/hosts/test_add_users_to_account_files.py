@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from container.add_users_to_account_files import FIRST_ID, Account, AccountFiles, add_users, find_account, make_homes
+from container.hosts.add_users_to_account_files import (
+    FIRST_ID,
+    Account,
+    AccountFiles,
+    add_users,
+    find_account,
+    make_homes,
+)
 from container.testbed_spec import USERS, User
 
 BARE = AccountFiles("root:x:0:0:root:/root:/bin/sh\n", "root:x:0:\n", "root:*:1:0:99999:7:::\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from container.host_sensors import clear_sensors, read_sensors, write_sensors
+from container.hosts.host_sensors import clear_sensors, read_sensors, write_sensors
 from container.testbed_spec import TestbedError
 from hooks.telemetry import site_sensor_file
 from hooks.telemetry.host_reading_format import Amount, Heat, HostReading
