@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint.read_saved_task_notes import SAVED, SAVING_NOTE
-from hooks.checkpoint.report_restarted_as_running import RESTARTED, find_restarted
+from hooks.checkpoint.on_job_host.read_saved_task_notes import SAVED, SAVING_NOTE
+from hooks.checkpoint.on_job_host.report_restarted_as_running import RESTARTED, find_restarted
 from hooks.entries.exechost_periodic import forget_left, report_restarted
 from hooks.scripts import write_saved_task_notes
 

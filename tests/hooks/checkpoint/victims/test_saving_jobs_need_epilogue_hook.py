@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from hooks.checkpoint.decide_requeue_at_job_end import AWAY_S
-from hooks.checkpoint.saving_jobs_need_epilogue_hook import find_savers
+from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import AWAY_S
+from hooks.checkpoint.victims.saving_jobs_need_epilogue_hook import find_savers
 from hooks.deploy.disk_space_and_busy_vnodes import describe_jobs_saving
 from hooks.deploy.read_installed_server_state import Reply
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks

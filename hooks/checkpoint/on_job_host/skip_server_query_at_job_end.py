@@ -7,7 +7,7 @@ server is not called.
 
 from __future__ import annotations
 
-from hooks.checkpoint.read_save_method_job_asked_for import REQUEUE, SAVING, read_asked_method
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import REQUEUE, SAVING, read_asked_method
 from hooks.store.settings_for_host_hooks import read_section
 from policy.model.save_method_names import SAVED_STATUS
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint.held_victims_to_release import find_hold_comments, find_to_release
+from hooks.checkpoint.victims.held_victims_to_release import find_hold_comments, find_to_release
 from hooks.pbs.job_attributes.job_comment_format import show_moment
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from policy.model.allocation import parse_exec_vnode

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from hooks.checkpoint.forked_server_request import Child, read_piece, start_child
-from hooks.checkpoint.plan_victim_requests import VictimRequest
-from hooks.checkpoint.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
+from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
 from hooks.pbs.job_attributes.job_ids_and_states import read_start_s, was_deleted
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, read_marks
 from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server

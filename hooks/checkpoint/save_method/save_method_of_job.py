@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Callable
 
-from hooks.checkpoint.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.pbs.custom_resources import SAVE_ATTRIBUTE
 from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT, is_subjob
@@ -40,8 +40,9 @@ def find_method(job_id: str, texts: Attributes, methods: Mapping[str, str], ran_
 
     PBS holds and checkpoints no subjob, so these are requeued instead. PBS does not checkpoint a job in substate 41
     either, which a restarted job keeps until its MoM reports more
-    (:mod:`hooks.checkpoint.report_restarted_as_running`); if no MoM does, the job is signalled. So is a job on several
-    hosts: PBS restarts each of its tasks alone, they lose contact, and the job never ends (OpenPBS 23.06).
+    (:mod:`hooks.checkpoint.on_job_host.report_restarted_as_running`); if no MoM does, the job is signalled. So is a
+    job on several hosts: PBS restarts each of its tasks alone, they lose contact, and the job never ends
+    (OpenPBS 23.06).
     """
     if texts.get("Checkpoint", "") == NO_CHECKPOINT:
         return REQUEUE

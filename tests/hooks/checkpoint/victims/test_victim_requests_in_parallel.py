@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from hooks.checkpoint import victim_requests_in_parallel as requeue
-from hooks.checkpoint.plan_victim_requests import VictimRequest
-from hooks.checkpoint.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
-from hooks.checkpoint.victim_requests_in_parallel import VictimRequests, split_requests
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
+from hooks.checkpoint.victims import victim_requests_in_parallel as requeue
+from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
+from hooks.checkpoint.victims.victim_requests_in_parallel import VictimRequests, split_requests
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from tests.hooks.sample_server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.checkpoint.decide_requeue_at_job_end import (
+from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import (
     AWAY_S,
     SLACK_S,
     RunOnServer,
@@ -20,9 +20,9 @@ from hooks.checkpoint.decide_requeue_at_job_end import (
     judge_end,
     judge_until_server_back,
 )
-from hooks.checkpoint.read_saved_task_notes import SAVED as SAVED_NOTE
-from hooks.checkpoint.read_saved_task_notes import has_failed_restart
-from hooks.checkpoint.skip_server_query_at_job_end import could_be_asked, may_be_run_again
+from hooks.checkpoint.on_job_host.read_saved_task_notes import SAVED as SAVED_NOTE
+from hooks.checkpoint.on_job_host.read_saved_task_notes import has_failed_restart
+from hooks.checkpoint.on_job_host.skip_server_query_at_job_end import could_be_asked, may_be_run_again
 from hooks.deploy.hook_events_alarms_and_order import HOOK_EVENTS
 from hooks.entries.execjob_epilogue import ANSWER_S, SERVER_BACK_S
 from hooks.pbs.custom_resources_on_hosts import SAVE

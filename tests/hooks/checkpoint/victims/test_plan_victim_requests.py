@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint.decide_requeue_at_job_end import RunOnServer, judge_end
-from hooks.checkpoint.plan_victim_requests import Asking, VictimRequest, find_silent, forget_hold, plan_asking
-from hooks.checkpoint.save_method_of_job import find_method, read_methods
+from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import RunOnServer, judge_end
+from hooks.checkpoint.save_method.save_method_of_job import find_method, read_methods
+from hooks.checkpoint.victims.plan_victim_requests import Asking, VictimRequest, find_silent, forget_hold, plan_asking
 from hooks.pbs.job_attributes.job_comment_format import OWN_COMMENT
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.pbs.server_status_type_and_attributes import ServerStatus

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.checkpoint.withdraw_save_requests import CANNOT_START, GIVEN_UP, GONE, RUNS, find_withdrawn
+from hooks.checkpoint.victims.withdraw_save_requests import CANNOT_START, GIVEN_UP, GONE, RUNS, find_withdrawn
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from tests.hooks.sample_server_statuses import job, running, server_status
 

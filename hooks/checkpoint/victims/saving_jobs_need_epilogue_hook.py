@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hooks.checkpoint.decide_requeue_at_job_end import AWAY_S
-from hooks.checkpoint.read_save_method_job_asked_for import SAVING
+from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import AWAY_S
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import SAVING
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, read_start_s, subjob_id
 from hooks.pbs.job_attributes.victim_mark import read_marks
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.checkpoint.read_save_method_job_asked_for import SAVING
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import SAVING
 
 
 def find_method_to_write(preference: str, of_queue: str, method: str) -> str:

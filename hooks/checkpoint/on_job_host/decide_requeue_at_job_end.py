@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
 from hooks.checkpoint.forked_server_request import read_answer, start_child
-from hooks.checkpoint.read_save_method_job_asked_for import CHECKPOINT, SIGNAL
-from hooks.checkpoint.skip_server_query_at_job_end import may_be_run_again
+from hooks.checkpoint.on_job_host.skip_server_query_at_job_end import may_be_run_again
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, SIGNAL
 from hooks.pbs.first_host_is_up import EXEC_VNODE, find_first_vnode, is_there
 from hooks.pbs.job_attributes.job_ids_and_states import index_of, parent_of, read_start_s, was_deleted
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_KEY, Mark, read_marks

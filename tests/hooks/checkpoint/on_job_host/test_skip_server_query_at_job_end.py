@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.checkpoint.copy_queue_save_method_to_job import find_method_to_write
-from hooks.checkpoint.read_save_method_job_asked_for import REQUEUE
-from hooks.checkpoint.skip_server_query_at_job_end import may_have_been_asked
+from hooks.checkpoint.on_job_host.skip_server_query_at_job_end import may_have_been_asked
+from hooks.checkpoint.save_method.copy_queue_save_method_to_job import find_method_to_write
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import REQUEUE
 from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.store.hook_settings import read_config, show_config
 from policy.model.save_method_names import SAVED_STATUS

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from hooks.checkpoint.copy_queue_save_method_to_job import find_method_to_write
-from hooks.checkpoint.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
-from hooks.checkpoint.save_method_of_job import _SAVE_ATTRIBUTE, _is_about_to_run, find_method
+from hooks.checkpoint.save_method.copy_queue_save_method_to_job import find_method_to_write
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
+from hooks.checkpoint.save_method.save_method_of_job import _SAVE_ATTRIBUTE, _is_about_to_run, find_method
 from hooks.pbs.first_host_is_up import find_first_vnode, is_there
 from hooks.pbs.host_of_vnode_and_multi_host_job import has_other_hosts, host_of
 from hooks.pbs.job_attributes.job_comment_format import make_comment

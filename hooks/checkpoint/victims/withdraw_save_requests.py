@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hooks.checkpoint.held_victims_to_release import find_waiting, is_gone
-from hooks.checkpoint.read_save_method_job_asked_for import SIGNAL
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import SIGNAL
+from hooks.checkpoint.victims.held_victims_to_release import find_waiting, is_gone
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, read_start_s, subjob_id
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
