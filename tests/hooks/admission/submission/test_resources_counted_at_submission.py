@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.admission.impossible_requests_and_shrunk_soft_walltime import find_impossible
+from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import find_impossible
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, read_summary
 from hooks.store.state_files import State

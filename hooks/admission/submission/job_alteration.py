@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hooks.admission.impossible_requests_and_shrunk_soft_walltime import (
+from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import (
     Preemptibility,
     RereadSummary,
     find_impossible,
     find_nonsense,
     shrink_estimate,
 )
-from hooks.admission.stripe_select import restripe
+from hooks.admission.submission.stripe_select import restripe
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT
 from hooks.pbs.job_attributes.resource_list import without_empty

@@ -6,8 +6,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from hooks.admission.bounds_on_text_lengths import find_overlong
-from hooks.admission.line_breaks_in_texts import refuse_line_breaks
+from hooks.admission.texts.bounds_on_text_lengths import find_overlong
+from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks
 from hooks.pbs.job_attributes.measure_job_texts import (
     count_subjobs,
     read_last_count,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.admission.impossible_requests_and_shrunk_soft_walltime import (
+from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import (
     Preemptibility,
     find_impossible,
     find_nonsense,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.admission.refuse_overcommitting_start import VnodeUse, refuse_overcommit
+from hooks.admission.start.refuse_overcommitting_start import VnodeUse, refuse_overcommit
 from policy.model.allocation import parse_exec_vnode
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from hooks.admission.bounds_on_text_lengths import find_overlong
-from hooks.admission.line_breaks_in_texts import refuse_line_breaks_of_reservation
+from hooks.admission.texts.bounds_on_text_lengths import find_overlong
+from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks_of_reservation
 from hooks.pbs.job_attributes.resource_list import read_select
 from hooks.pbs.job_attributes.text_lengths import TextLengths, measure_texts
 from policy.eligibility.request_text_limits import find_excess

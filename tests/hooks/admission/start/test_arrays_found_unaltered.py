@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hooks.admission.arrays_found_unaltered import forget_arrays, is_found_unaltered, note_unaltered
+from hooks.admission.start.arrays_found_unaltered import forget_arrays, is_found_unaltered, note_unaltered
 
 ARRAY, SUBJOB, PLANNED, READ_S = "8[].s", "fedcba9876543210", "0123456789abcdef", 1000.5
 
