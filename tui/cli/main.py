@@ -119,7 +119,7 @@ class Parts(click.Group):
         try:
             return super().invoke(ctx)
         except Exception as error:
-            from tui.backends.backend_protocol import BackendError  # noqa: PLC0415 - help goes without it
+            from tui.backends.interface.backend_protocol import BackendError  # noqa: PLC0415 - help goes without it
 
             if isinstance(error, BackendError):
                 raise ServerAwayError(str(error)) from error

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.operations.by_target.soft_quota_priority_and_import_ops import check_scope
 from tui.state.cluster_view import ClusterView

@@ -13,7 +13,7 @@ import click
 from hooks.pbs.custom_resources import PRIORITY
 from migration.config.parse_toml import parse_toml
 from policy import SettingsError
-from tui.backends.commands_interface import ChangeError, Commands
+from tui.backends.interface.commands_interface import ChangeError, Commands
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, seconds_option, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import (

@@ -11,7 +11,7 @@ import pytest
 from migration.passes.source.notes_on_other_clusters import read_notes
 from tests.tui.files_of_migrating_jobs import put_files
 from tests.tui.scripted_server import NOON_S, ScriptedBackend
-from tui.backends.backend_protocol import BackendError
+from tui.backends.interface.backend_protocol import BackendError
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool
 from tui.model.migrating_jobs import Migration
 

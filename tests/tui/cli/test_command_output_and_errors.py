@@ -12,7 +12,7 @@ import pytest
 from policy.settings.site_settings import describe_settings
 from tests.tui.call_pbsteer_command import run, script_commands
 from tests.tui.scripted_server import ScriptedBackend, changed
-from tui.backends.backend_protocol import BackendError
+from tui.backends.interface.backend_protocol import BackendError
 from tui.cli.main import COMMANDS, Part
 from tui.cli.open_backend import open_demo
 

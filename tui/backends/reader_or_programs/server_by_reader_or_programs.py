@@ -17,9 +17,9 @@ from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy import Ledger, Settings
 from policy.model.ledger_between_passes import LedgerError
-from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError
-from tui.backends.run_program import ProgramOutput, run
-from tui.backends.start_and_ask_reader_process import Reader, ReaderUnusableError
+from tui.backends.interface.backend_protocol import MOST_LOG_LINES, BackendError
+from tui.backends.reader_or_programs.run_program import ProgramOutput, run
+from tui.backends.reader_or_programs.start_and_ask_reader_process import Reader, ReaderUnusableError
 
 READ_TIMEOUT_S = 60.0
 NAMES_TIMEOUT_S = 10.0

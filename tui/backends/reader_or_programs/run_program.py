@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tui.backends.backend_protocol import BackendError
+from tui.backends.interface.backend_protocol import BackendError
 
 
 class ProgramOutput(NamedTuple):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hooks.pbs.server_status_type_and_attributes import LONGEST_TEXT, shorten_text
-from tui.backends.backend_protocol import BackendError
-from tui.backends.start_and_ask_reader_process import TIMEOUT_S, Reader
+from tui.backends.interface.backend_protocol import BackendError
+from tui.backends.reader_or_programs.start_and_ask_reader_process import TIMEOUT_S, Reader
 
 REST = '{"rest": {"time_s": 1.0, "server": {}, "queues": {}, "resources": {}, "scheds": {}, "reservations": {}}}'
 LONG = 48_000_000

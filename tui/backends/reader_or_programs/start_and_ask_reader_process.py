@@ -18,7 +18,7 @@ from typing import Any
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.reader.answer_lines import NO_LIBRARY
 from hooks.reader.apply_status_differences import Assembly
-from tui.backends.backend_protocol import BackendError
+from tui.backends.interface.backend_protocol import BackendError
 
 TIMEOUT_S = 60.0
 _CHUNK = 1 << 16

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy import Ledger, Settings
 from tui.audit.audit_file import AuditLog
-from tui.backends.commands_interface import Commands
+from tui.backends.interface.commands_interface import Commands
 from tui.backends.pass_journal import JournalReader
 
 MOST_LOG_LINES = 1000
