@@ -13,7 +13,7 @@ from policy.explain.hostfiles_for_mpi_and_openmp import Lists
 from policy.model.pbs_units import show_job
 from tui.backends.migration_spool import MigrationSpool
 from tui.backends.pbs.missing_or_disabled_hooks import find_hook_faults
-from tui.cli.job_not_found import job_not_found
+from tui.cli.read_commands.job_not_found import job_not_found
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.pages.cluster.status_command_data_and_text import status_data, status_lines
 from tui.pages.job.collect_job_details import detail_of

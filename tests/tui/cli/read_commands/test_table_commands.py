@@ -17,7 +17,7 @@ from tui.cli.main import main
 @pytest.fixture
 def backend(monkeypatch: pytest.MonkeyPatch) -> ScriptedBackend:
     scripted = ScriptedBackend()
-    monkeypatch.setattr("tui.cli.table_commands.open_backend_by_options", lambda **_: scripted)
+    monkeypatch.setattr("tui.cli.read_commands.table_commands.open_backend_by_options", lambda **_: scripted)
     return scripted
 
 

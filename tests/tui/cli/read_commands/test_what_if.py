@@ -24,7 +24,7 @@ def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedBackend:
     }
     scripted = ScriptedBackend(changed(status, jobs=jobs), folder=tmp_path / "pbsteer")
     scripted.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:PBS_GENERIC=99]"})
-    monkeypatch.setattr("tui.cli.what_if.open_backend_by_options", lambda **_: scripted)
+    monkeypatch.setattr("tui.cli.read_commands.what_if.open_backend_by_options", lambda **_: scripted)
     return scripted
 
 

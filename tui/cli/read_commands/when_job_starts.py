@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from policy.model.pbs_units import show_job
-from tui.cli.job_not_found import job_not_found
+from tui.cli.read_commands.job_not_found import job_not_found
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.forecast.job_not_submitted_yet import ProposedJobError, complete, read_resources
 from tui.forecast.past_runs_to_forecast_from import learn

@@ -20,7 +20,7 @@ _PERIODIC = "pbsteer_periodic"
 @pytest.fixture
 def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedBackend:
     scripted = ScriptedBackend(folder=tmp_path / "pbsteer")
-    monkeypatch.setattr("tui.cli.status_and_explain.open_backend_by_options", lambda **_: scripted)
+    monkeypatch.setattr("tui.cli.read_commands.status_and_explain.open_backend_by_options", lambda **_: scripted)
     return scripted
 
 
