@@ -65,7 +65,7 @@ def _with_no_time_after(now_s: float, ledger: Ledger) -> Ledger:
     """The ledger with the times of past events moved to now where they are later: the clock was set back. Otherwise a
     preempted job that runs again would count as the victim that lingers, and be preempted again in each pass."""
     earmarks = {
-        job_id: earmark._replace(since_s=now_s) for job_id, earmark in ledger.earmarks.items() if earmark.since_s > now_s
+        job_id: each._replace(since_s=now_s) for job_id, each in ledger.earmarks.items() if each.since_s > now_s
     }
     cuts = {run: cut._replace(at_s=now_s) for run, cut in ledger.cuts.items() if cut.at_s > now_s}
     stripes = dict.fromkeys((vnode for vnode, at_s in ledger.stripes.items() if at_s > now_s), now_s)
