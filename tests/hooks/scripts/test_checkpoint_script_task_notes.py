@@ -8,8 +8,8 @@ import json
 import os
 import pwd
 import resource
-import shutil
 import select
+import shutil
 import signal
 import subprocess
 import sys
