@@ -18,6 +18,7 @@ from hooks.store.state_folder import state_folder
 from policy import Settings, SettingsError
 from policy.settings.simulated_queues import QueueSettings
 from torque.passes.settings_as_server_attributes import attributes_of, check_for_torque, with_settings
+from torque.passes.watched_settings import EDIT
 from torque.read.believe_job_list import ReadingUser, why_not_believed
 from torque.read.parse_program_output import OutputError, parse_objects, parse_texts
 from torque.translate.arrays import fold_arrays
@@ -32,7 +33,6 @@ from tui.backends.run_program import run
 from tui.backends.server_by_reader_or_programs import NAMES_TIMEOUT_S, READ_TIMEOUT_S, ServerByReaderOrPrograms
 from tui.backends.torque.build_change_commands import PROGRAMS, TorqueCommands
 from tui.backends.torque.explain_unreachable_torque import explain
-from tui.backends.torque.settings_file import PROGRAM as EDIT
 from tui.backends.torque.settings_file import EditError, edit_settings_file
 from tui.backends.torque.torque_reader import torque_reader
 from tui.config.read_site_policy_toml import DEFAULT_POLICY, read_settings
