@@ -136,6 +136,27 @@ def test_signal_asks_first_and_requeues_after_the_grace(site: Site) -> None:
     assert site.run_pass()["asked"] == []
 
 
+def test_the_mark_of_a_subjob_is_its_own_and_those_of_its_array_are_read_from_all(site: Site) -> None:
+    """Torque would give the marks of an array to all of its subjobs; then the request to one would be withdrawn by the
+    run of another."""
+    site.configure(DRIVE + QUOTAS + "[checkpoint]\ngrace_s = 30\n")
+    site.torque.server["automatic_requeue_exit_code"] = "85"
+    site.torque.jobs = {
+        "1[0].tq": running("bob", "n1/0-3", FILL, **SAVES),
+        "1[1].tq": running("bob", "n2/0-3", FILL, **SAVES),
+        "3.tq": job("alice", FILL),
+    }
+    (victim,) = site.run_pass()["asked"]
+    (other,) = {"1[0].tq", "1[1].tq"} - {victim}
+    mark = site.torque.jobs[victim]["sched_hint"]
+    assert mark.startswith(f"pbsteer [{victim[2]}] for=3.tq how=signal")
+    assert "sched_hint" not in site.torque.jobs[other]
+    again = site.run_pass()
+    assert (again["asked"], again["failures"]) == ([], [])
+    assert site.torque.jobs[victim]["sched_hint"] == mark
+    assert [call for call in site.torque.calls if call[0] == "signal"] == [("signal", victim, "SIGUSR2")]
+
+
 def test_signal_is_not_used_while_the_server_would_lose_what_saved_itself(site: Site) -> None:
     """Without automatic_requeue_exit_code a job that saves and ends is over for good."""
     site.configure(DRIVE + QUOTAS + "[checkpoint]\ngrace_s = 30\n")

@@ -94,7 +94,8 @@ def test_a_subjob_is_marked_asked_and_runs_again_and_its_array_stays_whole(
     (asked,) = passes.all_of("asked")
     assert asked in subjobs
     jobs = torque.jobs()
-    assert jobs[asked]["sched_hint"].startswith(f"pbsteer for={mine} how=signal")
+    assert jobs[asked]["sched_hint"].startswith(f"pbsteer [{subjobs.index(asked)}] for={mine} how=signal")
+    assert "why=" not in jobs[asked]["sched_hint"]
     (other,) = set(subjobs) - {asked}
     assert "sched_hint" not in jobs[other]
     assert (jobs[asked]["job_state"], jobs[other]["job_state"]) == ("Q", "R")
