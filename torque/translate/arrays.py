@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hooks.pbs.job_attributes.job_ids_and_states import index_of, is_array, is_subjob, parent_of
-from hooks.pbs.job_attributes.victim_mark import MARK_KEY, read_marks, show_marks
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.pbs.server_status_type_and_attributes import Attributes
 
 Texts = dict[str, str]
@@ -49,7 +49,7 @@ def _array(alive: Mapping[str, Attributes], *, begun: bool) -> Texts:
     held = [job_id for job_id, letters in holds.items() if letters] if not common else []
     first_id, first = next(iter((waiting or alive).items()))
     texts: Texts = {name: text for name, text in first.items() if name not in (*_OF_RUN, MARK_KEY)}
-    marks = {
+    marks: dict[int | None, Mark] = {
         index: mark
         for job_id, each in alive.items()
         if MARK_KEY in each

@@ -29,6 +29,7 @@ _RESOURCES: Mapping[str, Texts] = {
 _SERVER = (
     "scheduling", "pbs_version", "server_state", "default_queue", "managers", "operators", "max_running",
     "max_user_run", "max_group_run", "server_host", "total_jobs", "keep_completed", "scheduler_iteration",
+    "automatic_requeue_exit_code",
 )  # fmt: skip
 _QUEUE = ("queue_type", "enabled", "started", "Priority", "max_running", "max_user_run", "max_group_run")
 _DOTTED = ("resources_default.", "resources_max.", "resources_min.", "resources_assigned.")
