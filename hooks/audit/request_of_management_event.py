@@ -7,7 +7,7 @@ line. What a request gets from the log that any user can write to, this has from
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
@@ -28,14 +28,17 @@ _ALL = "@default"
 """The name in a request on all objects of a kind is empty; qmgr writes it so."""
 
 
-def describe_request(event: Any, server: str) -> Mapping[str, str] | None:
+def describe_request(event: Any, server: str, may_manage: Callable[[], bool]) -> Mapping[str, str] | None:
     """The entry of this event's request; None if it changes nothing, was refused, or is a pass's own switch of a
-    scheduler. ``server``: the name of this host."""
-    # What PBS cannot decode for its hooks leaves the event without a request.
+    scheduler. ``server``: the name of this host; ``may_manage``: whether the requestor is a manager or operator."""
     request = getattr(event, "management", None)
     user = str(event.requestor)
-    command, code, time_s, reply = UNREADABLE, 0, None, ""
-    if request is not None:
+    command, stage, time_s, reply = UNREADABLE, "unconfirmed", None, ""
+    if request is None:
+        # Bytes that are no UTF-8 leave the event without a request, and so without PBS's reply.
+        if not may_manage():
+            return None
+    else:
         code, time_s = int(request.reply_code), float(request.request_time)
         words = _COMMANDS.get(request.cmd), _OBJECTS.get(request.objtype)
         if code in _REFUSED or None in words:
@@ -45,10 +48,11 @@ def describe_request(event: Any, server: str) -> Mapping[str, str] | None:
         command = _cut(f"{what} {_show_attributes(str(words[0]), request.attribs)}".rstrip())
         if user == "root" and is_own_switch(command):
             return None
+        stage = "failed" if code else "done"
         reply = _cut(str(request.reply_text or f"PBS error {code}")) if code else ""
     return {
         "time": _show_time(time_s),
-        "stage": "failed" if code else "done",
+        "stage": stage,
         "user": user,
         "origin": str(event.requestor_host),
         "server": server,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from hooks.audit.shared_audit_file import RECORDED
 from tui.audit.audit_file import audit_path
 from tui.audit.read_and_merge_audit_records import (
     LOG,
@@ -68,12 +69,14 @@ def audit(*, last: int, user: str, as_json: bool, demo: bool, server: str, setti
             why = f"the one of all administrators is on the host of {names[0]}"
         click.echo(safe(f"these are your own changes alone; {why}"), err=True)
     else:
-        click.echo(safe(_describe_sources(since_s, now_s)), err=True)
+        click.echo(safe(_describe_sources(shared, since_s, now_s)), err=True)
 
 
-def _describe_sources(since_s: float | None, now_s: float) -> str:
+def _describe_sources(shared: Path | None, since_s: float | None, now_s: float) -> str:
     """Which of the changes can be trusted."""
     forged = "[log]: a line of the server's log, which any user of PBS can forge"
+    if shared is not None and not shared.with_name(RECORDED).exists():
+        return f"no pass has said yet whether the server records requests. {forged}"
     if since_s is None:
         return (
             "the server does not record requests: it has no hook pbsteer_management, or it is disabled (pbsteer hooks"

@@ -98,8 +98,10 @@ def test_what_was_tried_by_one_who_may_is_a_failed_change(hook: Hook) -> None:
 
 
 def test_a_request_that_pbs_cannot_hand_over_is_not_hidden(hook: Hook) -> None:
-    hook.run("management", events=[{"requestor": "alice"}])
-    assert [(entry["user"], entry["command"]) for entry in read(hook)] == [("alice", UNREADABLE)]
+    """Bytes that are no UTF-8. What another user sends so was refused."""
+    hook.run("management", events=[{"requestor": "olga"}, {"requestor": "alice"}])
+    told = [(entry["user"], entry["stage"], entry["command"]) for entry in read(hook)]
+    assert told == [("olga", "unconfirmed", UNREADABLE)]
 
 
 @pytest.mark.parametrize("what", ["no folder", "a folder in the file's place"])
