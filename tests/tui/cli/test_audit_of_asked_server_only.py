@@ -124,7 +124,8 @@ def test_it_says_since_when_requests_are_recorded_and_which_lines_can_be_forged(
     folder = state.parents[1] / "home" / "pbsteer"
     entry = {"time": "2026-11-22T12:00:00+00:00", "stage": "done", "user": "olga", "origin": "h", "server": "hpc1"}
     lines = [
-        {**entry, "command": "qdel 7.hpc1", "log": "20261122:9"}, {**entry, "command": "create queue a", "source": "request"}
+        {**entry, "command": "qdel 7.hpc1", "log": "20261122:9"},
+        {**entry, "command": "create queue a", "source": "request"},
     ]  # fmt: skip
     (folder / CHANGES).write_text("".join(json.dumps(line) + "\n" for line in lines))
     if recorded is not None:
