@@ -18,6 +18,8 @@ kernel.
 _TESTBED = "PBSTEER_TESTBED"
 _HOST = "PBSTEER_HOST"
 _MOST_BYTES = 2 << 20
+_FOUND: dict[tuple[Path, str], int] = {}
+"""Testbed and host -> the number found last. It is never believed without the marks: numbers are used again."""
 _STEP_TIMEOUT_S = 20.0
 
 
@@ -27,9 +29,17 @@ def write_marks(testbed: Path, host: Host) -> dict[str, str]:
 
 
 def find_host_process(testbed: Path, host: Host) -> int | None:
-    """The number of the host's first process on the machine, or None if the host is not running."""
+    """The number of the host's first process on the machine, or None if the host is not running.
+
+    The number found last is looked at first: a test runs thousands of commands, and the machine has hundreds of
+    processes.
+    """
+    last = _FOUND.get((testbed, host.name))
+    if last is not None and _is_first_process(host, last, _read_marks(testbed, last)):
+        return last
     for pid, marks in marked_processes(testbed):
-        if marks.get(_HOST) == host.name and is_first_in_namespace(pid):
+        if _is_first_process(host, pid, marks):
+            _FOUND[testbed, host.name] = pid
             return pid
     return None
 
@@ -52,15 +62,25 @@ def cover_paths(pid: int, covers: Mapping[Path, Path]) -> None:
 
 def marked_processes(testbed: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The processes with this testbed's marks, with their environment."""
-    wanted = f"{_TESTBED}={testbed}".encode()
     for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
-            continue
-        environ = read_if_there(folder / "environ").split(b"\0")
-        # Zombies are never found, as they have no environment; they do not need to be ended.
-        if wanted in environ:
-            words = (word.decode("utf-8", "replace").partition("=") for word in environ if word)
-            yield int(folder.name), {key: value for key, _, value in words}
+        if folder.name.isdigit() and (marks := _read_marks(testbed, int(folder.name))):
+            yield int(folder.name), marks
+
+
+def _read_marks(testbed: Path, pid: int) -> dict[str, str]:
+    """The environment of a process with this testbed's marks; empty for any other.
+
+    Zombies are never found, as they have no environment; they do not need to be ended.
+    """
+    environ = read_if_there(Path(f"/proc/{pid}/environ")).split(b"\0")
+    if f"{_TESTBED}={testbed}".encode() not in environ:
+        return {}
+    words = (word.decode("utf-8", "replace").partition("=") for word in environ if word)
+    return {key: value for key, _, value in words}
+
+
+def _is_first_process(host: Host, pid: int, marks: Mapping[str, str]) -> bool:
+    return marks.get(_HOST) == host.name and is_first_in_namespace(pid)
 
 
 def is_first_in_namespace(pid: int) -> bool:

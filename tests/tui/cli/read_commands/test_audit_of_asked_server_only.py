@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from hooks.audit.shared_audit_file import CHANGES, RECORDED
 from tests.tui.written_journal_and_audit import a_pass, write_changes, write_journal
 from tui.cli.main import main
 from tui.cli.open_backend import open_demo, open_real
@@ -107,3 +108,36 @@ def test_a_server_that_does_not_answer_goes_by_the_name_that_was_asked_for(state
     (state.parents[1] / "bin" / "qstat").write_text("#!/bin/sh\nexit 1\n")
     write_changes(state / "audit.jsonl", "done", command=COMMAND, server="batch.site.org")
     assert servers() == ["batch.site.org"]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "words"),
+    [
+        (None, "no pass has said yet whether the server records requests"),
+        ({"since_s": None}, "the server does not record requests: it has no hook pbsteer_management"),
+        ({"since_s": 1_795_796_574.0}, "requests are recorded since "),
+    ],
+)
+def test_it_says_since_when_requests_are_recorded_and_which_lines_can_be_forged(
+    state: Path, recorded: dict[str, float | None] | None, words: str
+) -> None:
+    folder = state.parents[1] / "home" / "pbsteer"
+    entry = {"time": "2026-11-22T12:00:00+00:00", "stage": "done", "user": "olga", "origin": "h", "server": "hpc1"}
+    lines = [
+        {**entry, "command": "qdel 7.hpc1", "log": "20261122:9"},
+        {**entry, "command": "create queue a", "source": "request"},
+    ]  # fmt: skip
+    (folder / CHANGES).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if recorded is not None:
+        (folder / RECORDED).write_text(json.dumps(recorded))
+    result = run("audit")
+    assert words in result.stderr
+    assert [line.split(": ")[1] for line in result.stdout.splitlines() if line.endswith("  [log]")] == [
+        "qdel 7.hpc1  [log]"
+    ]
+    told = json.loads(run("audit", "--json").stdout)
+    assert {change["command"]: change["source"] for change in told["changes"]} == {
+        "qdel 7.hpc1": "log",
+        "create queue a": "request",
+    }
+    assert told["recorded_since_s"] == (recorded or {}).get("since_s")
