@@ -1,8 +1,7 @@
 """Torque's library with the functions and objects of PBS's module ``pbs_ifl``, as far as passes use them to act.
 
-So a pass speaks to both through :class:`hooks.pbs.pbs_ifl_client.Connection`. What Torque would do without asking is
-guarded here, by a look at the job right before the request: it starts held jobs, and runs a job again that has ended.
-A connection that a time-out has spoiled answers nothing more.
+Torque would start a held job, and run a job again that has ended, so each job is read right before the request. After
+a time-out a connection answers nothing more.
 """
 
 from __future__ import annotations

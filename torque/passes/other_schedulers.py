@@ -1,8 +1,7 @@
 """Another scheduler beside pbsteer: a process of that name on this host, or whoever has the port of schedulers.
 
-Two schedulers would start jobs on the same slots, so pbsteer does not drive beside one. Torque's own scheduler listens
-on the port on which the server wakes schedulers. Maui and Moab need not, and are known by their names; one of them on
-another host is not seen. Processes of other hosts' network namespaces are not of this host.
+Two schedulers would start jobs on the same slots, so pbsteer does not drive beside one. Torque's own has the port on
+which the server wakes schedulers; Maui and Moab need not, are known by their names, and are not seen on other hosts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The process that makes the passes over a Torque server, as the hook does in PBS: one after another.
 
-A pass is due every ``schedule.interval_s``; between two, one follows whenever the server wakes us, or time alone calls
-for it. Whatever fails in a pass is said, and the next one begins anew from what is on disk. While no queue is driven,
-nothing listens on the port of schedulers, and nothing is changed.
+A pass runs every ``schedule.interval_s``, when the server wakes it, and when time alone calls for it; after a failure
+the next one begins anew from what is on disk. While no queue is driven, nothing listens on the port of schedulers.
 """
 
 from __future__ import annotations

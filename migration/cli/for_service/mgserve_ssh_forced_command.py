@@ -1,8 +1,7 @@
-"""``mgserve CLUSTER``: the forced command of another cluster's key. It answers one verb, one JSON line each way; for
-``several``, questions one by one.
+"""``mgserve CLUSTER``: the forced command of another cluster's key, which answers one verb, a JSON line each way, or
+with ``several`` questions one by one.
 
-Connections, the wait for a line, and the length of a connection are limited. A request starts no process here; it calls
-for a pass.
+Connections, the wait for a line, and the length of a connection are limited. No request starts a process here.
 """
 
 from __future__ import annotations
