@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint.read_saved_task_notes import SAVED
-from hooks.checkpoint.report_restarted_as_running import RESTARTED
+from hooks.checkpoint.on_job_host.read_saved_task_notes import SAVED
+from hooks.checkpoint.on_job_host.report_restarted_as_running import RESTARTED
 from hooks.deploy.install_mom_scripts_run_as_root import read_script
 from hooks.scripts import (
     checkpoint,
