@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from container import find_and_enter_running_host as hosts
+from container.hosts import find_and_enter_running_host as hosts
 from container.testbed_spec import TestbedSpec
 
 HOST = TestbedSpec(name="t").server
