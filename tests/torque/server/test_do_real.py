@@ -146,13 +146,14 @@ def test_nodes_go_offline_and_back_and_queues_stop_and_start(torque: TorqueClust
 def test_a_drain_takes_a_node_out_of_use_and_its_jobs_are_waited_for_or_requeued(torque: TorqueCluster) -> None:
     first, second = torque.mom_names
     jobs = [torque.start("bob", where=f"{name}:ppn=1") for name in (first, second)]
-    assert "1 job there" in do(torque, "drain", first, "wait")
-    done = pbsteer(torque, "do", "drain", second, "requeue", "--confirm", second)
+    assert "1 job there" in do(torque, "drain", "wait", first)
+    done = pbsteer(torque, "do", "drain", "requeue", second, "--confirm", "2")
     done.demand_success()
     states = [torque.run(["pbsnodes", "-x", name]).stdout for name in (first, second)]
-    assert all("offline" in each and "drained by root" in each for each in states)
+    assert all("offline" in each and "pbsteer drain by root" in each for each in states)
     assert [torque.state_of(job_id) for job_id in jobs] == ["R", "Q"]
-    do(torque, "clear", first, second)
+    for name in (first, second):
+        do(torque, "clear", name)
     assert "offline" not in torque.run(["pbsnodes", "-x"]).stdout
 
 

@@ -42,7 +42,9 @@ def hosts_of(torque: TorqueCluster, job_id: str) -> str:
 
 
 def test_p2_a_job_of_a_higher_class_preempts_one_of_a_lower(torque: TorqueCluster, passes: Passes) -> None:
-    passes.configure(DRIVE + "[[queue]]\nname = 'batch'\npriorities = '[u:alice=10]'\n")
+    passes.configure(
+        DRIVE + "[[queue]]\nname = 'batch'\npriorities = '[u:alice=10]'\nquotas = '[u:alice=8],[u:bob=16]'\n"
+    )
     passes.start()
     bobs = [torque.qsub("bob", NODE) for _ in range(2)]
     for job_id in bobs:
