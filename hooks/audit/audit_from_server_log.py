@@ -1,12 +1,14 @@
-"""One audit for all administrators of a server: who changed what, from where and when, with whatever tool.
+"""Copies the requests of managers from the server's log into the audit of all administrators (``changes.jsonl`` in
+PBS_HOME/pbsteer); consoles of root on that host add the changes that they send.
 
-The pass copies the requests of managers from the server's log into ``changes.jsonl`` in PBS_HOME/pbsteer; consoles of
-root on that host add the changes that they send. The file is only appended to; a full one is renamed and never deleted.
+Any user of PBS can write lines into that log. So what the hook of the ``management`` event records is not copied, and
+entries that were copied are distinguished by their place in the log.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Collection, Mapping
@@ -15,14 +17,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hooks.audit.admin_changes_in_server_log import AdminChange, read_changes
+from hooks.audit.shared_audit_file import CHANGES, FULL_BYTES, RECORDED, find_recording_s
 from hooks.pbs.pbs_ifl_client import Connection, IflError, ServerAwayError
-from hooks.store.state_files import CHANGES, State
+from hooks.store.state_files import State
 
 CURSOR = "changes-read.json"
 _MOST_BYTES = 4 << 20
 """The most that one pass reads of the log. While the log grows faster, the file lags behind."""
-FULL_BYTES = 8 << 20
-"""A file over this is renamed before the next line."""
 _TAIL_BYTES = 1 << 16
 _SETTLED_S = 2.0
 """The lines of one request are written one by one: the last request of the log is read once it is this old."""
@@ -59,7 +60,13 @@ def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float)
         with Connection(pbs_ifl) as connection:
             server = connection.read_server(("managers", "operators"))
         words = ",".join(server.get(name, "") for name in ("managers", "operators")).split(",")
-        copy_changes(state, logs, {word.strip() for word in words if word.strip()}, now_s)
+        privileged = {word.strip() for word in words if word.strip()}
+        since_s, known = find_recording_s(pbs_home), state.read_published(RECORDED)
+        is_known = since_s is not None and known.get("since_s") is not None
+        # What was recorded at the last pass already leaves nothing on objects to copy, whatever time a line claims.
+        copy_changes(state, logs, privileged, now_s, 0.0 if is_known else math.inf if since_s is None else since_s)
+        if not is_known and known != {"since_s": since_s}:
+            state.publish(RECORDED, {"since_s": since_s}, shared=True)
     except ServerAwayError:
         return []
     except (OSError, ValueError, IflError) as error:
@@ -67,10 +74,13 @@ def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float)
     return []
 
 
-def copy_changes(state: State, logs: Path, privileged: Collection[str], now_s: float) -> None:
+def copy_changes(
+    state: State, logs: Path, privileged: Collection[str], now_s: float, objects_until_s: float = math.inf
+) -> None:
     """Copy what has come since the last time. The first time nothing is copied: earlier requests are in the log alone.
 
-    Raises OSError if the log cannot be read or the disk does not take the lines.
+    Requests on objects, not jobs, from ``objects_until_s`` on are left out, since a hook records them. Raises OSError
+    if the log cannot be read or the disk does not take the lines.
     """
     today = time.strftime("%Y%m%d", time.localtime(now_s))
     cursor = Cursor.read(state)
@@ -82,7 +92,9 @@ def copy_changes(state: State, logs: Path, privileged: Collection[str], now_s: f
     for day in sorted({cursor.day, *_days_since(logs, cursor.day, today)}):
         begin = cursor.offset if day == cursor.day else 0
         end, changes = _read_part(logs / day, begin, left, privileged, now_s)
-        lines = [json.dumps(_entry(change, day, begin)) for change in changes]
+        # The log has whole seconds.
+        copied = [change for change in changes if change.of_job or change.time_s < objects_until_s - 1]
+        lines = [json.dumps(_entry(change, day, begin)) for change in copied]
         if lines:
             state.append(CHANGES, "".join(f"{line}\n" for line in lines).encode("ascii"), full_bytes=FULL_BYTES)
         cursor = Cursor(day, end)
@@ -125,6 +137,7 @@ def _entry(change: AdminChange, day: str, begin: int) -> dict[str, Any]:
         "after": "",
         "reply": "",
         "change": "",
+        "source": "log",
         "log": f"{day}:{begin + change.end}",
     }
 

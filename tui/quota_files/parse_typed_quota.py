@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policy.model.limit_attributes import ALL, EntityKey
 from policy.quota_plan.planned_quotas import MOST_QUOTA
-from tui.backends.commands_interface import ChangeError, Commands
+from tui.backends.interface.commands_interface import ChangeError, Commands
 
 _KINDS = ("u", "g", "p", "o")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from container import testbed as testbeds
-from container.machine_and_host_requirements import find_torque_prefix, find_torque_shortcomings
+from container.hosts.machine_and_host_requirements import find_torque_prefix, find_torque_shortcomings
 from container.testbed_spec import TestbedSpec
 from tests.torque.cluster import TorqueCluster
 from tests.torque.server.pass_on_torque import Passes, forget_passes, without_pbs_sched

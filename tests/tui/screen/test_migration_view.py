@@ -11,7 +11,7 @@ from tests.tui.console_under_test import Steered, open_console
 from tests.tui.files_of_migrating_jobs import AT_B, NOW, put_files
 from tests.tui.scripted_server import ScriptedBackend, ScriptedSimulation
 from tui.action_registry import VIEWS
-from tui.backends.backend_protocol import Reply
+from tui.backends.interface.backend_protocol import Reply
 from tui.backends.migration_spool import MigrationSpool
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hooks.deploy.deploy_hooks import HOOKS
 from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
-from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.interface.backend_protocol import Backend, BackendError
 
 
 def find_hook_faults(backend: Backend) -> tuple[str, ...]:

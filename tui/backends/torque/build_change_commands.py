@@ -18,9 +18,9 @@ from policy.model.limit_attributes import EntityKey, show_entity
 from policy.settings.simulated_queues import TORQUE_MODES
 from torque.passes.watched_settings import EDIT, NO_ENTRY, WHOLE_CLUSTER
 from torque.translate.exec_host_as_exec_vnode import node_list_for_qrun
-from tui.backends.commands_interface import Change, ChangeError, Target
+from tui.backends.interface.commands_interface import Change, ChangeError, Target
+from tui.backends.interface.read_value_before_and_after_change import Entries, Offline, OfflineWhy, Plain, show_entries
 from tui.backends.pbs.build_change_commands import PbsCommands
-from tui.backends.read_value_before_and_after_change import Entries, Offline, OfflineWhy, Plain, show_entries
 from tui.model.typed_attributes import soft_limits
 
 PROGRAMS = (EDIT, "qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun", "qsig", "pbsnodes")

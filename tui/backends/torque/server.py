@@ -26,11 +26,15 @@ from torque.translate.jobs import ENDED, read_ended_jobs, read_job
 from torque.translate.nodes import read_node, read_report
 from torque.translate.server_status import read_queue, read_server, read_server_status
 from tui.audit.match_server_names import names_of
-from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.find_torque import TorquePlace
+from tui.backends.interface.backend_protocol import BackendError, Reply
 from tui.backends.pass_journal import JournalReader
-from tui.backends.run_program import run
-from tui.backends.server_by_reader_or_programs import NAMES_TIMEOUT_S, READ_TIMEOUT_S, ServerByReaderOrPrograms
+from tui.backends.reader_or_programs.run_program import run
+from tui.backends.reader_or_programs.server_by_reader_or_programs import (
+    NAMES_TIMEOUT_S,
+    READ_TIMEOUT_S,
+    ServerByReaderOrPrograms,
+)
 from tui.backends.torque.build_change_commands import PROGRAMS, TorqueCommands
 from tui.backends.torque.explain_unreachable_torque import explain
 from tui.backends.torque.settings_file import EditError, edit_settings_file

@@ -22,8 +22,8 @@ from hooks.store.state_files import State
 from hooks.store.state_folder import state_folder
 from hooks.translate.snapshot import modes_of
 from policy.settings.site_settings import Settings, SettingsError
-from tui.backends.backend_protocol import BackendError
 from tui.backends.find_torque import TorquePlace
+from tui.backends.interface.backend_protocol import BackendError
 from tui.backends.pbs.explain_unreachable_server import explain
 from tui.backends.pbs.find_pbs import PbsPlace
 from tui.backends.pbs.open_hook_deployment import ask_qmgr, open_deployment, read_place

@@ -15,8 +15,8 @@ from hooks.store.state_folder import state_folder
 from policy.settings.site_settings import Settings, SettingsError
 from torque.passes.other_schedulers import find_other_scheduler
 from torque.passes.settings_as_server_attributes import check_for_torque
-from tui.backends.backend_protocol import BackendError
 from tui.backends.find_torque import TorquePlace
+from tui.backends.interface.backend_protocol import BackendError
 from tui.backends.torque.server import TorqueBackend
 from tui.cli.doctor.finding import AS_ROOT
 from tui.cli.doctor.observe_host_and_server import Observed, read_passes, read_site

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui.action_registry import BY_NAME, Action, CommandError, Situation
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.screen.actions.command_line_theme_help_quit import ConsoleActions
 from tui.screen.actions.copy_export import ExportActions
 from tui.screen.actions.filter_sort_columns_and_marks import FindActions

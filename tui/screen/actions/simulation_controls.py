@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tui.action_registry import FASTEST, SLOWEST, SPEEDS, CommandError
-from tui.backends.backend_protocol import SteeredBackend
+from tui.backends.interface.backend_protocol import SteeredBackend
 from tui.screen.actions.screen_api import ScreenApi
 
 _SIZE = re.compile(r"[0-9]+[xX][0-9]+")

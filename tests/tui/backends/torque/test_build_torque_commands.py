@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.backends.commands_interface import ChangeError, Target
+from tui.backends.interface.commands_interface import ChangeError, Target
 from tui.backends.torque.build_change_commands import TorqueCommands
 
 FILE = "/etc/pbsteer/policy.toml"
