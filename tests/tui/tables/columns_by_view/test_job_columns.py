@@ -6,7 +6,7 @@ from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, a_job, a_server_status, a_vnode, changed, running
 from tui.state.cluster_view import ClusterView, see
 from tui.tables.column_layout import Widths
-from tui.tables.columns_by_view.job_columns import job_columns
+from tui.tables.columns_by_view.job_columns import job_columns, job_fields_also
 from tui.text.screen_line import plain
 
 _MARK = 2
@@ -47,5 +47,14 @@ def test_how_much_of_its_walltime_a_job_has_had() -> None:
     done = next(column for column in job_columns(cluster()) if column.name == "done")
     assert [done.value(job_id) for job_id in ("7.hpc1", "8.hpc1", "9.hpc1")] == [25, 200, None]
     assert plain(done.show("7.hpc1")).endswith(" 25%")
-    assert dict((role, text) for text, role in done.show("8.hpc1"))["bad"] == " 200%"
+    assert {role: text for text, role in done.show("8.hpc1")}["bad"] == " 200%"
     assert done.show("9.hpc1") == ()
+
+
+def test_the_exit_status_is_a_number_to_filter_by() -> None:
+    seen = cluster()
+    statuses = {"1.hpc1": "0", "2.hpc1": "271", "3.hpc1": "-12", "4.hpc1": "", "5.hpc1": "?"}
+    ended = {job_id: {**a_job("carol", 4), "job_state": "F", "Exit_status": text} for job_id, text in statuses.items()}
+    jobs = {**seen.server_status.jobs, **ended}
+    exit_of = job_fields_also(see(changed(seen.server_status, jobs=jobs), Settings(), Ledger(), 0.1))["exit"]
+    assert [exit_of(job_id) for job_id in (*statuses, "9.hpc1")] == [0, 271, -12, None, None, None]

@@ -1,4 +1,4 @@
-"""What stands below the grid about the cell under the cursor: bars, the course of its temperature, the colours' steps."""
+"""What stands below the grid about the cell under the cursor: bars, its temperature, and the steps of the colours."""
 
 from __future__ import annotations
 
