@@ -17,7 +17,7 @@ def cluster() -> ClusterView:
 
 
 def first_line(*effects: Effect) -> str:
-    seen = cluster()
+    seen = cluster().decided(lambda: 0.0)
     assert seen.decision is not None
     plan = seen.decision.plan
     return plain(effect_lines(Preview(plan, plan, effects, ()), seen)[0])
