@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from hooks.audit.shared_audit_file import CHANGES
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN, write_plan
-from hooks.store.state_files import CHANGES, LAST_PASS, State
+from hooks.store.state_files import LAST_PASS, State
 from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota
 from policy.settings.site_settings import Settings
 from tests.torque.fake_torque import FakeTorque, as_pbs_ifl, job, node, running

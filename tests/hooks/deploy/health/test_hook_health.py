@@ -45,6 +45,15 @@ def check(installed: Installed, *, tracking: str = SENT, entry: dict[str, Any] =
     return check_health(evidence._replace(**more), HOOKS, NOW_S)
 
 
+def test_a_server_without_vnodes_is_told(tmp_path: Path) -> None:
+    qmgr = FakeQmgr(tmp_path)
+    qmgr.objects["node"] = []
+    deployment = Deployment(str(tmp_path), qmgr)
+    deployment.apply(Settings(), lambda _: None)
+    (told,) = check(deployment.read()).hints
+    assert "the server has no vnodes: no job can start" in told
+
+
 def test_where_all_is_well_nothing_needs_attention(installed: Installed) -> None:
     health = check(installed)
     assert (health.problems, health.hints) == ((), ())
