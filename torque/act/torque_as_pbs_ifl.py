@@ -168,7 +168,7 @@ class TorqueAsPbsIfl:
         return self._request(handle, "pbs_rlsjob", job_id, holds, None)
 
     def pbs_alterjob(self, handle: int, job_id: str, attributes: Any, _extend: str | None) -> int:
-        """Change a job. Its chunks are not changed: where it starts, and on how many slots, is said at its start.
+        """Change a job. Its chunks are not changed: where it starts, and on how many slots, is part of its start.
 
         The marks of subjobs, which PBS has on their array, go to each subjob: Torque would give all of them to all.
         """

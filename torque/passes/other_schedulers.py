@@ -25,7 +25,7 @@ def find_other_scheduler(proc: Path = Path("/proc")) -> str:
 
 
 def find_listener(port: int, proc: Path = Path("/proc")) -> str:
-    """The name and process of who listens on a port of this host; a few words if that cannot be told."""
+    """The name and process of who listens on a port of this host; a few words if that is not known."""
     inodes = set(_find_inodes(port, proc))
     for pid, name in _walk_processes(proc):
         with contextlib.suppress(OSError):

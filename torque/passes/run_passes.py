@@ -94,7 +94,7 @@ class PassProcess:
             self._wake_ups.close()
 
     def _guarded(self, early: EarlyPass | None) -> PassOutcome | None:
-        """One pass; None if it did not end, which is said."""
+        """One pass; None if it did not end, which is logged."""
         alerts = Alerts(self._state)
         try:
             settings = self._settings.current()
@@ -176,7 +176,7 @@ class PassProcess:
             self._say(", ".join(done))
 
     def _tell(self, sentences: Sequence[str]) -> None:
-        """Say what has not been said after the pass before too."""
+        """Log the sentences that were not logged after the pass before."""
         for sentence in sentences:
             if sentence not in self._said:
                 self._say(printable(sentence))
@@ -184,7 +184,7 @@ class PassProcess:
 
 
 def _reap() -> None:
-    """Take leave of the children that a pass did not wait for."""
+    """Reap the child processes that a pass did not wait for."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

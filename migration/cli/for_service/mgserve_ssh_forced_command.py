@@ -66,8 +66,8 @@ def _answers(cluster: str) -> Iterator[Reply]:
 
 
 def _answer_several(opened: Site, cluster: str) -> Iterator[Reply]:
-    """Answer each question by the cluster file as it is then. A cluster that has left it, or has another key there, is
-    told so, and the connection ends."""
+    """Answer each question by the cluster file as it is then. For a cluster that has left it, or has another key there,
+    the answer says so, and the connection ends."""
     key, until_s, within_s = _key_of(opened, cluster), time.monotonic() + _OPEN_FOR_S, float(_READ_WITHIN_S)
     site = _with_remembered_free(opened)
     while (left_s := until_s - time.monotonic()) > 0:
