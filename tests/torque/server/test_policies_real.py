@@ -41,6 +41,34 @@ def hosts_of(torque: TorqueCluster, job_id: str) -> str:
     return torque.jobs()[job_id]["exec_host"]
 
 
+def test_p2_a_job_of_a_higher_class_preempts_one_of_a_lower(torque: TorqueCluster, passes: Passes) -> None:
+    passes.configure(
+        DRIVE + "[[queue]]\nname = 'batch'\npriorities = '[u:alice=10]'\nquotas = '[u:alice=8],[u:bob=16]'\n"
+    )
+    passes.start()
+    bobs = [torque.qsub("bob", NODE) for _ in range(2)]
+    for job_id in bobs:
+        torque.wait_for_state(job_id, "R")
+    mine = torque.qsub("alice", NODE, script="sleep 3\n")
+    torque.wait_for_state(mine, "R", 30)
+    (victim,) = passes.all_of("requeued")
+    torque.wait_for_state(victim, "R", 40)
+    assert sorted(torque.jobs()[job_id]["start_count"] for job_id in bobs) == ["1", "2"]
+
+
+def test_passes_publish_a_forecast_and_when_says_it(torque: TorqueCluster, passes: Passes) -> None:
+    torque.run(["qsub", "-l", "nodes=2:ppn=8,walltime=00:20:00"], user="bob", stdin="sleep 600\n").demand_success()
+    passes.configure(DRIVE + QUICK)
+    passes.start()
+    torque.wait_until(lambda: any(each["job_state"] == "R" for each in torque.jobs().values()), "bob's runs")
+    waits = torque.qsub("alice", NODE)
+    published = torque.server_home / "pbsteer" / "forecast.json"
+    torque.wait_until(published.exists, "a forecast")
+    told = torque.run(passes.command("when", waits)).demand_success().stdout
+    assert "alice" in told
+    assert torque.run(passes.command("when", waits, "--fresh")).demand_success().stdout
+
+
 def test_p4_takes_the_node_of_which_most_is_left_by_what_its_mom_reports(torque: TorqueCluster, passes: Passes) -> None:
     """The first node has less memory free, the second more load; without a wish the first is taken."""
     first, second = torque.mom_names

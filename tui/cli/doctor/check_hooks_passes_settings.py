@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hooks.deploy.deploy_hooks import HOOKS
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.settings_and_partition.settings_choice import choose
 from policy.settings.site_settings import Settings
 from tui.cli.doctor.finding import Finding, ok, show_first, unseen, warn, wrong

@@ -284,13 +284,21 @@ def _has_gpus(cluster: ClusterView) -> bool:
 
 def job_fields_also(cluster: ClusterView) -> dict[str, Callable[[str], Value]]:
     """Further filter fields without a column: the counted resource by its own name, the id by its title, of a subjob
-    also its array's, and the vnodes of a job."""
+    also its array's, the vnodes of a job, and the exit status of an ended one."""
     jobs = _Jobs(cluster)
     return {
         cluster.counted: lambda job_id: amount(jobs[job_id], f"Resource_List.{cluster.counted}"),
         "job": lambda job_id: tuple(dict.fromkeys((show_job(job_id), show_job(parent_of(job_id))))),
+        "exit": lambda job_id: _exit_status(jobs[job_id]),
         "vnode": lambda job_id: vnodes_of(jobs[job_id].get("exec_vnode", "")),
     }
+
+
+def _exit_status(attributes: Attributes) -> int | None:
+    try:
+        return int(attributes.get("Exit_status", ""))
+    except ValueError:
+        return None
 
 
 def elapsed_of(cluster: ClusterView, job_id: str) -> float | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from hooks.deploy.deploy_hooks import HOOKS
+from hooks.deploy.hook_names import HOOKS
 from tests.tui.files_of_migrating_jobs import NOW, put_files
 from tests.tui.scripted_server import ScriptedBackend
 from tests.tui.written_journal_and_audit import a_pass, write_journal

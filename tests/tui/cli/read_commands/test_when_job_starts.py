@@ -166,10 +166,30 @@ def test_a_job_that_was_held_or_released_since_the_forecast(backend: ScriptedBac
     assert data("15")["starts_half_s"] == NOON_S
 
 
-def test_a_job_larger_than_what_is_up_is_later_than_the_forecast_looks(backend: ScriptedBackend) -> None:
-    found = data("14")
+@pytest.mark.parametrize("published", [False, True])
+def test_a_job_larger_than_what_is_up_can_never_start_and_what_it_lacks_is_told(
+    backend: ScriptedBackend, published: bool
+) -> None:
+    if published:
+        publish(backend, 60, j14=Estimate(None, None, None))
+    found, told = data("14"), unwrapped(when("14"))
     assert (found["starts_half_s"], found["starts_last_s"]) == (None, None)
-    assert "as far as the forecast looks" in unwrapped(when("14"))
+    assert "for lack of ncpus=64 for each" in found["never"]
+    assert "starts never with the vnodes as they are: needs 64 cores in 1 chunk" in told
+    assert "as far as the forecast looks" not in told
+
+
+def test_a_job_behind_one_without_an_end_could_start_and_is_later_than_the_forecast_looks(
+    backend: ScriptedBackend,
+) -> None:
+    publish(backend, 60, j13=Estimate(None, None, None))
+    assert "as far as the forecast looks" in unwrapped(when("13"))
+    assert data("13")["never"] == ""
+
+
+def test_a_request_that_no_vnodes_hold_can_never_start(backend: ScriptedBackend) -> None:
+    found = data("-l", "select=1:ncpus=2:ngpus=64", "-q", "workq", "-u", "carol")
+    assert "for lack of ngpus=64 for each" in found["never"]
 
 
 def test_a_job_without_a_walltime_before_it_never_ends_as_far_as_is_known(backend: ScriptedBackend) -> None:

@@ -63,7 +63,9 @@ def test_a_change_starts_from_the_entry_itself_not_from_the_generic_one() -> Non
     assert set_quota(cluster(), PBS, "workq", ("u", "alice"), 16).changes[0].before == "4"
 
 
-@pytest.mark.parametrize("text", ["-1", "1.5", "lots", "", "1e3", "²", str(10**10)])
+@pytest.mark.parametrize(
+    "text", ["-1", "1.5", "lots", "", "1e3", "²", str(10**10), "9" * 5000, "1,5", "1_0", "12,34,567", ",100"]
+)
 def test_what_is_no_quota_is_refused_with_what_is_allowed(text: str) -> None:
     with pytest.raises(ChangeError, match="allowed is a whole number from 0"):
         parse_quota(text)
