@@ -22,6 +22,7 @@ from hooks.pbs.pbs_ifl_client import Connection, IflError, ServerAwayError
 from hooks.store.state_files import State
 
 CURSOR = "changes-read.json"
+_BEFORE = "before"
 _MOST_BYTES = 4 << 20
 """The most that one pass reads of the log. While the log grows faster, the file lags behind."""
 _TAIL_BYTES = 1 << 16
@@ -36,15 +37,23 @@ class Cursor(NamedTuple):
     offset: int
 
     @classmethod
-    def read(cls, state: State) -> Cursor | None:
-        """From the disk, the later of the recorded position and that of the last line copied; None before the first
-        time."""
-        cursor = state.read_published(CURSOR)
-        found = [] if not cursor else [cls(str(cursor.get("day", "")), _whole(cursor.get("offset")))]
-        copied = str(_last_of(state.path / CHANGES).get("log", "")).partition(":")
-        if copied[0].isdigit():
-            found.append(cls(copied[0], _whole(copied[2])))
-        return max(found, default=None)
+    def read(cls, state: State, today: str) -> Cursor | None:
+        """From the disk, the latest of the recorded positions and that of the last line copied; None before the first
+        time. Positions in logs of later days, which were written while the clock was ahead, do not count: nothing
+        would be copied until these days come."""
+        recorded = state.read_published(CURSOR)
+        found = [
+            cls._from_data(data) for data in (recorded, recorded.get(_BEFORE), _last_of(state.path / CHANGES, today))
+        ]
+        return max((cursor for cursor in found if "" < cursor.day <= today), default=None)
+
+    @classmethod
+    def _from_data(cls, data: object) -> Cursor:
+        """The position in a recorded one, or in an entry that was copied; without a day if there is none."""
+        if not isinstance(data, Mapping):
+            return cls("", 0)
+        day, _, offset = str(data.get("log", f"{data.get('day', '')}:{data.get('offset')}")).partition(":")
+        return cls(day if day.isdigit() else "", _whole(offset))
 
 
 def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float) -> list[str]:
@@ -83,8 +92,8 @@ def copy_changes(
     if the log cannot be read or the disk does not take the lines.
     """
     today = time.strftime("%Y%m%d", time.localtime(now_s))
-    cursor = Cursor.read(state)
-    if cursor is None or not cursor.day:
+    cursor = Cursor.read(state, today)
+    if cursor is None:
         _remember(state, Cursor(today, _size(logs / today)))
         state.append(CHANGES, b"", full_bytes=FULL_BYTES)
         return
@@ -119,7 +128,7 @@ def _read_part(
     if changes and changes[-1].end == len(data):
         last = changes[-1]
         is_cut = len(part) == most and last.offset > 0
-        if is_cut or now_s - last.time_s < _SETTLED_S:
+        if is_cut or abs(now_s - last.time_s) < _SETTLED_S:
             return begin + last.offset, changes[:-1]
     return begin + len(data), changes
 
@@ -143,8 +152,15 @@ def _entry(change: AdminChange, day: str, begin: int) -> dict[str, Any]:
 
 
 def _remember(state: State, cursor: Cursor) -> None:
-    if state.read_published(CURSOR) != cursor._asdict():
-        state.publish(CURSOR, cursor._asdict(), shared=False)
+    """Record the position, and beside it the last one in the log of an earlier day."""
+    known = state.read_published(CURSOR)
+    if known.get("day") == cursor.day:
+        before = known.get(_BEFORE)
+    else:
+        before = {name: known.get(name) for name in Cursor._fields} if known else None
+    data = {**cursor._asdict(), **({_BEFORE: before} if before else {})}
+    if known != data:
+        state.publish(CURSOR, data, shared=False)
 
 
 def _days_since(logs: Path, day: str, today: str) -> list[str]:
@@ -159,8 +175,8 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _last_of(path: Path) -> Mapping[str, Any]:
-    """The last entry that was copied from a log, among the last ones of the file."""
+def _last_of(path: Path, today: str) -> Mapping[str, Any]:
+    """The last entry that was copied from a log up to today's, among the last ones of the file."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
@@ -172,7 +188,7 @@ def _last_of(path: Path) -> Mapping[str, Any]:
             entry = json.loads(line)
         except ValueError:
             continue
-        if isinstance(entry, dict) and "log" in entry:
+        if isinstance(entry, dict) and "log" in entry and str(entry["log"]).partition(":")[0] <= today:
             return entry
     return {}
 

@@ -380,6 +380,11 @@ class Connection:
         place = f"queue {queue}" if queue else "the server"
         self._demand(status, f"{'remove' if remove else 'set'} {entries} of {SOFT_LIMIT}.{resource} of {place}")
 
+    def soft_limits_command(self, queue: str, resource: str, entries: str, *, remove: bool = False) -> str:
+        """The command that would do the same as :meth:`change_soft_limits`, for the audit."""
+        place = f"queue {queue}" if queue else "server"
+        return f"qmgr -c 'set {place} {SOFT_LIMIT}.{resource} {'-=' if remove else '+='} {entries}'"
+
     def set_walltime(self, job_id: str, walltime: str) -> None:
         """Set the walltime of a waiting job."""
         self._alter(job_id, ("Resource_List", "walltime", walltime))

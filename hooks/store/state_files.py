@@ -134,6 +134,7 @@ class State:
     def write_journal(self, entry: Mapping[str, Any], day: str, keep_days: int) -> None:
         """Append one line to the journal of ``day`` (YYYY-MM-DD), and delete files older than the last ``keep_days``
         days."""
+        self._rename_future_journals(day)
         path = self._journal_file(day)
         fresh = not path.exists()
         line = (json.dumps(entry) + "\n").encode("ascii")
@@ -172,6 +173,16 @@ class State:
             if match and path.is_file():
                 found.append((match.group(1), int(match.group(2)), path))
         return sorted(found)
+
+    def _rename_future_journals(self, day: str) -> None:
+        """Make files of later days, written while the clock was ahead, the last ones of ``day``: readers take the file
+        with the last name for the latest, and each day with a file counts as one of those kept."""
+        journals = self._journals()
+        number = max((number for of_day, number, _ in journals if of_day == day), default=0)
+        for of_day, _, path in journals:
+            if of_day > day:
+                number += 1
+                path.replace(self.path / f"journal-{day}.{number}.jsonl")
 
     def _journal_file(self, day: str) -> Path:
         """The day's last file, or the next one if that is full or ends in a truncated line."""

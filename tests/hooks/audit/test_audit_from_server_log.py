@@ -92,7 +92,29 @@ def test_a_new_day_has_a_new_log(state: State, logs: Path) -> None:
     add(logs, starts("early", at_s=NOON_S + DAY_S / 2 + 60), TOMORROW)
     copy_changes(state, logs, (), NOON_S + DAY_S)
     assert queues(state) == ["late", "early"]
-    assert state.read_published(CURSOR) == {"day": TOMORROW, "offset": (logs / TOMORROW).stat().st_size}
+    recorded = state.read_published(CURSOR)
+    assert (recorded["day"], recorded["offset"]) == (TOMORROW, (logs / TOMORROW).stat().st_size)
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_after_a_clock_that_was_ahead_the_changes_of_today_are_copied(
+    state: State, logs: Path, is_recorded: bool
+) -> None:
+    """A year ahead for two passes, each with a change; not even the first of them may be copied twice."""
+    ahead_s = NOON_S + 365 * DAY_S
+    future = time.strftime("%Y%m%d", time.localtime(ahead_s))
+    add(logs, starts("a"))
+    copy_changes(state, logs, (), NOON_S)
+    for name in ("b", "c"):
+        add(logs, starts(name, at_s=ahead_s), future)
+        copy_changes(state, logs, (), ahead_s + 60)
+    if not is_recorded:
+        (state.path / CURSOR).unlink()
+    add(logs, starts("d", at_s=NOON_S + 60))
+    copy_changes(state, logs, (), NOON_S + 120)
+    add(logs, starts("e", at_s=NOON_S + 180))
+    copy_changes(state, logs, (), NOON_S + 240)
+    assert queues(state) == ["a", "b", "c", "d", "e"]
 
 
 def test_a_pass_that_was_killed_before_it_remembered_copies_nothing_twice(state: State, logs: Path) -> None:

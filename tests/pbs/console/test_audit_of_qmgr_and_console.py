@@ -21,7 +21,7 @@ GROUP = "chem"
 
 AS_USER = """
 import os, pwd, sys
-import tui.cli.audit_of_administrators_changes
+import tui.cli.read_commands.audit_of_administrators_changes
 import tui.cli.change_commands.quota_show_set_and_priority
 import tui.cli.change_commands.run_operation
 import tui.cli.open_backend

@@ -11,10 +11,11 @@ import pytest
 
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import source_digest
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.deployment_record import DeploymentRecord
 from hooks.deploy.health.hook_errors_in_log import Complaint
 from hooks.deploy.health.hook_health import Evidence, Health, check_health, find_waiting_moms
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import Installed
 from hooks.pbs.custom_resources import RESOURCES, Resource
 from policy.settings.site_settings import Settings
