@@ -19,7 +19,7 @@ from hooks.act.soft_walltime_stripe_for_waiting_jobs import (
     write_resource_changes,
 )
 from hooks.audit.audit_from_server_log import copy_server_changes
-from hooks.checkpoint.victims_not_requeued import (
+from hooks.checkpoint.victims.victims_not_requeued import (
     NOT_REQUEUED,
     NotRequeued,
     describe_not_requeued,

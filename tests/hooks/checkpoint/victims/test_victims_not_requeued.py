@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.checkpoint.victims_not_requeued import (
+from hooks.checkpoint.victims.victims_not_requeued import (
     RETRY_S,
     NotRequeued,
     read_not_requeued,
