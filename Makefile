@@ -3,11 +3,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # How many tests run side by side. Those of a real PBS server mostly wait, each worker's on a testbed of its own; the
-# fifth and sixth testbed start once the machine has idle cores.
+# fifth to eighth testbed start once the machine has idle time.
 WORKERS  ?= 2
-TESTBEDS ?= 6
+TESTBEDS ?= 8
 # How many parts of `make everything` run side by side.
 PARTS    ?= 3
+
+# Each worker reads every test module: compiled by the first of them, not again by each.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The tests of a real server.
 REAL = tests/pbs tests/torque/server

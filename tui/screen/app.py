@@ -15,7 +15,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from tui.audit.audit_file import Actor
-from tui.backends.backend_protocol import Backend, SteeredBackend
+from tui.backends.interface.backend_protocol import Backend, SteeredBackend
 from tui.config.production_servers_and_server_list import Site
 from tui.screen.dialogs.lines_below_header import LEAST_LINES
 from tui.screen.main_screen import MainScreen

@@ -20,7 +20,7 @@ from textual.widgets import ContentSwitcher
 
 from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, RESERVATIONS, CommandError, key_of_view, views_of
 from tui.audit.audit_file import Actor, AuditLog
-from tui.backends.backend_protocol import Backend, SteeredBackend
+from tui.backends.interface.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
 from tui.config.production_servers_and_server_list import Site
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of

@@ -15,7 +15,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.operations.confirmation.typed_confirmation import is_confirmed
 from tui.operations.operation_type_and_preview import Operation
 from tui.screen.dialogs.lines_below_header import lines_for_dialog
