@@ -128,11 +128,13 @@ tables: venv     ## Tables 1 and 2 of the quota paper: soft quotas, and jobs tha
 evidence: venv   ## the figures of docs/evidence.md, from public traces: TRACES=FOLDER; takes half an hour, goes on where it was
 	$(BIN)/python -m sim.figures.evidence_page $(TRACES)
 
-pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers; the life of a migrating job
+pictures: dev    ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers; the life of a migrating job; a comparison
 	$(BIN)/python -m tui.cli.readme_pictures docs/pictures
 	$(BIN)/python -m sim.figures.policy_pictures docs/pictures
 	$(BIN)/python -m sim.figures.code_layer_pictures docs/pictures
 	$(BIN)/python -m sim.figures.migrating_job_picture docs/pictures
+	$(BIN)/pbsteer compare --generate 1500 --cluster 32x4 --load 0.85 --users 9 --policy easy --policy checkpoint-sjbf \
+	    --plot docs/pictures/compare.svg > /dev/null
 
 lock:            ## pin the dependencies anew, for every Python from 3.9 on (needs uv)
 	uv pip compile --universal --python-version 3.9 --generate-hashes -q --no-header pyproject.toml -o requirements.txt

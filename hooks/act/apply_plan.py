@@ -12,11 +12,11 @@ from typing import Any, Callable, NamedTuple
 
 from hooks.act.job_comments_to_write import find_comments
 from hooks.act.start_jobs import Starter
-from hooks.checkpoint.held_victims_to_release import find_hold_comments, find_to_release
-from hooks.checkpoint.plan_victim_requests import VictimRequest, find_silent, forget_hold, plan_asking
-from hooks.checkpoint.read_save_method_job_asked_for import REQUEUE
-from hooks.checkpoint.victim_requests_in_parallel import VictimRequests
-from hooks.checkpoint.withdraw_save_requests import find_withdrawn
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import REQUEUE
+from hooks.checkpoint.victims.held_victims_to_release import find_hold_comments, find_to_release
+from hooks.checkpoint.victims.plan_victim_requests import VictimRequest, find_silent, forget_hold, plan_asking
+from hooks.checkpoint.victims.victim_requests_in_parallel import VictimRequests
+from hooks.checkpoint.victims.withdraw_save_requests import find_withdrawn
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.requests_within_time_budget import Budget, Requests

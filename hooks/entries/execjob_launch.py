@@ -22,15 +22,15 @@ def handle(pbs: Any) -> str | None:
     """Prepare the program of this event."""
     event = pbs.event()
     env = event.env
-    entries = parse_entries(str(env[VARIABLE] or "")) if VARIABLE in env else ()
-    if not entries:
+    if VARIABLE not in env:
         return None
     try:
         way = read_section(pbs.hook_config_filename, "ranking").get("lists", "none")
     except FileNotFoundError:
         # The hook is being taken from the host.
         return None
-    if way not in ("files", "bind"):
+    entries = parse_entries(str(env[VARIABLE] or "")) if way in ("files", "bind") else ()
+    if not entries:
         return None
     for name, path in write_lists(Path(pbs.pbs_conf["PBS_HOME"]), str(event.job.id), entries).items():
         env[name] = str(path)

@@ -25,6 +25,13 @@ class PreemptibleRuns:
         self._known: list[Run] = []
         self._ended = False
 
+    def offered(self) -> int:
+        """How many runs are offered in all, each with those before it gone."""
+        if not self._ended:
+            for _ in self.runs():
+                pass
+        return len(self._known)
+
     def runs(self) -> Generator[Run, None, None]:
         """The runs in order. From the first test of a run until the iterator is closed, the runs yielded so far are
         subtracted from the use of quotas."""
@@ -58,6 +65,8 @@ class PreemptibleRunsCache:
         self.sequences: dict[object, PreemptibleRuns] = {}
         # By index in its pool, whether each run is offered if no other run is gone.
         self.singles: dict[object, dict[int, bool]] = {}
+        # The runs that are offered if no other run is gone, in the order of the sequence.
+        self.alone: dict[object, list[Run]] = {}
 
     def renew(self, picked: int, promised: int, starts: int) -> None:
         """Clear the cache if the use, the number of victims or of promised starts, or the planned starts have
@@ -74,6 +83,7 @@ class PreemptibleRunsCache:
         self._failed.clear()
         self.sequences.clear()
         self.singles.clear()
+        self.alone.clear()
 
     def has_failed(self, shape: object, free: Capacity) -> bool:
         """Whether no victims were found for a job of this shape with the same resources free."""

@@ -159,6 +159,25 @@ class Search:
         piece = self._smallest
         return cores >= self.short and most >= piece and cores + vnodes * max(0, piece - 1) >= self.lacking * piece
 
+    def least_freed(self, runs: Sequence[Run]) -> int:
+        """A lower bound on the cores that victims among these runs free if they are enough; 0 where counting does not
+        show it."""
+        chunk = self._chunk
+        if chunk is None or not chunk.cores:
+            return 0
+        open_to_runs = 0
+        for run in runs:
+            for share in run.allocation.shares(self._capacity.directory):
+                open_to_runs |= share.mask & self._open
+        first_pieces = []
+        for bit in each_bit(open_to_runs):
+            free = [self._capacity.free_on(bit, resource) for resource, _ in chunk.amounts]
+            one_more = (_pieces(free, chunk.amounts) + 1) * chunk.cores
+            first_pieces.append(max(0, one_more - self._capacity.free_on(bit, "ncpus")))
+        # A vnode's second piece takes all its cores from the runs.
+        further = max(0, self.lacking - len(first_pieces))
+        return sum(sorted(first_pieces)[: self.lacking]) + further * chunk.cores
+
     def fits_but_for_head(self) -> bool:
         """Whether the job fits without any victim, so that only the head is in its way."""
         if self._guard is None or (self._by_cores and self._idle < self._job.cores):

@@ -44,6 +44,10 @@ _SINGLES_BESIDE_HEAD = 16
 # How many single victims are tried for less repeated work than several victims would cost.
 _SINGLES_FOR_HEAD = 64
 
+# How many sets of victims are tried for one that leaves each owner its quota: for a job, and in a pass.
+_SETS_FOR_JOB = 16
+_SETS_IN_PASS = 512
+
 
 class VictimSelection:
     """The selection of victims in one pass. ``promised_within``: starts of this pass that were promised to jobs within
@@ -70,6 +74,7 @@ class VictimSelection:
         # The starts that may be taken back, by rights and, for a user with starts, by user; since the last change.
         self._takeable: dict[tuple[PreemptionRights, str], list[Run]] = {}
         self._takeable_at: tuple[int, int, int] | None = None
+        self._sets_left = _SETS_IN_PASS
 
     def takeable(self, job: Job, rights: PreemptionRights) -> list[Run]:
         """The starts of this pass that could be taken back for the job, each by itself; the latest first."""
@@ -91,6 +96,16 @@ class VictimSelection:
     ) -> Slot | None:
         """The victims for the job, and its allocation; None if they are not enough. No run is a victim where it is
         enough to take back ``starts`` of this pass; else starts come before runs."""
+        room = self._select_in_order(job, rights, search, pool, starts)
+        if room is None and rights.by_quota:
+            room = self._within_surplus(job, rights, search, pool, starts)
+        return room
+
+    def _select_in_order(
+        self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
+    ) -> Slot | None:
+        """The victims as the configured order gives them; None if they are not enough by the time that each owner is
+        down to its quota."""
         if starts:
             room = self._walk(search, PreemptibleRuns(starts, self._asks(job, rights, search), self._quotas))
             if room is not None:
@@ -149,6 +164,73 @@ class VictimSelection:
                 if single is not None:
                     return single
         return room
+
+    def _within_surplus(
+        self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
+    ) -> Slot | None:
+        """Victims where the first runs in order use up their owner's surplus without helping the job.
+
+        Each run is offered as if no other were gone. A set that would take an owner below quota is tried again without
+        one of its runs, each in turn, so that with enough tries every allowed set is found.
+        """
+        offered = self._each_alone(job, rights, search, pool, starts)
+        if len(offered) == self._sequence(job, rights, search, pool, starts).offered():
+            return None
+        if rights.above == BASE and not starts:
+            most = self._candidates.most_by_quota(job.user, pool)
+            if search.least_freed(offered) > most:
+                return None
+        blocked_before = search.blocked_by_head
+        left, seen = [frozenset[str]()], {frozenset[str]()}
+        for _ in range(min(_SETS_FOR_JOB, self._sets_left)):
+            if not left:
+                break
+            self._sets_left -= 1
+            kept = left.pop()
+            room = search.first_enough(run for run in offered if run.id not in kept)
+            if room is None:
+                continue
+            # A run that few entries count goes first: what the others free must not count against it.
+            for runs in (room.runs, tuple(sorted(room.runs, key=self._entries))):
+                together = self._offered_together(job, rights, runs)
+                if together == len(runs):
+                    return Slot(room.allocation, runs)
+            for run in room.runs:
+                keeping = kept | {run.id}
+                if keeping not in seen:
+                    seen.add(keeping)
+                    left.append(keeping)
+        search.blocked_by_head = blocked_before
+        return None
+
+    def _each_alone(
+        self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
+    ) -> list[Run]:
+        """The starts and runs that are offered to the job if no other run is gone, in order."""
+        owner = job.user if starts and self._starts.has_of(job.user) else pool.gives_of(job.user)
+        key = (id(pool), rights, owner, search.allowed, search.closed)
+        offered = self._cache.alone.get(key)
+        if offered is None:
+            is_offered = self._asks(job, rights, search)
+            offered = [run for run in chain(starts, self._in_order(rights, pool)) if is_offered(run)]
+            self._cache.alone[key] = offered
+        return offered
+
+    def _entries(self, run: Run) -> int:
+        """How many quota entries count the run."""
+        return len(self._quotas.bounds(run.job, run.allocation))
+
+    def _offered_together(self, job: Job, rights: PreemptionRights, runs: Sequence[Run]) -> int:
+        """How many of these runs, from the first on, may be taken together."""
+        taken: list[Run] = []
+        for run in runs:
+            if self._offer(run, job, rights) is None:
+                break
+            self._quotas.shift(run.job, -1, run.allocation)
+            taken.append(run)
+        for run in taken:
+            self._quotas.shift(run.job, 1, run.allocation)
+        return len(taken)
 
     def _smallest_sufficient(self, job: Job, rights: PreemptionRights, search: Search, pool: Pool) -> Slot | None:
         """The smallest single run that frees enough; runs too small by :func:`~policy.preemption.victim_search.size_of`

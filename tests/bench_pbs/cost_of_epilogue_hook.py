@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from container.find_and_enter_running_host import find_host_process
+from container.hosts.find_and_enter_running_host import find_host_process
 from policy.settings.site_settings import ScheduleSettings, Settings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 
 from container import testbed as testbeds
-from container.machine_and_host_requirements import find_torque_prefix, find_torque_shortcomings
+from container.hosts.machine_and_host_requirements import find_torque_prefix, find_torque_shortcomings
 from container.testbed_spec import TestbedSpec
 from tests.bench_pbs.benchmark_result import HEADING, Figure, machine, median
 from tests.torque.cluster import TorqueCluster

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Callable
 
 from container import testbed as testbeds
-from container.find_and_enter_running_host import find_host_process
+from container.hosts.find_and_enter_running_host import find_host_process
 from hooks.deploy.bundle_hook import EVENTS, PREFIX, build
 from hooks.pbs.custom_resources import MODE
 from hooks.pbs.pbs_ifl_client import HOLD

@@ -21,7 +21,7 @@ from xdist.scheduler import LoadScopeScheduling
 from container import testbed as testbeds
 from container.cli import list_own_folders
 from container.engines.engine_interface import ENGINES
-from container.machine_and_host_requirements import find_pbs_exec, find_shortcomings
+from container.hosts.machine_and_host_requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedError, TestbedSpec
 from tests.clean_environment_for_tests import for_testbeds
 from tests.pbs.cluster import PbsCluster

@@ -123,7 +123,7 @@ class PassProcess:
         self._waited = _Waited(server.get("state_count", ""), can_be_woken)
         notes = [self._settings.complaint] if self._settings.complaint else []
         notes += find_unknown_queues(settings, queues)
-        connect = partial(PassConnection, known=self._known, settings=settings)
+        connect = partial(PassConnection, known=self._known, settings=settings, file=self._settings)
         outcome = run_pass(
             self._ifl, settings, self._state, early, not_to_drive=not_to_drive, notes=notes, connect=connect
         )

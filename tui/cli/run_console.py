@@ -11,7 +11,7 @@ import click
 
 from policy import SettingsError
 from tui.audit.audit_file import Actor, audit_path
-from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.interface.backend_protocol import Backend, BackendError
 from tui.backends.simulated_cluster import SimulatedBackend
 from tui.backends.thread_and_gc_tuning import shorten_switch_interval
 from tui.cli.open_backend import NoServerError, open_any, open_demo

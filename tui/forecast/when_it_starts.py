@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from hooks.forecast.published_forecast import Estimate, PublishedForecast, publishable
@@ -16,6 +17,8 @@ from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
 from hooks.translate.snapshot import modes_of, translate
+from policy import Ledger, decide
+from policy.explain.queue_position import InLine
 from policy.forecast.simulate_until_all_started import LimitsFrom
 from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
 from tui.forecast.past_runs_to_forecast_from import Learned
@@ -25,19 +28,23 @@ from tui.state.cluster_view import ClusterView
 OLD_S = 900.0
 """A published forecast that is older is not used where a new one can be made."""
 
+_NEVER = ("never-fits", "never-arranged")
+
 HIDDEN = "another job"
 """In the place of the id of a job that the user is not shown."""
 
 
 class When(NamedTuple):
     """The answer for one job. ``forecast`` is what it comes from, ``by`` whose that is; ``estimate`` is None if the job
-    does not start by itself, which ``waits_for`` explains. ``runs`` and ``learned_from``: the past runs."""
+    does not start by itself, which ``waits_for`` explains. ``never``: why the vnodes as they are could never hold the
+    job; empty if they could. ``runs`` and ``learned_from``: the past runs."""
 
     estimate: Estimate | None
     waits_for: str
     forecast: PublishedForecast
     by: str
     learned_from: str = ""
+    never: str = ""
 
 
 class ProposedJobForecast(NamedTuple):
@@ -61,7 +68,8 @@ def when_it_starts(
     if published is not None and may_start and not fresh and published.age_s(cluster.now_s) <= OLD_S:
         estimate = published.of(job_id)
         if estimate is not None:
-            return When(_shown(estimate, cluster), "", published, "the passes")
+            when = When(_shown(estimate, cluster), "", published, "the passes")
+            return _with_never(when, cluster.server_status, cluster, job_id)
     learned = learn()
     return _made(cluster.server_status, cluster, job_id, learned, cpu_s)
 
@@ -104,7 +112,28 @@ def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Lear
     estimate, waits_for = published.of(job_id), published.unknown.get(job_id, "")
     if estimate is None and not waits_for:
         waits_for = "something that pbsteer does not decide about: its queue is not one that it serves"
-    return When(_shown(estimate, cluster), waits_for, published, "this command", learned.source)
+    when = When(_shown(estimate, cluster), waits_for, published, "this command", learned.source)
+    return _with_never(when, status, cluster, job_id)
+
+
+def _with_never(when: When, status: ServerStatus, cluster: ClusterView, job_id: str) -> When:
+    """The answer with why the job could never start, if it starts in no case that was looked at."""
+    if when.estimate is None or when.estimate.half_s is not None or when.estimate.last_s is not None:
+        return when
+    return when._replace(never=_why_never(status, cluster, job_id))
+
+
+def _why_never(status: ServerStatus, cluster: ClusterView, job_id: str) -> str:
+    """What the vnodes lack to hold the job even without any other; empty if they could hold it."""
+    # Other waiting jobs change nothing of it; what runs tells how much of the vnodes is in use beside jobs.
+    jobs = {each: texts for each, texts in status.jobs.items() if each == job_id or texts.get("job_state") != "Q"}
+    snapshot = translate(replace(status, jobs=jobs), cluster.settings).snapshot
+    plan = decide(snapshot, Ledger(), cluster.settings)
+    job = snapshot.cluster().jobs.get(job_id)
+    reason = next((wait.reason for wait in plan.waits for each in wait.jobs if each.id == job_id), None)
+    if job is None or reason is None or reason.code not in _NEVER:
+        return ""
+    return reason.sentence(job, snapshot.time_s, InLine(plan, cluster.settings).numbers(job_id))
 
 
 def planned_limits_of(cluster: ClusterView, status: ServerStatus, horizon_s: float) -> list[LimitsFrom]:

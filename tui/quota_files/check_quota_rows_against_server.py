@@ -11,7 +11,7 @@ from hooks.pbs.custom_resources import PRIORITY
 from hooks.translate.queues import read_consumables, read_sizes
 from policy.model.limit_attributes import EntityKey
 from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota, find_overlaps
-from tui.backends.commands_interface import ChangeError, Commands
+from tui.backends.interface.commands_interface import ChangeError, Commands
 from tui.quota_files.iso_times_in_quota_tables import read_moment, show_moment
 from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
 from tui.quota_files.table_file import Row, TableError, read_table
@@ -33,9 +33,9 @@ class ReadQuota(NamedTuple):
 
 def read_quotas(path: Path, cluster: ClusterView, commands: Commands) -> list[ReadQuota]:
     """The rows of a table of quotas. Raises :class:`TableError` with each problem of each row."""
-    problems: list[str] = []
+    rows, problems = read_table(path, REQUIRED, OPTIONAL)
     found: dict[LimitKey, ReadQuota] = {}
-    for row in read_table(path, REQUIRED, OPTIONAL):
+    for row in rows:
         checked = _check(row, cluster, commands, problems)
         if checked is None:
             continue
@@ -53,11 +53,11 @@ def read_plan_table(
     """The entries of a table of planned quotas, numbered after the ``known`` ones; a row that is among these is left
     out. Raises :class:`TableError` with each problem of each row, also where a span overlaps one of the table or of the
     known ones."""
-    problems: list[str] = []
+    rows, problems = read_table(path, (*REQUIRED, *SPAN), OPTIONAL)
     entries: list[PlannedQuota] = []
     places: dict[int, str] = {}
     number = max((entry.number for entry in known), default=0)
-    for row in read_table(path, (*REQUIRED, *SPAN), OPTIONAL):
+    for row in rows:
         checked = _check(row, cluster, commands, problems)
         span_s = [_read_moment(row, name, problems) for name in SPAN]
         if checked is None or span_s[0] is None or span_s[1] is None:

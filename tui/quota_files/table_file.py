@@ -40,8 +40,15 @@ class Row(NamedTuple):
     values: Mapping[str, object]
 
 
-def read_table(path: Path, required: Sequence[str], optional: Sequence[str]) -> list[Row]:
-    """The rows of a file, at least one. Raises :class:`TableError`."""
+class Table(NamedTuple):
+    """The rows that have all they need, and a sentence for each thing that is wrong with the others or the file."""
+
+    rows: list[Row]
+    problems: list[str]
+
+
+def read_table(path: Path, required: Sequence[str], optional: Sequence[str]) -> Table:
+    """The rows of a file. Raises :class:`TableError` where the file cannot be read, or has too much in it."""
     kind = path.suffix.lower().lstrip(".")
     if kind not in FORMATS:
         raise TableError([f"{path}: the name ends in {path.suffix!r}; allowed is .csv or .toml"])
@@ -58,18 +65,19 @@ def read_table(path: Path, required: Sequence[str], optional: Sequence[str]) -> 
     columns = [*required, *optional]
     problems: list[str] = []
     rows = list(_rows_of_csv(path, text, columns, problems) if kind == "csv" else _rows_of_toml(path, text, problems))
+    if len(rows) > MOST_ROWS:
+        raise TableError([f"{path}: {len(rows):,} rows; allowed are {MOST_ROWS:,}"])
+    if not problems and not rows:
+        problems.append(f"{path}: no row")
+    whole = []
     for row in rows:
         unknown = [name for name in row.values if name not in columns]
         missing = [name for name in required if row.values.get(name, "") == ""]
         problems += [f"{row.where}: {name!r} is no column; allowed are {', '.join(columns)}" for name in unknown]
         problems += [f"{row.where}: no {name}" for name in missing]
-    if not problems and not rows:
-        problems.append(f"{path}: no row")
-    if len(rows) > MOST_ROWS:
-        problems.append(f"{path}: {len(rows):,} rows; allowed are {MOST_ROWS:,}")
-    if problems:
-        raise TableError(problems)
-    return rows
+        if not unknown and not missing:
+            whole.append(row)
+    return Table(whole, problems)
 
 
 def _rows_of_csv(path: Path, text: str, columns: Collection[str], problems: list[str]) -> Iterator[Row]:

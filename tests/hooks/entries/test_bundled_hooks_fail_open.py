@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_a_hook_does_the_same_in_a_process_of_its_own(tmp_path: Path, python: st
     homes = [tmp_path / name for name in ("anew", "fork", "again")]
     for home in homes:
         home.mkdir()
-    scenario = {"events": [submit(select="1:ncpus=1")] * 2, "cluster": server_status().to_data()}
+    scenario: dict[str, Any] = {"events": [submit(select="1:ncpus=1")] * 2, "cluster": server_status().to_data()}
     anew, *forks = (Hook(python, home).run(event, starts_anew=home.name == "anew", **scenario) for home in homes)
     assert anew["modules"]
     assert forks == [anew, anew]

@@ -47,3 +47,20 @@ def test_runs_the_wishes_rule_out_are_not_walked() -> None:
         queues=[queue("[u:alice=2],[u:bob=4]")],
     )
     assert victims(plan_for(snapshot, quota_settings(victim_order="newest"))) == {"2": "3"}
+
+
+@orders
+def test_runs_that_do_not_help_leave_their_owner_s_surplus_to_those_that_do(order: str) -> None:
+    """alice (quota 4) runs 4 cores with a GPU on v1 and four times 2 cores on v2, whose GPUs are idle; dave needs two
+    GPUs on each. Of the small runs one is enough: all four would use up what alice may lose."""
+    small = [run(str(number), "alice", "v2=2", 5) for number in (2, 3, 4, 5)]
+    snapshot = cluster(
+        [vnode("v1", 4, has={"ngpus": 2}), vnode("v2", 8, has={"ngpus": 2})],
+        [job("9", "dave", "2:ncpus=1:ngpus=2")],
+        [run("1", "alice", "(v1:ncpus=4:ngpus=1)", 0), *small],
+        queues=[queue("[u:alice=4],[u:dave=6]")],
+    )
+    gone = victims(plan_for(snapshot, quota_settings(victim_order=order)))
+    assert "1" in gone
+    assert len(gone) == 2
+    assert set(gone.values()) == {"9"}

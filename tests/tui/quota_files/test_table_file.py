@@ -16,7 +16,10 @@ COLUMNS = ("user", "queue", "quota")
 def read(tmp_path: Path, data: str | bytes, name: str = "t.csv") -> list[tuple[str, dict[str, object]]]:
     path = tmp_path / name
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
-    return [(row.where.removeprefix(f"{path} "), dict(row.values)) for row in read_table(path, COLUMNS, ("resource",))]
+    rows, problems = read_table(path, COLUMNS, ("resource",))
+    if problems:
+        raise TableError(problems)
+    return [(row.where.removeprefix(f"{path} "), dict(row.values)) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +73,17 @@ def test_what_is_wrong_with_a_toml_is_named(tmp_path: Path, data: str, says: str
     assert says in str(caught.value)
 
 
+def test_rows_beside_a_wrong_one_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("user,queue,quota\nalice,workq\n,workq,8\nbob,workq,8\n")
+    rows, problems = read_table(path, COLUMNS, ())
+    assert [row.values["user"] for row in rows] == ["bob"]
+    assert [problem.partition(": ")[2] for problem in problems] == [
+        "2 fields; allowed are 3, as in the first line",
+        "no user",
+    ]
+
+
 def test_other_names_folders_and_missing_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "d.csv").mkdir()
     for name, says in (("t.xlsx", "allowed is .csv or .toml"), ("t.csv", "No such file"), ("d.csv", "Is a directory")):
@@ -93,5 +107,5 @@ def test_what_is_written_reads_back(tmp_path_factory: pytest.TempPathFactory, ro
     for kind in ("csv", "toml"):
         path = folder / f"t.{kind}"
         path.write_text(write_table(rows, COLUMNS, kind), encoding="utf-8")
-        found = [dict(row.values) for row in read_table(path, COLUMNS, ())]
+        found = [dict(row.values) for row in read_table(path, COLUMNS, ()).rows]
         assert found == [{**row, "quota": str(row["quota"]) if kind == "csv" else row["quota"]} for row in rows]

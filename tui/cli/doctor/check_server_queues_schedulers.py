@@ -135,7 +135,10 @@ def _find_other_schedulers(proc: Path) -> set[str]:
 
 
 def check_vnodes(status: ServerStatus) -> Iterator[Finding]:
-    """Vnodes whose MoM does not answer."""
+    """Vnodes whose MoM does not answer; a server without any."""
+    if not status.vnodes:
+        yield warn("MoMs", "the server has no vnodes: no job can start", qmgr_command("create node HOST"))
+        return
     down = [
         name
         for name, texts in sorted(status.vnodes.items())

@@ -122,7 +122,10 @@ def _is_ordinary(number: int) -> bool:
 def _settings(settings: Settings | None) -> Mapping[str, Any]:
     if settings is None:
         return {}
-    return replace(settings, alerts=replace(settings.alerts, command=AlertSettings().command)).to_data()
+    cluster = replace(settings.cluster, paused="")
+    return replace(
+        settings, alerts=replace(settings.alerts, command=AlertSettings().command), cluster=cluster
+    ).to_data()
 
 
 def _server(status: ServerStatus | None) -> Mapping[str, Any]:

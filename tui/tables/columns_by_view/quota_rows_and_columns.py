@@ -14,7 +14,7 @@ from hooks.pbs.custom_resources import PRIORITY
 from hooks.quota_plan.published_quota_plan import ShownQuota
 from hooks.record.hourly_use import Trend
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, show_entity
-from tui.backends.read_value_before_and_after_change import show_limit
+from tui.backends.interface.read_value_before_and_after_change import show_limit
 from tui.model.job_efficiency import LOW
 from tui.model.status_counts import Use, UserKey, count
 from tui.model.typed_attributes import soft_limits

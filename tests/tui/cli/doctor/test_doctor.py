@@ -97,6 +97,12 @@ def test_where_passes_act_and_nothing_bounds_the_number_of_jobs_that_is_said(tmp
     assert not [each for each in bad(of_queue) if "workq" in each.text and "max_queued" in each.text]
 
 
+def test_a_server_without_vnodes_is_named(tmp_path: Path) -> None:
+    (found,) = bad(with_status(a_healthy_server(tmp_path), vnodes={}))
+    assert (found.level, found.text) == (Level.WARN, "the server has no vnodes: no job can start")
+    assert "create node" in found.remedy
+
+
 def test_a_pause_is_named_with_what_ends_it(tmp_path: Path) -> None:
     observed = a_healthy_server(tmp_path)
     assert observed.server_status is not None

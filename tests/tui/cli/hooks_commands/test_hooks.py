@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.hook_names import HOOKS
 from policy.settings.site_settings import AlertSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 from tui.cli.hooks_commands import hooks as hooks_cli

@@ -17,8 +17,8 @@ from policy import Ledger, Settings
 from policy.quota_plan.planned_quotas import LimitKey
 from tests.tui.scripted_server import NOON_S, PBS, ScriptedBackend, a_server_status
 from tui.audit.audit_file import Actor, AuditLog, account_name, audit_path
-from tui.backends.backend_protocol import Reply
-from tui.backends.commands_interface import ChangeError, Target
+from tui.backends.interface.backend_protocol import Reply
+from tui.backends.interface.commands_interface import ChangeError, Target
 from tui.model.typed_attributes import limit_entry, soft_limits
 from tui.operations.by_target.soft_quota_priority_and_import_ops import import_quotas, set_quota
 from tui.operations.compare_and_set import make, make_all
@@ -63,7 +63,9 @@ def test_a_change_starts_from_the_entry_itself_not_from_the_generic_one() -> Non
     assert set_quota(cluster(), PBS, "workq", ("u", "alice"), 16).changes[0].before == "4"
 
 
-@pytest.mark.parametrize("text", ["-1", "1.5", "lots", "", "1e3", "²", str(10**10)])
+@pytest.mark.parametrize(
+    "text", ["-1", "1.5", "lots", "", "1e3", "²", str(10**10), "9" * 5000, "1,5", "1_0", "12,34,567", ",100"]
+)
 def test_what_is_no_quota_is_refused_with_what_is_allowed(text: str) -> None:
     with pytest.raises(ChangeError, match="allowed is a whole number from 0"):
         parse_quota(text)
