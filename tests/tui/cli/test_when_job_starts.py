@@ -262,3 +262,28 @@ def test_what_is_not_understood_is_named_with_what_is_allowed(
 def test_the_imagined_job_never_meets_one_of_the_servers(backend: ScriptedBackend) -> None:
     assert NEW_JOB not in backend.server_status.jobs
     assert not NEW_JOB.endswith(".hpc1")
+
+
+def test_a_resource_that_the_server_does_not_have_is_refused(backend: ScriptedBackend) -> None:
+    misspelt = ("-q", "workq", "-l", "select=1:ncpus=4", "-l", "walltim=1:00:00")
+    assert data(*misspelt)["refused"] == [], "the server lists only some"
+    known = {name: {"type": "long"} for name in ("ncpus", "mem", "walltime")}
+    backend.server_status = changed(backend.server_status, resources=known)
+    assert "no resource 'walltim'" in when(*misspelt, status=1)
+    assert "no resource 'ngpus'" in when("-q", "workq", "-l", "select=1:ncpus=4:ngpus=1", status=1)
+    right = ("-l", "select=1:ncpus=4:mem=1gb", "-l", "walltime=1:00:00", "-l", "place=scatter")
+    assert data("-q", "workq", *right)["refused"] == []
+
+
+def test_what_starts_beyond_the_forecast_says_what_it_waits_for(backend: ScriptedBackend) -> None:
+    asked = ("-l", "select=1:ncpus=64", "-l", "walltime=1:00:00", "-q", "workq", "-u", "dave")
+    text = unwrapped(when(*asked))
+    assert "later than" in text
+    assert "waits for" in text
+    assert "64" in data(*asked)["waits_for"]
+    assert data("14")["starts_last_s"] is None
+    assert "64" in data("14")["waits_for"]
+    publish(backend, 60, j14=Estimate(None, None, None))
+    assert data("14")["forecast"]["by"] == "the passes"
+    assert "64" in data("14")["waits_for"]
+    assert data("13")["waits_for"] == ""
