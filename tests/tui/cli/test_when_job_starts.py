@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import Estimate, PublishedForecast
+from hooks.pbs.server_status_type_and_attributes import ENDED_ATTRIBUTES
 from hooks.store.state_files import FORECAST, FORECAST_HISTORY, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.model.jobs_runs_vnodes_queues import Finished
@@ -75,6 +76,13 @@ def test_the_servers_own_history_is_learned_from(backend: ScriptedBackend) -> No
     assert found["starts_last_s"] == ENDS_S
     assert found["forecast"]["past_runs"] == 5
     assert "5 past runs of the server's job history" in unwrapped(when("13"))
+
+
+def test_the_rest_of_a_requeued_run_tells_no_run_time(backend: ScriptedBackend) -> None:
+    ended = {"job_state": "F", "resources_used.walltime": "00:01:00", "Exit_status": "0", "run_count": "2"}
+    whole = a_job("alice", 8, **ended, obittime=str(int(NOON_S)))
+    backend.ended = {"1.hpc1": {name: text for name, text in whole.items() if name.split(".")[0] in ENDED_ATTRIBUTES}}
+    assert data("13")["forecast"]["past_runs"] == 0
 
 
 def test_the_passes_history_comes_first(backend: ScriptedBackend) -> None:
