@@ -238,6 +238,12 @@ class Table(LineView, Generic[Key]):
         ]
         return tuple((text, "key" if role else role) for text, role in header(titles, Sort()))
 
+    @property
+    def columns_with_keys(self) -> str:
+        """The columns on the line, each with the key that sorts by it: ``1 id  2 user``."""
+        placed = self._place(self.size.width - _MARK_CELLS)
+        return "  ".join(f"{key} {each.column.name}" for key, each in zip(COLUMN_KEYS, placed))
+
     def column_of_key(self, key: str) -> str | None:
         """The name of the column that has this key in the header."""
         placed = self._place(self.size.width - _MARK_CELLS)

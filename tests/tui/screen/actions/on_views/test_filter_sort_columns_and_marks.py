@@ -67,6 +67,7 @@ async def test_s_and_the_key_of_a_column_sorts_and_s_s_takes_the_sort_away(
     async with open_console(backend, audit, (300, 30)) as steered:
         await steered.press("3", "s")
         assert "0 " in header(steered), "the tenth column has a key too"
+        assert "sort by 1 vnode  2 state  3 fill" in steered.text, "whole names, whatever the header has room for"
         await steered.press("1")
         assert "sort: vnode, least first" in steered.text
         await steered.press("s", "1")
