@@ -1,5 +1,6 @@
-"""A running host of any engine. It is identified by its first process, whose environment has two variables that name
-the testbed and the host. So no list of process numbers is kept, and hosts that a crash left are still found.
+"""Finds a running host of any engine by its first process, whose environment names the testbed and the host.
+
+So no list of process numbers is kept, and hosts that a crash left are still found.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ DEFAULT_PBS_EXEC = Path("/opt/pbs")
 TORQUE_PREFIXES = (Path("/opt/torque"), Path("/usr/local"), Path("/usr"))
 SERVER_PROGRAM = "sbin/pbs_server.bin"
 SERVER_PROGRAMS = {"pbs": SERVER_PROGRAM, "torque": "sbin/trqauthd"}
-"""By which program an installation is told; PBS has no trqauthd, and Torque's server is called pbs_server too."""
+"""The program that identifies an installation; PBS has no trqauthd, and Torque's server is called pbs_server too."""
 
 
 def find_pbs_exec(

@@ -47,7 +47,8 @@ class Outcome(NamedTuple):
     ``asked``: victims that were asked to save; ``preempted``: the victims among these and the requeued that no earlier
     pass had asked; ``withdrawn``: victims whose request was withdrawn, with the reasons; ``released``: victims that are
     held no longer; ``refused``: jobs that the server did not start; ``failures``: sentences; ``put_off``: the number of
-    requests left to a later pass, mostly for lack of time; ``unstarted``: the starts among these.
+    requests left to a later pass, mostly for lack of time; ``unstarted``: the starts among these; ``not_requeued``:
+    victims whose requeue the server refused.
     """
 
     started: Sequence[str] = ()
@@ -61,6 +62,7 @@ class Outcome(NamedTuple):
     withdrawn: Mapping[str, str] = {}
     unstarted: Sequence[str] = ()
     preempted: Sequence[str] = ()
+    not_requeued: Sequence[str] = ()
 
     @property
     def did_something(self) -> bool:
@@ -105,10 +107,12 @@ def apply_plan(
     waiting = find_comments(plan, server_status, permissions.start | permissions.kept_back, settings, permissions.pause)
     comments, is_cut_short = _comment(connection, waiting, budget, attempts)
     unasked: set[str] = set()
+    not_requeued: list[str] = []
     if victim_requests is not None:
         victim_requests.wait(budget.left_s())
         unasked = victim_requests.failures.keys() | victim_requests.skipped
         failures += victim_requests.failures.values()
+        not_requeued = sorted(victim_requests.not_requeued)
     done = [request for request in requests if request.id not in unasked]
     return Outcome(
         [job_id for job_id in starts.started if job_id not in not_started],
@@ -122,6 +126,7 @@ def apply_plan(
         withdrawn,
         starts.unstarted,
         [request.id for request in done if request.is_first],
+        not_requeued,
     )
 
 

@@ -265,9 +265,9 @@ def _handle(pbs):
         import traceback
 
         _show_sources()
-        told = _printable(traceback.format_exc(), "printable_lines")
+        error = _printable(traceback.format_exc(), "printable_lines")
         whose = _printable(_whose(pbs))
-        pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on" + whose + ": " + told)
+        pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on" + whose + ": " + error)
         return None
 
 

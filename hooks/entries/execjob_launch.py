@@ -1,8 +1,7 @@
 """On each host of a job, before a program of it starts: hand over the list of the job's sockets and cores.
 
-The list comes in a variable that the job got at its start (:mod:`hooks.entries.runjob`). Its files and variables are
-for programs that read them; where the settings say ``bind``, the program is started on the cores of this host. A job
-without a list starts as it would without this hook, and so does one whose list cannot be used.
+The list comes in a variable that the job got at its start (:mod:`hooks.entries.runjob`); with ``bind`` the program
+starts on those cores. A job without a list, or with one that cannot be used, starts as it would without this hook.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Torque's library with the functions and objects of PBS's module ``pbs_ifl``, as far as passes use them to act.
 
-So a pass speaks to both through :class:`hooks.pbs.pbs_ifl_client.Connection`. What Torque would do without asking is
-guarded here, by a look at the job right before the request: it starts held jobs, and runs a job again that has ended.
-A connection that a time-out has spoiled answers nothing more.
+Torque would start a held job, and run a job again that has ended, so each job is read right before the request. After
+a time-out a connection answers nothing more.
 """
 
 from __future__ import annotations
@@ -169,7 +168,7 @@ class TorqueAsPbsIfl:
         return self._request(handle, "pbs_rlsjob", job_id, holds, None)
 
     def pbs_alterjob(self, handle: int, job_id: str, attributes: Any, _extend: str | None) -> int:
-        """Change a job. Its chunks are not changed: where it starts, and on how many slots, is said at its start.
+        """Change a job. Its chunks are not changed: where it starts, and on how many slots, is part of its start.
 
         The marks of subjobs, which PBS has on their array, go to each subjob: Torque would give all of them to all.
         """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy import Settings, SettingsError
-from policy.settings.site_settings import AlertSettings, ServerSettings
+from policy.settings.settings_of_server_and_passes import AlertSettings, ServerSettings
 from tui.backends.find_torque import find_torque
 from tui.backends.interface.backend_protocol import Backend, BackendError
 from tui.backends.pbs.find_pbs import find_pbs, no_pbs

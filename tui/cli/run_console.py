@@ -39,7 +39,7 @@ def run_console(
     mouse: bool,
     interval_s: float | None,
 ) -> None:
-    """Open the console, and on other servers those that it is told to go to; returns when it is left."""
+    """Open the console, and on other servers those that its user goes to; returns when it is left."""
     if not sys.stdout.isatty() or not sys.stdin.isatty():
         raise click.ClickException("the console needs a terminal; pbsteer status prints one look without one")
     here, following = "", DEMO if demo else server

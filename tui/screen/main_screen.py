@@ -460,7 +460,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         view = self.view
         if isinstance(view, TableView) and choosing != self._sorting:
             view.table.number_columns(choosing)
-            self.say("sort by which column? its key; s takes the sort away, any other key leaves" if choosing else "")
+            # In the header a narrow column has no room for its key and its whole name.
+            self.say(f"sort by {view.table.columns_with_keys}  s none" if choosing else "")
         self._sorting = choosing
 
     def on_taken_out(self, message: TakenOut) -> None:

@@ -6,7 +6,7 @@ from typing import Callable
 
 from hooks.pbs.job_attributes.text_lengths import TextLengths
 from policy.eligibility.request_text_limits import find_long_environment, find_long_texts
-from policy.settings.site_settings import SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
 
 _SHORT = 200
 """Texts of an alteration of up to so many characters are let through without reading the other ones."""

@@ -22,7 +22,7 @@ from policy.eligibility.request_text_limits import (
     find_many_dependencies,
     find_wide_array,
 )
-from policy.settings.site_settings import SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
 
 _STARTED_WITH = "variables, arguments and paths"
 

@@ -11,7 +11,7 @@ from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks_of_res
 from hooks.pbs.job_attributes.resource_list import read_select
 from hooks.pbs.job_attributes.text_lengths import TextLengths, measure_texts
 from policy.eligibility.request_text_limits import find_excess
-from policy.settings.site_settings import SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
 
 _READ = ("Reserve_Name", "Account_Name", "reserve_rrule", "reserve_timezone")
 _KEPT = ("Variable_List", "Mail_Users", "Authorized_Users", "Authorized_Groups", "Authorized_Hosts")

@@ -24,6 +24,7 @@ _MOST_CHILDREN = 16
 _LATEST_S = 30.0
 """Requests that have waited longer than this behind slow victims are dropped: later passes have replanned by then, and
 the job may have started elsewhere. The victim's time to save is not extended by it."""
+_NOT_REQUEUED = "not requeued"
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
 _LOOKED_AT = ("job_state", "stime", "comment", MARK_ATTRIBUTE)
 _LATE = "{} got no request, as those before it took too long"
@@ -36,7 +37,8 @@ class VictimRequests:
     """Sends the requests when constructed, and collects the results.
 
     ``failures`` has the error by victim. ``skipped`` are the victims whose request was unnecessary: the run had already
-    ended, the job was deleted, or its hold was no longer wanted.
+    ended, the job was deleted, or its hold was no longer wanted. ``not_requeued`` are those of the failures that the
+    server answered a requeue with.
 
     ``release`` is called first in each child and frees what the child must not keep. A simulated server answers at once
     and lives in this process, so it gets no children.
@@ -45,6 +47,7 @@ class VictimRequests:
     def __init__(self, pbs_ifl: Any, requests: Sequence[VictimRequest], release: Callable[[], None]) -> None:
         self.failures: dict[str, str] = {}
         self.skipped: set[str] = set()
+        self.not_requeued: set[str] = set()
         self._children: dict[int, Child] = {}
         self._output: dict[int, bytes] = {}
         self._until_s = time.monotonic() + _LATEST_S
@@ -74,7 +77,8 @@ class VictimRequests:
     def _start_child(self, pbs_ifl: Any, requests: Sequence[VictimRequest], release: Callable[[], None]) -> None:
         def answer() -> bytes:
             release()
-            lines = [f"{job_id}\t{error}" for job_id, error in _ask(pbs_ifl, requests, self._until_s).items()]
+            answers = _ask(pbs_ifl, requests, self._until_s)
+            lines = [f"{job_id}\t{how}\t{error}" for job_id, (how, error) in answers.items()]
             return "\n".join(lines).encode("utf-8", "replace")
 
         child = start_child(answer)
@@ -88,11 +92,13 @@ class VictimRequests:
             return
         del self._children[pipe]
         lines = self._output.pop(pipe).decode("utf-8", "replace").splitlines()
-        self._note({job_id: error for job_id, _, error in (line.partition("\t") for line in lines)})
+        parts = [line.split("\t", 2) for line in lines]
+        self._note({part[0]: (part[1], part[2]) for part in parts if len(part) == 3})
 
-    def _note(self, answers: Mapping[str, str]) -> None:
-        self.failures.update({job_id: error for job_id, error in answers.items() if error})
-        self.skipped.update(job_id for job_id, error in answers.items() if not error)
+    def _note(self, answers: Mapping[str, tuple[str, str]]) -> None:
+        self.failures.update({job_id: error for job_id, (_, error) in answers.items() if error})
+        self.skipped.update(job_id for job_id, (_, error) in answers.items() if not error)
+        self.not_requeued.update(job_id for job_id, (how, error) in answers.items() if error and how == _NOT_REQUEUED)
 
 
 def split_requests(requests: Sequence[VictimRequest]) -> list[list[VictimRequest]]:
@@ -109,22 +115,24 @@ def split_requests(requests: Sequence[VictimRequest]) -> list[list[VictimRequest
     return [share for share in shares if share]
 
 
-def _ask(pbs_ifl: Any, requests: Sequence[VictimRequest], until_s: float) -> dict[str, str]:
-    """The error by victim; empty for a skipped one. A victim whose request succeeded is not in the result."""
-    answers: dict[str, str] = {}
+def _ask(pbs_ifl: Any, requests: Sequence[VictimRequest], until_s: float) -> dict[str, tuple[str, str]]:
+    """By victim, whether the server answered its requeue with an error (:data:`_NOT_REQUEUED`), and the error; empty
+    for a skipped one. A victim whose request succeeded is not in the result."""
+    answers: dict[str, tuple[str, str]] = {}
     try:
         with Connection(pbs_ifl) as connection:
             for request in requests:
                 if time.monotonic() > until_s:
-                    answers[request.id] = _LATE.format(request.id)
+                    answers[request.id] = "", _LATE.format(request.id)
                     continue
                 try:
                     if not _ask_one(connection, request):
-                        answers[request.id] = ""
+                        answers[request.id] = "", ""
                 except IflError as error:
-                    answers[request.id] = "" if error.code in _LETS_GO else str(error)
+                    how = _NOT_REQUEUED if request.how == REQUEUE and error.code else ""
+                    answers[request.id] = ("", "") if error.code in _LETS_GO else (how, str(error))
     except IflError as error:
-        return dict.fromkeys((request.id for request in requests), str(error))
+        return dict.fromkeys((request.id for request in requests), ("", str(error)))
     return answers
 
 

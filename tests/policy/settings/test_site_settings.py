@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from policy.model.limit_attributes import parse_limits
+from policy.settings.settings_of_server_and_passes import ScheduleSettings, ServerSettings
 from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import (
     BackfillSettings,
@@ -15,8 +16,6 @@ from policy.settings.site_settings import (
     QuotaSettings,
     RankingSettings,
     RescueSettings,
-    ScheduleSettings,
-    ServerSettings,
     Settings,
     SettingsError,
     StripeSettings,

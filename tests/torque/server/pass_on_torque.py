@@ -26,6 +26,11 @@ class Passes:
         self.log = torque.testbed.folder / "pass.log"
         self._pid = ""
 
+    @property
+    def pid(self) -> str:
+        """The process's id as the host knows it; empty while none runs."""
+        return self._pid
+
     def configure(self, text: str) -> None:
         self.file.write_text(text, encoding="utf-8")
 

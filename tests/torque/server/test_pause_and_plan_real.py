@@ -55,5 +55,5 @@ def test_a_planned_quota_is_set_for_its_time_and_put_back(torque: TorqueCluster,
     listed = json.loads(pbsteer(torque, passes, "quota", "planned", "--json").demand_success().stdout)["quotas"]
     assert [(each["state"], each["before"]) for each in listed] == [("in force", 0)]
     torque.wait_until(lambda: passes.file.read_text() == before, "the quota is put back", 60)
-    assert len(passes.all_of("quotas_set")) == 2
+    torque.wait_until(lambda: len(passes.all_of("quotas_set")) == 2, "both are in the journal")
     assert not passes.all_of("failures")

@@ -1,8 +1,7 @@
 """Changes of quotas, priorities and modes in the settings file, which has on Torque what qmgr has in PBS.
 
-One value is changed at a time, in the text as it is, so that comments and order stay. The new text is parsed before it
-is written, and must differ in that value alone: whatever is written in another way than expected is left to be edited
-by hand. The file is replaced whole, under a lock, and keeps its mode and group.
+One value is changed at a time, in the text as it is, so that comments and order stay. The new text is parsed first and
+must differ in that value alone; then the file is replaced whole, under a lock, with its mode and group.
 """
 
 from __future__ import annotations

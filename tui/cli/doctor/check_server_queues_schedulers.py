@@ -15,7 +15,7 @@ from hooks.pbs.scheduler_object_of_queue import find_scheduler, is_down, is_sche
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, ServerStatus, read_whole
 from hooks.telemetry.host_reading_format import parse_reading
 from policy.model.pbs_units import show_count
-from policy.settings.site_settings import MODES
+from policy.settings.settings_of_server_and_passes import MODES
 from tui.backends.pbs.open_hook_deployment import qmgr_command
 from tui.cli.doctor.finding import Finding, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_host_and_server import Observed

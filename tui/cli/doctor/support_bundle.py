@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from hooks.pbs.server_status_type_and_attributes import QUEUE_ATTRIBUTES, SERVER_ATTRIBUTES, ServerStatus
-from policy.settings.site_settings import AlertSettings, Settings
+from policy.settings.settings_of_server_and_passes import AlertSettings
+from policy.settings.site_settings import Settings
 from tui.cli.doctor.finding import Finding
 from tui.cli.doctor.observe_host_and_server import Observed
 from tui.cli.doctor.pseudonyms import Pseudonyms

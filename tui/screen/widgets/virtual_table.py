@@ -105,6 +105,10 @@ class Table(LineView, Generic[Key]):
         self.update()
         self.post_message(self.Moved())
 
+    def forget_cursor(self) -> None:
+        """Put the cursor on the first row when keys are shown next."""
+        self._index, self._cursor = 0, None
+
     def look_for(self, key: Key | None) -> None:
         """Put the cursor on this key when keys are shown next, if it is among them."""
         if key is not None:
@@ -237,6 +241,12 @@ class Table(LineView, Generic[Key]):
             for key, each in zip(COLUMN_KEYS, placed)
         ]
         return tuple((text, "key" if role else role) for text, role in header(titles, Sort()))
+
+    @property
+    def columns_with_keys(self) -> str:
+        """The columns on the line, each with the key that sorts by it: ``1 id  2 user``."""
+        placed = self._place(self.size.width - _MARK_CELLS)
+        return "  ".join(f"{key} {each.column.name}" for key, each in zip(COLUMN_KEYS, placed))
 
     def column_of_key(self, key: str) -> str | None:
         """The name of the column that has this key in the header."""

@@ -15,7 +15,8 @@ from hooks.store.state_folder import state_folder
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
-from policy.settings.site_settings import Settings, SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import RESOURCES, queue, server_status, vnode
 
 LISTED, DEFAULT = "ncpus, mem, part", "ncpus, mem, arch, host, vnode, aoe, eoe"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from policy import Settings
-from policy.settings.site_settings import TorqueSettings
+from policy.settings.settings_of_server_and_passes import TorqueSettings
 from tests.torque.record_status import RECORDED
 from tests.torque.recorded_status import recorded_text, status_by_programs
 from torque.passes.settings_as_server_attributes import with_settings

@@ -12,7 +12,8 @@ import pytest
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PAUSED_ATTRIBUTE
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import QuotaSettings, ServerSettings, Settings
+from policy.settings.settings_of_server_and_passes import ServerSettings
+from policy.settings.site_settings import QuotaSettings, Settings
 from tests.tui.call_pbsteer_command import run
 from tests.tui.cli.doctor.observed_healthy_server import PASS, a_healthy_server
 from tests.tui.scripted_server import NOON_S, changed

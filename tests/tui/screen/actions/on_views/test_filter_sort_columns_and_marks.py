@@ -67,12 +67,21 @@ async def test_s_and_the_key_of_a_column_sorts_and_s_s_takes_the_sort_away(
     async with open_console(backend, audit, (300, 30)) as steered:
         await steered.press("3", "s")
         assert "0 " in header(steered), "the tenth column has a key too"
+        assert "sort by 1 vnode  2 state  3 fill" in steered.text, "whole names, whatever the header has room for"
         await steered.press("1")
         assert "sort: vnode, least first" in steered.text
         await steered.press("s", "1")
         assert "sort: vnode, most first" in steered.text
         await steered.press("s", "s")
         assert "sort:" not in steered.title
+
+
+async def test_after_a_sort_the_cursor_is_on_the_first_row(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (120, 30)) as steered:
+        await steered.press("5", "G")
+        assert not steered.table[1].startswith(" ▸")
+        await steered.command("sort cores")
+        assert steered.table[1].startswith(" ▸"), "what is most of it is what one sorts for"
 
 
 # Columns
