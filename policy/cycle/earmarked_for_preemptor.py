@@ -60,7 +60,10 @@ class Earmarks:
                 # While heads hold promises, the victims' cores are needed even if idle ones would do for the job
                 # itself.
                 early = not still or not ledger.promises
-                allocation = self._where_now(job, earmark, allowed, gone=not still) if early else None
+                # On other cores than the earmarked ones it could be in the way of a promised head, as it is started
+                # before heads have their reservations: in queue order they come first.
+                elsewhere = not still and not ledger.promises.keys() - {job_id}
+                allocation = self._where_now(job, earmark, allowed, elsewhere=elsewhere) if early else None
                 if allocation is not None and blocking is None:
                     left = self._builder.start(job, allocation, tested(job) if earmark.rule == RESCUE else None)
                     if left is not None and self._context.classes is not None:
@@ -90,7 +93,7 @@ class Earmarks:
         """Earmark for a further job what it needs of the cores that the victim of another job frees."""
         self._builder.earmark_for(job, Earmark(allocation, (victim.id,), self._now_s, rule))
 
-    def _where_now(self, job: Job, earmark: Earmark, allowed: int, gone: bool) -> Allocation | None:
+    def _where_now(self, job: Job, earmark: Earmark, allowed: int, elsewhere: bool) -> Allocation | None:
         capacity, windows = self._cluster.capacity, self._context.windows
         closed = NOTHING_CLOSED if windows is None else windows.closed_to(job, self._now_s)
         ever, allowed = allowed, allowed & ~closed.vnodes
@@ -104,7 +107,7 @@ class Earmarks:
                 and not capacity.part_within(earmark.allocation)[1]
             ):
                 return earmark.allocation
-            return fit(capacity, job.request, allowed, ever) if gone else None
+            return fit(capacity, job.request, allowed, ever) if elsewhere else None
 
     def _keep(self, job: Job, earmark: Earmark, still: Sequence[Run]) -> None:
         preemption = self._context.preemption

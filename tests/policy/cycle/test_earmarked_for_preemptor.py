@@ -145,3 +145,22 @@ def test_a_promise_survives_the_limit_that_its_own_earmarked_start_fills() -> No
     snapshot = cluster([vnode("v1")], [bob], [run("1", "alice", "v1=4", 0, 500)], queues=[queue], now_s=100)
     plan = plan_for(snapshot, SETTINGS, Ledger({"3": 500.0}))
     assert (victims(plan), plan.ledger.promises) == ({"1": "3"}, {"3": 500.0})
+
+
+@rules
+def test_on_other_cores_than_its_own_it_delays_no_promised_head(rule: str) -> None:
+    """alice's 1 could not be asked and still holds half of v2, so nothing is left that 3 waits for.
+
+    dave's 2 is promised v1 and v3 for when carol's 5 ends; 3 would take v3 until long after that.
+    """
+    runs = [run("1", "alice", "v2=4", 0, 500), run("5", "carol", "v1=4", 90, 40)]
+    waiting = [job("2", "dave", "2:ncpus=8", 60, submit_s=1), job("3", "bob", "8", 300, submit_s=2)]
+    queued = Queue(
+        QUEUE, quotas=quotas("[u:alice=0],[u:bob=8],[u:dave=16]"), priorities=quotas("[u:bob=8],[u:dave=16]")
+    )
+    snapshot = cluster([vnode(name, 8) for name in ("v1", "v2", "v3")], waiting, runs, queues=[queued], now_s=100)
+    ledger = Ledger(earmarks={"3": Earmark(place_of("v2=8"), (), 90, rule)}, promises={"2": 135})
+    no_victims = Settings(SETTINGS.backfill, quota=QuotaSettings(max_preemptions=0))
+    plan = plan_for(snapshot, no_victims, ledger)
+    assert started(plan) == []
+    assert [(each.id, each.at_s) for each in plan.estimates] == [("2", 130)]
