@@ -49,7 +49,10 @@ ENDED_ATTRIBUTES: tuple[str, ...] = (
     "history_timestamp",
     "Exit_status",
     "resources_used",
+    "run_count",
 )
+"""With ``run_count``, by which forecasts leave out runs that are the rest of an earlier one: a user who gives another
+hides only runs of their own."""
 USED: tuple[str, ...] = tuple(f"resources_used.{name}" for name in ("cput", "walltime", "mem", "gpupercent"))
 """What the console shows of the use of running jobs. PBS counts no GPU time; a site's own hook may set the last one."""
 SCHED_ATTRIBUTES: tuple[str, ...] = (

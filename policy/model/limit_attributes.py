@@ -15,6 +15,9 @@ from policy.model.pbs_units import UnitError, parse_size_kib
 
 ALL = ("o", "PBS_ALL")
 GENERIC = "PBS_GENERIC"
+LONGEST_NAME = 64
+"""The longest name that is given a limit. OpenPBS's server ends at one with more than 119 characters in the name and
+its resource together."""
 _KINDS = {"u": "user", "g": "group", "p": "project", "o": "overall"}
 _PLAIN_NAME = re.compile(r"[\w.@+-]+")
 _ENTRY = re.compile(r"\s*\[\s*(?:\"([^\"\]]*)\"|([^\]\"]*?))\s*=\s*([^\]=]*)\]\s*(,|$)")

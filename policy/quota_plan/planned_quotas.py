@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from policy.model.limit_attributes import EntityKey, LimitError, parse_entity, show_entity
+from policy.model.limit_attributes import LONGEST_NAME, EntityKey, LimitError, parse_entity, show_entity
 
 MOST_QUOTA = 10**9
 
@@ -87,6 +87,8 @@ class PlannedQuota(NamedTuple):
             entity = parse_entity(texts["entity"], where)
         except LimitError as error:
             raise PlanError(str(error)) from error
+        if len(entity[1]) > LONGEST_NAME:
+            raise PlanError(f"{where}: a name of {len(entity[1]):,} characters; allowed are {LONGEST_NAME}")
         limit = LimitKey(texts["queue"], texts["resource"], entity)
         return cls(number, limit, quota, float(from_s), float(until_s), texts["by"])
 

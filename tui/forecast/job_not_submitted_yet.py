@@ -91,8 +91,9 @@ def _split(text: str) -> Iterator[str]:
 
 
 def complete(cluster: ClusterView, resources: Mapping[str, str], queue: str, user: str) -> ProposedJob:
-    """The proposed job with the defaults of its queue and the server. Raises :class:`ProposedJobError` for a queue that
-    is none."""
+    """The proposed job with the defaults of its queue and the server. Raises :class:`ProposedJobError` for a queue or a
+    resource that is none."""
+    _demand_resources(cluster, resources)
     server = cluster.server_status.server
     name = queue or server.get("default_queue", "")
     there = [each for each, texts in cluster.server_status.queues.items() if _is_execution(texts)]
@@ -102,6 +103,17 @@ def complete(cluster: ClusterView, resources: Mapping[str, str], queue: str, use
             f"-q {name or 'QUEUE'}: {what if name else 'must be given'}; there are {', '.join(sorted(there))}"
         )
     return _with_defaults(cluster, ProposedJob(dict(resources), name, user))
+
+
+def _demand_resources(cluster: ClusterView, resources: Mapping[str, str]) -> None:
+    """A misspelt walltime would be a job without one. Where the server does not list all resources, as Torque and
+    Slurm do not, nothing is refused."""
+    there = cluster.server_status.resources
+    chunks = parse_request(resources["select"]).chunks
+    named = {*resources, *(name for chunk in chunks for name, _ in (*chunk.amounts, *chunk.wants))}
+    unknown = sorted(named - {*there, "select", "place"})
+    if "walltime" in there and unknown:
+        raise ProposedJobError(f"-l: this server has no resource {', '.join(map(repr, unknown))}")
 
 
 def _with_defaults(cluster: ClusterView, proposed: ProposedJob) -> ProposedJob:

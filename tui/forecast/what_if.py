@@ -25,10 +25,13 @@ from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot
 from tui.backends.interface.commands_interface import ChangeError
 from tui.forecast.past_runs_to_forecast_from import Learned
+from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView
+from tui.state.wording_by_queue_mode import starts_in
 
 SPAN_S = 86400.0
 _LEAST_SPAN_S = 60.0
+_MOST_NOTES = 4
 
 OBSERVED = (
     "in observe PBS's scheduler starts the jobs: taken here as in order with backfilling, without preemption for quotas"
@@ -112,10 +115,13 @@ def _planned_limits(
 
 
 def supposed_mode_notes(cluster: ClusterView, status: ServerStatus) -> tuple[str, ...]:
-    """How a change of modes is understood; none where none changes."""
+    """How a change of modes is understood, and in which queues with waiting jobs pbsteer does not start them."""
     before, after = modes_of(cluster.server_status, cluster.settings), modes_of(status, cluster.settings)
     changed = {queue for queue in before if before[queue] != after.get(queue)}
-    return (OBSERVED,) if any("observe" in (before[queue], after.get(queue)) for queue in changed) else ()
+    observed = (OBSERVED,) if any("observe" in (before[queue], after.get(queue)) for queue in changed) else ()
+    waiting = {texts.get("queue", "") for texts in status.jobs.values() if texts.get("job_state") in MAY_START_STATES}
+    undone = {starts_in(cluster, queue).undone for queue in waiting.intersection(before) - changed} - {""}
+    return (*observed, *(f"{why}; both sides are what pbsteer would do" for why in sorted(undone)[:_MOST_NOTES]))
 
 
 def suppose_settings(cluster: ClusterView, given: Mapping[str, Mapping[str, object]], title: str) -> HypotheticalChange:

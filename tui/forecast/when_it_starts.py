@@ -36,8 +36,9 @@ HIDDEN = "another job"
 
 class When(NamedTuple):
     """The answer for one job. ``forecast`` is what it comes from, ``by`` whose that is; ``estimate`` is None if the job
-    does not start by itself, which ``waits_for`` explains. ``never``: why the vnodes as they are could never hold the
-    job; empty if they could. ``runs`` and ``learned_from``: the past runs."""
+    does not start by itself, which ``waits_for`` explains; of one that starts beyond what the forecast looks at it has
+    what that waits for now. ``never``: why the vnodes as they are could never hold the job; empty if they could.
+    ``learned_from``: the past runs."""
 
     estimate: Estimate | None
     waits_for: str
@@ -45,6 +46,11 @@ class When(NamedTuple):
     by: str
     learned_from: str = ""
     never: str = ""
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether the job starts by itself, but later than the forecast looks."""
+        return self.estimate is not None and self.estimate.half_s is None and self.estimate.last_s is None
 
 
 class ProposedJobForecast(NamedTuple):
@@ -69,9 +75,8 @@ def when_it_starts(
         estimate = published.of(job_id)
         if estimate is not None:
             when = When(_shown(estimate, cluster), "", published, "the passes")
-            return _with_never(when, cluster.server_status, cluster, job_id)
-    learned = learn()
-    return _made(cluster.server_status, cluster, job_id, learned, cpu_s)
+            return _explained(_with_never(when, cluster.server_status, cluster, job_id), cluster, job_id)
+    return _explained(_made(cluster.server_status, cluster, job_id, learn(), cpu_s), cluster, job_id)
 
 
 def when_known(cluster: ClusterView, job_id: str) -> When | None:
@@ -94,9 +99,33 @@ def when_submitted(
     def made(each: ProposedJob) -> When:
         return _made(with_job(cluster, each), cluster, NEW_JOB, learned, part_s)
 
+    when = made(proposed)
+    if when.is_beyond:
+        when = when._replace(waits_for=_wait_of_new_job(cluster, proposed))
     return ProposedJobForecast(
-        proposed, made(proposed), [(name, each, made(each)) for name, each in others], find_refusals(cluster, proposed)
+        proposed, when, [(name, each, made(each)) for name, each in others], find_refusals(cluster, proposed)
     )
+
+
+def _explained(when: When, cluster: ClusterView, job_id: str) -> When:
+    """With what the job waits for now, if it starts beyond what the forecast looks at."""
+    decision = cluster.decision
+    found = decision.reason_of(job_id) if decision is not None and when.is_beyond else None
+    if decision is None or found is None:
+        return when
+    job, reason = found
+    return when._replace(waits_for=reason.sentence(job, cluster.now_s, decision.more_of(job_id)))
+
+
+def _wait_of_new_job(cluster: ClusterView, proposed: ProposedJob) -> str:
+    """What a job that is not submitted would wait for; empty if it would start at once."""
+    snapshot = translate(with_job(cluster, proposed), cluster.settings).snapshot
+    plan = decide(snapshot, cluster.ledger, cluster.settings)
+    found = ((job, wait.reason) for wait in plan.waits for job in wait.jobs if job.id == NEW_JOB)
+    job, reason = next(found, (None, None))
+    if job is None or reason is None:
+        return ""
+    return reason.sentence(job, cluster.now_s, InLine(plan, cluster.settings).numbers(NEW_JOB))
 
 
 def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Learned, cpu_s: float) -> When:
@@ -118,7 +147,7 @@ def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Lear
 
 def _with_never(when: When, status: ServerStatus, cluster: ClusterView, job_id: str) -> When:
     """The answer with why the job could never start, if it starts in no case that was looked at."""
-    if when.estimate is None or when.estimate.half_s is not None or when.estimate.last_s is not None:
+    if not when.is_beyond:
         return when
     return when._replace(never=_why_never(status, cluster, job_id))
 

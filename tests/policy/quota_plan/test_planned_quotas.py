@@ -57,6 +57,7 @@ def test_a_plan_reads_back_as_it_was_written() -> None:
         ({"quota": -1}, "quota is -1; allowed is a whole number from 0 to 1,000,000,000, or null"),
         ({"quota": True}, "quota is True"),
         ({"number": 0}, "number is 0"),
+        ({"entity": f"u:{'a' * 65}"}, "a name of 65 characters; allowed are 64"),
         ({"from_s": "now"}, "from_s is 'now'; allowed are seconds since 1970"),
         ({"until_s": float("inf")}, "until_s is inf"),
         ({"until_s": 10}, "until_s is 10; allowed is a moment after from_s, 10"),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from hooks.pbs.server_status_type_and_attributes import Attributes
-from policy.model.limit_attributes import EntityKey, show_entity
+from policy.model.limit_attributes import LONGEST_NAME, EntityKey, show_entity
 from tui.backends.interface.commands_interface import Change, ChangeError, Readback, Target
 from tui.backends.interface.read_value_before_and_after_change import (
     IN_USE,
@@ -31,7 +31,7 @@ _HOLD_LETTERS = "uosp"
 _WALLTIME = "Resource_List.walltime"
 _SPLIT = frozenset(",'\"\\")
 _HOLDS = Plain("Hold_Types", "n")
-_NAME = re.compile(r"[\w.@+-]+")
+_NAME = re.compile(rf"(?!\+)[\w.@+-]{{1,{LONGEST_NAME}}}", re.ASCII)
 _VNODE_NAME = re.compile(r"[\w.@+\[\]-]+")
 _BARE = re.compile(r"[\w.:+-]+")
 """A value that qmgr takes without quotes."""
@@ -48,7 +48,9 @@ class PbsCommands:
     def check_name(self, name: str) -> None:
         """Raise :class:`ChangeError` for a name that qmgr does not accept."""
         if not _NAME.fullmatch(name):
-            raise ChangeError(f"{name!r} is no name that qmgr takes: allowed are letters, digits and . _ @ + -")
+            shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+            allowed = f"at most {LONGEST_NAME} of a-z, A-Z, 0-9 and . _ @ + -, no + first"
+            raise ChangeError(f"{shown!r} is no name that qmgr takes: allowed are {allowed}")
 
     def can_quote(self, text: str) -> bool:
         """Whether qmgr can carry the text: it has no escapes, only two kinds of quotes."""

@@ -21,7 +21,7 @@ from tui.cli.change_commands.confirm_operation import confirm_options, demand_co
 from tui.cli.change_commands.run_operation import open_audit
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, seconds_option, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
-from tui.forecast.what_if import HypotheticalChange, look_ahead
+from tui.forecast.what_if import HypotheticalChange, look_ahead, supposed_mode_notes
 from tui.operations.by_target.quota_plan_ops import PlanFolder, entry_line, plan_quotas, withdraw_quotas
 from tui.operations.compare_and_set import make_all
 from tui.operations.operation_type_and_preview import Operation
@@ -204,9 +204,14 @@ def _show(
     settled = {each.entry for each in cluster.passes.quota_plan.quotas if not each.is_live}
     live = [entry for entry in after if entry.until_s > cluster.now_s and entry not in settled]
     span_s = min(_LONGEST_S, max([_LEAST_S, *(entry.until_s - cluster.now_s for entry in live)]))
-    supposed = HypotheticalChange(operation.title, cluster.server_status, cluster.settings, quota_plan=live)
+    notes = supposed_mode_notes(cluster, cluster.server_status)
+    supposed = HypotheticalChange(
+        operation.title, cluster.server_status, cluster.settings, notes=notes, quota_plan=live
+    )
     *_, found = look_ahead(cluster, supposed, learned, seconds, span_s)
     if not as_json:
+        for note in notes:
+            click.echo(safe(note))
         for line in what_if_lines(found, learned.runs):
             click.echo(safe(plain(line).rstrip()))
         if found.end_s < cluster.now_s + span_s - 1:

@@ -77,11 +77,12 @@ def _run(
     finally:
         backend.close()
     *_, found = look_ahead(cluster, supposed, learned, seconds, hours * 3600)
+    notes = (*supposed.notes, *supposed_mode_notes(cluster, supposed.status))
     if as_json:
-        click.echo(json.dumps(what_if_data(supposed.title, supposed.notes, found, learned.runs)))
+        click.echo(json.dumps(what_if_data(supposed.title, notes, found, learned.runs)))
         return
     click.echo(f"what if: {safe(supposed.title)}")
-    for note in supposed.notes:
+    for note in notes:
         click.echo(safe(note))
     for line in what_if_lines(found, learned.runs):
         click.echo(safe(plain(line).rstrip()))
@@ -89,7 +90,7 @@ def _run(
 
 def _of_operation(cluster: ClusterView, operation: Operation) -> HypotheticalChange:
     status = operation.edit(cluster.server_status)
-    notes = (*(f"left out: {why}" for why in operation.left_out), *supposed_mode_notes(cluster, status))
+    notes = tuple(f"left out: {why}" for why in operation.left_out)
     return HypotheticalChange(operation.title, status, cluster.settings, notes=notes)
 
 

@@ -91,8 +91,9 @@ def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
     beyond = f"later than {_moment(when.forecast.horizon_s, now_s)}, as far as the forecast looks"
     if when.never:
         return labelled("starts", f"never with the vnodes as they are: {when.never}", cells, "title")
-    if estimate.half_s is None and estimate.last_s is None:
-        return labelled("starts", beyond, cells, "title")
+    if when.is_beyond:
+        why = labelled("waits for", safe(when.waits_for), cells, "title") if when.waits_for else []
+        return [*labelled("starts", beyond, cells, "title"), *why]
     for label, at_s, cases in (
         ("starts", estimate.half_s, "in half of the cases"),
         (" ", estimate.nine_tenths_s, "in nine of ten"),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from tests.tui.scripted_server import NOON_S, ScriptedBackend, a_job, a_server_status, changed
 from tui.cli.main import main
 
@@ -124,3 +125,14 @@ def test_what_is_not_understood_is_named(backend: ScriptedBackend, words: tuple[
     assert result.exit_code != 0
     assert said in " ".join(result.output.split())
     assert "\x1b" not in result.output
+
+
+def test_a_queue_whose_jobs_pbsteer_does_not_start_is_named(backend: ScriptedBackend) -> None:
+    assert data("quota", "workq", "alice", "4")["notes"] == []
+    for mode in ("observe", "advise"):
+        backend.set_queue("workq", **{MODE_ATTRIBUTE: mode})
+        for words in (("quota", "workq", "alice", "4"), ("setting", "backfill.order=shortest-first")):
+            (note,) = data(*words)["notes"]
+            assert f"workq is in {mode}" in note
+            assert "both sides are what pbsteer would do" in note
+            assert note in run(*words)

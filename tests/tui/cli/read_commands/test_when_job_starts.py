@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import Estimate, PublishedForecast
+from hooks.pbs.server_status_type_and_attributes import ENDED_ATTRIBUTES
 from hooks.store.state_files import FORECAST, FORECAST_HISTORY, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.model.jobs_runs_vnodes_queues import Finished
@@ -75,6 +76,13 @@ def test_the_servers_own_history_is_learned_from(backend: ScriptedBackend) -> No
     assert found["starts_last_s"] == ENDS_S
     assert found["forecast"]["past_runs"] == 5
     assert "5 past runs of the server's job history" in unwrapped(when("13"))
+
+
+def test_the_rest_of_a_requeued_run_tells_no_run_time(backend: ScriptedBackend) -> None:
+    ended = {"job_state": "F", "resources_used.walltime": "00:01:00", "Exit_status": "0", "run_count": "2"}
+    whole = a_job("alice", 8, **ended, obittime=str(int(NOON_S)))
+    backend.ended = {"1.hpc1": {name: text for name, text in whole.items() if name.split(".")[0] in ENDED_ATTRIBUTES}}
+    assert data("13")["forecast"]["past_runs"] == 0
 
 
 def test_the_passes_history_comes_first(backend: ScriptedBackend) -> None:
@@ -282,3 +290,30 @@ def test_what_is_not_understood_is_named_with_what_is_allowed(
 def test_the_imagined_job_never_meets_one_of_the_servers(backend: ScriptedBackend) -> None:
     assert NEW_JOB not in backend.server_status.jobs
     assert not NEW_JOB.endswith(".hpc1")
+
+
+def test_a_resource_that_the_server_does_not_have_is_refused(backend: ScriptedBackend) -> None:
+    misspelt = ("-q", "workq", "-l", "select=1:ncpus=4", "-l", "walltim=1:00:00")
+    assert data(*misspelt)["refused"] == [], "the server lists only some"
+    known = {name: {"type": "long"} for name in ("ncpus", "mem", "walltime")}
+    backend.server_status = changed(backend.server_status, resources=known)
+    assert "no resource 'walltim'" in when(*misspelt, status=1)
+    assert "no resource 'ngpus'" in when("-q", "workq", "-l", "select=1:ncpus=4:ngpus=1", status=1)
+    right = ("-l", "select=1:ncpus=4:mem=1gb", "-l", "walltime=1:00:00", "-l", "place=scatter")
+    assert data("-q", "workq", *right)["refused"] == []
+
+
+def test_what_starts_beyond_the_forecast_says_what_it_waits_for(backend: ScriptedBackend) -> None:
+    asked = ("-l", "select=1:ncpus=64", "-l", "walltime=1:00:00", "-q", "workq", "-u", "dave")
+    assert "64" in data(*asked)["waits_for"]
+    assert data("14")["starts_last_s"] is None
+    assert "64" in data("14")["waits_for"]
+    publish(backend, 60, j14=Estimate(None, None, None))
+    assert data("14")["forecast"]["by"] == "the passes"
+    assert "64" in data("14")["waits_for"]
+    assert data("13")["waits_for"] == ""
+    publish(backend, 60, j13=Estimate(None, None, None))
+    text = unwrapped(when("13"))
+    assert "later than" in text
+    assert "waits for" in text
+    assert data("13")["waits_for"] in text

@@ -82,6 +82,9 @@ def test_numbers_may_be_typed_with_commas_and_none_takes_the_entry_away() -> Non
         ("workq", "alice", 4, "already has 4"),
         ("workq", "x]=1],[u:root", 4, "no name that qmgr takes"),
         ("workq", "two words", 4, "no name that qmgr takes"),
+        ("workq", "a" * 65, 4, "no name that qmgr takes: allowed are at most 64"),
+        ("workq", "+x", 4, "no name that qmgr takes"),
+        ("workq", "ünï", 4, "no name that qmgr takes"),
     ],
 )
 def test_a_change_that_cannot_be_is_refused(queue: str, name: str, after: int, says: str) -> None:
