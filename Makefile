@@ -3,11 +3,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # How many tests run side by side. Those of a real PBS server mostly wait, each worker's on a testbed of its own; the
-# fifth and sixth testbed start once the machine has idle cores.
+# fifth to eighth testbed start once the machine has idle time.
 WORKERS  ?= 2
-TESTBEDS ?= 6
+TESTBEDS ?= 8
 # How many parts of `make everything` run side by side.
 PARTS    ?= 3
+
+# Each worker reads every test module: compiled by the first of them, not again by each.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The tests of a real server.
 REAL = tests/pbs tests/torque/server
@@ -125,11 +128,13 @@ tables: venv     ## Tables 1 and 2 of the quota paper: soft quotas, and jobs tha
 evidence: venv   ## the figures of docs/evidence.md, from public traces: TRACES=FOLDER; takes half an hour, goes on where it was
 	$(BIN)/python -m sim.figures.evidence_page $(TRACES)
 
-pictures: venv   ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers; the life of a migrating job
+pictures: dev    ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers; the life of a migrating job; a comparison
 	$(BIN)/python -m tui.cli.readme_pictures docs/pictures
 	$(BIN)/python -m sim.figures.policy_pictures docs/pictures
 	$(BIN)/python -m sim.figures.code_layer_pictures docs/pictures
 	$(BIN)/python -m sim.figures.migrating_job_picture docs/pictures
+	$(BIN)/pbsteer compare --generate 1500 --cluster 32x4 --load 0.85 --users 9 --policy easy --policy checkpoint-sjbf \
+	    --plot docs/pictures/compare.svg > /dev/null
 
 lock:            ## pin the dependencies anew, for every Python from 3.9 on (needs uv)
 	uv pip compile --universal --python-version 3.9 --generate-hashes -q --no-header pyproject.toml -o requirements.txt

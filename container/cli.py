@@ -16,8 +16,8 @@ from container import testbed as testbeds
 from container.centre.cli import centre
 from container.cli_common import end_in_order_on_signals, name_option_for, own_command, say, say_errors, state_option
 from container.engines import podman_image as images
-from container.host_sensors import clear_sensors, read_sensors, write_sensors
-from container.machine_and_host_requirements import check_podman, check_root, find_pbs_exec, find_torque_prefix
+from container.hosts.host_sensors import clear_sensors, read_sensors, write_sensors
+from container.hosts.machine_and_host_requirements import check_podman, check_root, find_pbs_exec, find_torque_prefix
 from container.run_program import SYSTEM_PATH
 from container.testbed_spec import (
     ENGINES,

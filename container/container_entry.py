@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Callable
 
-from container import pbs_config
-from container import pbs_daemons as cluster
-from container.add_users_to_account_files import AccountFiles, add_users, make_homes
-from container.machine_and_host_requirements import SERVER_PROGRAM
+from container.hosts.add_users_to_account_files import AccountFiles, add_users, make_homes
+from container.hosts.machine_and_host_requirements import SERVER_PROGRAM
+from container.pbs import daemons as cluster
+from container.pbs import pbs_config
 from container.run_program import SYSTEM_PATH, Finished, run
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 

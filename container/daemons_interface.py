@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Callable, Protocol
 
-from container.pbs_daemons import RunOnHost
+from container.pbs.daemons import RunOnHost
 from container.testbed_spec import TestbedSpec
 
 

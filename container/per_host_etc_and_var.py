@@ -10,9 +10,10 @@ import shutil
 import stat
 from pathlib import Path
 
-from container import pbs_config, pbs_daemons
-from container.add_users_to_account_files import AccountFiles, add_users
-from container.find_and_enter_running_host import enter_argv, path_on_host
+from container.hosts.add_users_to_account_files import AccountFiles, add_users
+from container.hosts.find_and_enter_running_host import enter_argv, path_on_host
+from container.pbs import daemons as pbs_daemons
+from container.pbs import pbs_config
 from container.run_program import run
 from container.slurm import daemons as slurm_daemons
 from container.testbed_spec import Host, TestbedSpec

@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
-from container import pbs_daemons
-from container.add_users_to_account_files import Account, find_account, make_homes
 from container.daemons_interface import Daemons
 from container.engines.engine_interface import ENGINES
-from container.find_and_enter_running_host import enter_argv, find_host_process, path_on_host
-from container.folder_permissions_and_space import check_parents, check_room, make_parents
-from container.machine_and_host_requirements import SERVER_PROGRAMS, check_root
+from container.hosts.add_users_to_account_files import Account, find_account, make_homes
+from container.hosts.find_and_enter_running_host import enter_argv, find_host_process, path_on_host
+from container.hosts.folder_permissions_and_space import check_parents, check_room, make_parents
+from container.hosts.machine_and_host_requirements import SERVER_PROGRAMS, check_root
+from container.pbs import daemons as pbs_daemons
 from container.per_host_etc_and_var import HOMES, make_host_files, make_setuid_copies, pbs_home, read_text
 from container.run_program import SYSTEM_PATH, Finished, run
 from container.slurm import daemons as slurm_daemons

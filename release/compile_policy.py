@@ -25,7 +25,7 @@ _OPTIMIZE = "2"
 def compile_policy(sources: Path, target: Path) -> list[Path]:
     """Compile ``policy/`` of ``sources`` into ``target``, each native module at its package's place; returns them all.
 
-    Raises SystemExit if a tool is missing, or with all that mypyc and the C compiler have said if one of them fails.
+    Raises SystemExit if a tool is missing, or with all output of mypyc and the C compiler if one of them fails.
     """
     demand_tools()
     with tempfile.TemporaryDirectory(prefix="pbsteer-mypyc-") as scratch:

@@ -1,6 +1,7 @@
 """What all tests share: an environment that is the same anywhere (``tests/clean_environment_for_tests.py``), examples
 that are the same each time and may take theirs on a busy machine, and the word at the end on tests that could not run,
-those of a real PBS or Torque server apart, and why. New examples are drawn with ``LAWS=thorough`` (``tests/property``).
+those of a real PBS or Torque server apart, and why, and on those that passed only when they ran again. New examples are
+drawn with ``LAWS=thorough`` (``tests/property``).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")
 
 REAL_SERVER_TESTS = {"PBS": Path(__file__).parent / "pbs", "Torque": Path(__file__).parent / "torque" / "server"}
+SECOND_TRY = "PASSED ONLY AT THE SECOND TRY"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -39,6 +41,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             skipped[f"tests of a real {system} server"][reason] += 1
         else:
             other[f"{reason} ({place})"] += 1
+    if config.getoption("lf", default=False):
+        # All that runs has failed the last time.
+        for report in terminalreporter.stats.get("passed", []):
+            terminalreporter.write_line(f"{SECOND_TRY} {report.nodeid}", yellow=True)
     for what, reasons in skipped.items():
         if reasons:
             terminalreporter.write_sep("!", f"{sum(reasons.values())} {what} DID NOT RUN", yellow=True)

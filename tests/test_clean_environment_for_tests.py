@@ -22,7 +22,7 @@ HOSTILE = {
 }  # fmt: skip
 FRAGILE = (
     "tests/tui/screen/test_typed_ahead_on_delayed_line.py::test_what_is_typed_ahead_of_every_answer_is_honoured_in_its_order",
-    "tests/tui/cli/test_table_commands.py",
+    "tests/tui/cli/read_commands/test_table_commands.py",
     "tests/tui/cli/test_command_output_and_errors.py",
     "tests/tui/screen/test_themes_and_sizes.py",
     "tests/tui/config/test_production_servers_and_server_list.py",

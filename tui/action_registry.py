@@ -84,6 +84,10 @@ def _on_row(situation: Situation) -> str:
     return "" if situation.has_cursor else "nothing is under the cursor here"
 
 
+def _to_open(situation: Situation) -> str:
+    return "" if situation.has_cursor else "nothing here to open"
+
+
 def _in_table(situation: Situation) -> str:
     tables = (
         "queues",
@@ -167,7 +171,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("next-view", ("tab",), "go", "next view"),
     Action("previous-view", ("shift+tab",), "go", "previous view"),
-    Action("into", ("enter",), "go", "open what the cursor is on", unavailable=_on_row),
+    Action("into", ("enter",), "go", "open what the cursor is on", unavailable=_to_open),
     Action("job", (), "go", "show one job: why it waits", "JOB", "job", _needs_cluster),
     Action("output", ("o",), "go", "the output of a job; once more: the whole file in a pager", unavailable=_on_row),
     Action(

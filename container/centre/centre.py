@@ -18,7 +18,7 @@ from container.centre import cuttable_links_between_clusters, member_sshd_and_cl
 from container.centre.centre_spec import LETTERS, SERVICE, CentreSpec, Member, Programs
 from container.centre.find_closed_folder_above_program import find_closed_to_program
 from container.centre.start_sshd import start_sshd
-from container.find_and_enter_running_host import find_host_process
+from container.hosts.find_and_enter_running_host import find_host_process
 from container.per_host_etc_and_var import replace_file
 from container.testbed import DEFAULT_STATE, Testbed, run_on
 from container.testbed_spec import TestbedError

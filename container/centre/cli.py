@@ -13,7 +13,7 @@ from container import testbed as testbeds
 from container.centre import centre as centres
 from container.centre.centre_spec import LETTERS, MIGRATING, CentreSpec, Programs
 from container.cli_common import end_in_order_on_signals, name_option_for, own_command, say, say_errors, state_option
-from container.machine_and_host_requirements import check_root, find_pbs_exec
+from container.hosts.machine_and_host_requirements import check_root, find_pbs_exec
 from container.testbed_spec import MAX_CORES, MAX_MOMS
 
 _name_option = name_option_for(CentreSpec.name, "Which centre, of several.")

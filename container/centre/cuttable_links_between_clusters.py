@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from container.centre.centre_spec import Member
-from container.find_and_enter_running_host import step
+from container.hosts.find_and_enter_running_host import step
 
 _NOWHERE = ("lladdr", "02:00:00:00:00:01", "nud", "permanent")
 

@@ -1,7 +1,7 @@
 """The interface of an engine, which makes hosts: a module with these four functions.
 
 A new host has no PBS. It must see the testbed's folder by the machine's own path, and have the marks of
-`container.find_and_enter_running_host`.
+`container.hosts.find_and_enter_running_host`.
 """
 
 from __future__ import annotations

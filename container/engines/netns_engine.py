@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Callable
 
-from container.find_and_enter_running_host import (
+from container.hosts.find_and_enter_running_host import (
     FIRST_PROCESS,
     cover_paths,
     enter_argv,
@@ -26,7 +26,7 @@ from container.find_and_enter_running_host import (
     step,
     write_marks,
 )
-from container.machine_and_host_requirements import check_host
+from container.hosts.machine_and_host_requirements import check_host
 from container.run_program import SYSTEM_PATH, run
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 

@@ -13,7 +13,7 @@ from typing import Callable
 
 from container.engines import podman_image
 from container.engines.call_podman import call_podman, limit_options
-from container.find_and_enter_running_host import (
+from container.hosts.find_and_enter_running_host import (
     FIRST_PROCESS,
     cover_paths,
     find_host_process,
@@ -21,7 +21,7 @@ from container.find_and_enter_running_host import (
     read_if_there,
     write_marks,
 )
-from container.machine_and_host_requirements import check_host, check_podman, has_podman
+from container.hosts.machine_and_host_requirements import check_host, check_podman, has_podman
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 
 _LABEL = "pbsteer.testbed"

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Callable
 
 from container.engines.call_podman import call_podman, limit_options, try_podman
-from container.machine_and_host_requirements import read_pbs_exec
+from container.hosts.machine_and_host_requirements import read_pbs_exec
 from container.run_program import SYSTEM_PATH, run
 from container.testbed_spec import TestbedError, check_image
 
 _RECIPE_FOLDER = Path(__file__).parents[1]
-_RECIPE = ("Containerfile", "*.py")
+_RECIPE = ("Containerfile", "*.py", "hosts/*.py", "pbs/*.py")
 _DIGEST_LABEL = "pbsteer.recipe"
 _RECIPE_LABEL = "pbsteer.host"
 """A label of all images built from the recipe, including the intermediate ones."""
@@ -83,7 +83,9 @@ def build(name: str, *, base: str | None, packages: Path | None, say: Callable[[
     with tempfile.TemporaryDirectory(prefix="pbsteer-image-", dir=_SCRATCH) as scratch:
         context = Path(scratch)
         for source in _list_recipe():
-            shutil.copy(source, context)
+            target = context / source.relative_to(_RECIPE_FOLDER)
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy(source, target)
         (context / "packages").mkdir()
         for package in chosen:
             shutil.copy(package, context / "packages")
@@ -186,7 +188,7 @@ def _read_digest(name: str) -> str:
 def _digest_recipe() -> str:
     digest = hashlib.sha256()
     for source in _list_recipe():
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+        digest.update(str(source.relative_to(_RECIPE_FOLDER)).encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()
 
 

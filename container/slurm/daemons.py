@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
-from container.pbs_daemons import RunOnHost
+from container.pbs.daemons import RunOnHost
 from container.slurm.slurm_conf import CONF, STATE, write_slurm_conf
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 

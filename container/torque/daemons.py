@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
-from container.pbs_daemons import RunOnHost, wait_until_free
+from container.pbs.daemons import RunOnHost, wait_until_free
 from container.run_program import Finished
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 from container.torque.torque_config import (

@@ -12,11 +12,11 @@ from typing import Any, Callable, NamedTuple
 
 from hooks.act.job_comments_to_write import find_comments
 from hooks.act.start_jobs import Starter
-from hooks.checkpoint.held_victims_to_release import find_hold_comments, find_to_release
-from hooks.checkpoint.plan_victim_requests import VictimRequest, find_silent, forget_hold, plan_asking
-from hooks.checkpoint.read_save_method_job_asked_for import REQUEUE
-from hooks.checkpoint.victim_requests_in_parallel import VictimRequests
-from hooks.checkpoint.withdraw_save_requests import find_withdrawn
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import REQUEUE
+from hooks.checkpoint.victims.held_victims_to_release import find_hold_comments, find_to_release
+from hooks.checkpoint.victims.plan_victim_requests import VictimRequest, find_silent, forget_hold, plan_asking
+from hooks.checkpoint.victims.victim_requests_in_parallel import VictimRequests
+from hooks.checkpoint.victims.withdraw_save_requests import find_withdrawn
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.requests_within_time_budget import Budget, Requests
@@ -47,7 +47,8 @@ class Outcome(NamedTuple):
     ``asked``: victims that were asked to save; ``preempted``: the victims among these and the requeued that no earlier
     pass had asked; ``withdrawn``: victims whose request was withdrawn, with the reasons; ``released``: victims that are
     held no longer; ``refused``: jobs that the server did not start; ``failures``: sentences; ``put_off``: the number of
-    requests left to a later pass, mostly for lack of time; ``unstarted``: the starts among these.
+    requests left to a later pass, mostly for lack of time; ``unstarted``: the starts among these; ``not_requeued``:
+    victims whose requeue the server refused.
     """
 
     started: Sequence[str] = ()
@@ -61,6 +62,7 @@ class Outcome(NamedTuple):
     withdrawn: Mapping[str, str] = {}
     unstarted: Sequence[str] = ()
     preempted: Sequence[str] = ()
+    not_requeued: Sequence[str] = ()
 
     @property
     def did_something(self) -> bool:
@@ -105,10 +107,12 @@ def apply_plan(
     waiting = find_comments(plan, server_status, permissions.start | permissions.kept_back, settings, permissions.pause)
     comments, is_cut_short = _comment(connection, waiting, budget, attempts)
     unasked: set[str] = set()
+    not_requeued: list[str] = []
     if victim_requests is not None:
         victim_requests.wait(budget.left_s())
         unasked = victim_requests.failures.keys() | victim_requests.skipped
         failures += victim_requests.failures.values()
+        not_requeued = sorted(victim_requests.not_requeued)
     done = [request for request in requests if request.id not in unasked]
     return Outcome(
         [job_id for job_id in starts.started if job_id not in not_started],
@@ -122,6 +126,7 @@ def apply_plan(
         withdrawn,
         starts.unstarted,
         [request.id for request in done if request.is_first],
+        not_requeued,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.admission.priority_below_beneficiaries import BENEFICIARY
+from hooks.admission.submission.priority_below_beneficiaries import BENEFICIARY
 from hooks.translate.job.jobs import read_manager_priority
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.plan.plan_types import Plan

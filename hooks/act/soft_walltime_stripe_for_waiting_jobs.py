@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hooks.admission.impossible_requests_and_shrunk_soft_walltime import Preemptibility, shrink_estimate
-from hooks.admission.stripe_select import restripe
+from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import Preemptibility, shrink_estimate
+from hooks.admission.submission.stripe_select import restripe
 from hooks.pbs.custom_resources import LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
 from hooks.pbs.job_attributes.resource_list import ASKED, Changes
 from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without_stripe

@@ -109,7 +109,7 @@ def _bind(table: Table, user: str, group: str) -> _Limit | None:
 
 
 def _find_unreadable(asked: Reserved, consumables: frozenset[str]) -> str | None:
-    """Why it cannot be said what a reservation would keep. PBS reads some numbers otherwise than they are written: of
+    """Why what a reservation would keep cannot be computed. PBS reads some numbers otherwise than they are written: of
     a count of chunks beyond 32 bits it drops the rest."""
     error = ""
     if asked.nodes:

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from io import BytesIO
 from typing import NamedTuple
 
-from hooks.pbs.pbs_ifl_client import OWN_SWITCHES
+from hooks.pbs.scheduler_switch_values import is_own_switch
 
 _LINE = re.compile(rb"([0-9/]{10} [0-9:]{8})[.0-9]*;[0-9a-f]{4};([^;]*);(\w+);([^;]*);(.*)")
 _STAMP = "%m/%d/%Y %H:%M:%S"
@@ -36,13 +36,12 @@ _OF_JOBS = (
 )
 _OF_PASSES = ("qhold -h s ", "qrls -h s ", "qrerun ", "qalter ")
 """What a pass does to jobs too, as root on the server's host: such lines may be a pass's or a person's."""
-_OWN = {"unset server scheduling", *(f"set sched scheduling = {word}" for word in OWN_SWITCHES)}
-"""How a pass switches a scheduler, in a form that no person is likely to use."""
 _HINTS = (b" at request of ", b";attributes ", b" job by ")
 
 
 class AdminChange(NamedTuple):
-    """One request. ``offset``: where its first line begins in the log; ``end``: where its last one ends."""
+    """One request. ``offset``: where its first line begins in the log; ``end``: where its last one ends; ``of_job``: it
+    is on a job, and so has no event that a hook could record."""
 
     time_s: float
     user: str
@@ -51,6 +50,7 @@ class AdminChange(NamedTuple):
     command: str
     offset: int
     end: int
+    of_job: bool = False
 
 
 def read_changes(log: bytes, privileged: Collection[str]) -> list[AdminChange]:
@@ -67,7 +67,7 @@ def read_changes(log: bytes, privileged: Collection[str]) -> list[AdminChange]:
     def close() -> None:
         if current is not None:
             command = f"{current.command} {', '.join(attributes)}".strip()
-            if not (current.user == "root" and command in _OWN):
+            if not (current.user == "root" and is_own_switch(command)):
                 found.append(current._replace(command=command[:_MOST_TEXT]))
 
     end = 0
@@ -112,7 +112,7 @@ def _of_job(job: str, text: str, line: AdminChange, privileged: Collection[str])
             continue
         words = matched.groupdict()
         user, host = words["user"], words["host"]
-        change = line._replace(user=user, host=host, command=command.format(job=job, **words))
+        change = line._replace(user=user, host=host, command=command.format(job=job, **words), of_job=True)
         if any(fnmatchcase(f"{user}@{host}", pattern) for pattern in privileged):
             return change
         is_servers_root = user == "root" and host.partition(".")[0] == line.server.partition(".")[0]

@@ -1,12 +1,14 @@
-"""One audit for all administrators of a server: who changed what, from where and when, with whatever tool.
+"""Copies the requests of managers from the server's log into the audit of all administrators (``changes.jsonl`` in
+PBS_HOME/pbsteer); consoles of root on that host add the changes that they send.
 
-The pass copies the requests of managers from the server's log into ``changes.jsonl`` in PBS_HOME/pbsteer; consoles of
-root on that host add the changes that they send. The file is only appended to; a full one is renamed and never deleted.
+Any user of PBS can write lines into that log. So what the hook of the ``management`` event records is not copied, and
+entries that were copied are distinguished by their place in the log.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Collection, Mapping
@@ -15,14 +17,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hooks.audit.admin_changes_in_server_log import AdminChange, read_changes
+from hooks.audit.shared_audit_file import CHANGES, FULL_BYTES, RECORDED, find_recording_s
 from hooks.pbs.pbs_ifl_client import Connection, IflError, ServerAwayError
-from hooks.store.state_files import CHANGES, State
+from hooks.store.state_files import State
 
 CURSOR = "changes-read.json"
+_BEFORE = "before"
 _MOST_BYTES = 4 << 20
 """The most that one pass reads of the log. While the log grows faster, the file lags behind."""
-FULL_BYTES = 8 << 20
-"""A file over this is renamed before the next line."""
 _TAIL_BYTES = 1 << 16
 _SETTLED_S = 2.0
 """The lines of one request are written one by one: the last request of the log is read once it is this old."""
@@ -35,15 +37,23 @@ class Cursor(NamedTuple):
     offset: int
 
     @classmethod
-    def read(cls, state: State) -> Cursor | None:
-        """From the disk, the later of the recorded position and that of the last line copied; None before the first
-        time."""
-        cursor = state.read_published(CURSOR)
-        found = [] if not cursor else [cls(str(cursor.get("day", "")), _whole(cursor.get("offset")))]
-        copied = str(_last_of(state.path / CHANGES).get("log", "")).partition(":")
-        if copied[0].isdigit():
-            found.append(cls(copied[0], _whole(copied[2])))
-        return max(found, default=None)
+    def read(cls, state: State, today: str) -> Cursor | None:
+        """From the disk, the latest of the recorded positions and that of the last line copied; None before the first
+        time. Positions in logs of later days, which were written while the clock was ahead, do not count: nothing
+        would be copied until these days come."""
+        recorded = state.read_published(CURSOR)
+        found = [
+            cls._from_data(data) for data in (recorded, recorded.get(_BEFORE), _last_of(state.path / CHANGES, today))
+        ]
+        return max((cursor for cursor in found if "" < cursor.day <= today), default=None)
+
+    @classmethod
+    def _from_data(cls, data: object) -> Cursor:
+        """The position in a recorded one, or in an entry that was copied; without a day if there is none."""
+        if not isinstance(data, Mapping):
+            return cls("", 0)
+        day, _, offset = str(data.get("log", f"{data.get('day', '')}:{data.get('offset')}")).partition(":")
+        return cls(day if day.isdigit() else "", _whole(offset))
 
 
 def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float) -> list[str]:
@@ -59,7 +69,13 @@ def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float)
         with Connection(pbs_ifl) as connection:
             server = connection.read_server(("managers", "operators"))
         words = ",".join(server.get(name, "") for name in ("managers", "operators")).split(",")
-        copy_changes(state, logs, {word.strip() for word in words if word.strip()}, now_s)
+        privileged = {word.strip() for word in words if word.strip()}
+        since_s, known = find_recording_s(pbs_home), state.read_published(RECORDED)
+        is_known = since_s is not None and known.get("since_s") is not None
+        # What was recorded at the last pass already leaves nothing on objects to copy, whatever time a line claims.
+        copy_changes(state, logs, privileged, now_s, 0.0 if is_known else math.inf if since_s is None else since_s)
+        if not is_known and known != {"since_s": since_s}:
+            state.publish(RECORDED, {"since_s": since_s}, shared=True)
     except ServerAwayError:
         return []
     except (OSError, ValueError, IflError) as error:
@@ -67,14 +83,17 @@ def copy_server_changes(pbs_ifl: Any, state: State, pbs_home: str, now_s: float)
     return []
 
 
-def copy_changes(state: State, logs: Path, privileged: Collection[str], now_s: float) -> None:
+def copy_changes(
+    state: State, logs: Path, privileged: Collection[str], now_s: float, objects_until_s: float = math.inf
+) -> None:
     """Copy what has come since the last time. The first time nothing is copied: earlier requests are in the log alone.
 
-    Raises OSError if the log cannot be read or the disk does not take the lines.
+    Requests on objects, not jobs, from ``objects_until_s`` on are left out, since a hook records them. Raises OSError
+    if the log cannot be read or the disk does not take the lines.
     """
     today = time.strftime("%Y%m%d", time.localtime(now_s))
-    cursor = Cursor.read(state)
-    if cursor is None or not cursor.day:
+    cursor = Cursor.read(state, today)
+    if cursor is None:
         _remember(state, Cursor(today, _size(logs / today)))
         state.append(CHANGES, b"", full_bytes=FULL_BYTES)
         return
@@ -82,7 +101,9 @@ def copy_changes(state: State, logs: Path, privileged: Collection[str], now_s: f
     for day in sorted({cursor.day, *_days_since(logs, cursor.day, today)}):
         begin = cursor.offset if day == cursor.day else 0
         end, changes = _read_part(logs / day, begin, left, privileged, now_s)
-        lines = [json.dumps(_entry(change, day, begin)) for change in changes]
+        # The log has whole seconds.
+        copied = [change for change in changes if change.of_job or change.time_s < objects_until_s - 1]
+        lines = [json.dumps(_entry(change, day, begin)) for change in copied]
         if lines:
             state.append(CHANGES, "".join(f"{line}\n" for line in lines).encode("ascii"), full_bytes=FULL_BYTES)
         cursor = Cursor(day, end)
@@ -107,7 +128,7 @@ def _read_part(
     if changes and changes[-1].end == len(data):
         last = changes[-1]
         is_cut = len(part) == most and last.offset > 0
-        if is_cut or now_s - last.time_s < _SETTLED_S:
+        if is_cut or abs(now_s - last.time_s) < _SETTLED_S:
             return begin + last.offset, changes[:-1]
     return begin + len(data), changes
 
@@ -125,13 +146,21 @@ def _entry(change: AdminChange, day: str, begin: int) -> dict[str, Any]:
         "after": "",
         "reply": "",
         "change": "",
+        "source": "log",
         "log": f"{day}:{begin + change.end}",
     }
 
 
 def _remember(state: State, cursor: Cursor) -> None:
-    if state.read_published(CURSOR) != cursor._asdict():
-        state.publish(CURSOR, cursor._asdict(), shared=False)
+    """Record the position, and beside it the last one in the log of an earlier day."""
+    known = state.read_published(CURSOR)
+    if known.get("day") == cursor.day:
+        before = known.get(_BEFORE)
+    else:
+        before = {name: known.get(name) for name in Cursor._fields} if known else None
+    data = {**cursor._asdict(), **({_BEFORE: before} if before else {})}
+    if known != data:
+        state.publish(CURSOR, data, shared=False)
 
 
 def _days_since(logs: Path, day: str, today: str) -> list[str]:
@@ -146,8 +175,8 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _last_of(path: Path) -> Mapping[str, Any]:
-    """The last entry that was copied from a log, among the last ones of the file."""
+def _last_of(path: Path, today: str) -> Mapping[str, Any]:
+    """The last entry that was copied from a log up to today's, among the last ones of the file."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
@@ -159,7 +188,7 @@ def _last_of(path: Path) -> Mapping[str, Any]:
             entry = json.loads(line)
         except ValueError:
             continue
-        if isinstance(entry, dict) and "log" in entry:
+        if isinstance(entry, dict) and "log" in entry and str(entry["log"]).partition(":")[0] <= today:
             return entry
     return {}
 

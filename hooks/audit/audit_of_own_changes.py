@@ -12,8 +12,8 @@ import socket
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from hooks.audit.audit_from_server_log import FULL_BYTES
-from hooks.store.state_files import CHANGES, State
+from hooks.audit.shared_audit_file import CHANGES, FULL_BYTES
+from hooks.store.state_files import State
 
 
 class OwnChange(NamedTuple):

@@ -19,7 +19,7 @@ from hooks.pbs.scheduler_object_of_queue import find_scheduler, is_down
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.closures.dedicated_time import read_dedicated_time
 from hooks.translate.closures.prime_time import read_prime_time
-from policy.settings.site_settings import MODES
+from policy.settings.settings_of_server_and_passes import MODES
 
 _SHOWN = 80
 

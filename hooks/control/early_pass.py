@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
-from policy.settings.site_settings import ScheduleSettings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
 
 _SHARE = 10
 """An early pass begins at least so many times the last pass's processor time (of reading and deciding) after that pass

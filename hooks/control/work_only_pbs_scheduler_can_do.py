@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from hooks.admission.refuse_overcommitting_start import VnodeUse, refuse_overcommit, refuse_unavailable
+from hooks.admission.start.refuse_overcommitting_start import VnodeUse, refuse_overcommit, refuse_unavailable
 from hooks.pbs.custom_resources import DEFAULT_PARTITION
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, waits_to_resume
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 EVENTS = (
     "queuejob", "modifyjob", "resvsub", "modifyresv", "runjob", "periodic", "exechost_periodic", "execjob_epilogue",
+    "management",
 )  # fmt: skip
 ON_DEMAND = ("execjob_launch",)
 """The hooks that a server has only where the settings need them."""
@@ -264,9 +265,9 @@ def _handle(pbs):
         import traceback
 
         _show_sources()
-        told = _printable(traceback.format_exc(), "printable_lines")
+        error = _printable(traceback.format_exc(), "printable_lines")
         whose = _printable(_whose(pbs))
-        pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on" + whose + ": " + told)
+        pbs.logmsg(pbs.LOG_ERROR, "pbsteer: the {event} hook failed and lets PBS go on" + whose + ": " + error)
         return None
 
 

@@ -1,8 +1,6 @@
-"""Installs the hooks in a server, and removes them without a trace: every qmgr line and every file is known beforehand.
+"""Installs the hooks in a server and removes them without a trace: steps are shown or done, and undone if one fails.
 
-The wanted state is computed from the present one, the settings, and a record of the state before the first apply; the
-steps between are shown or done, and undone if one fails. Needs root on the server's host, as PBS itself demands for
-hooks.
+Needs root on the server's host, as PBS itself demands for hooks.
 """
 
 from __future__ import annotations
@@ -14,72 +12,43 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Callable, NamedTuple
 
-from hooks.control.scheduler_switch import Switched
-from hooks.deploy.bundle_hook import EVENTS, ON_DEMAND, build
-from hooks.deploy.cleanup.hook_temp_files_cleanup import clear_copies, find_leftovers, sweep
+from hooks.deploy.cleanup.hook_temp_files_cleanup import clear_copies, sweep
 from hooks.deploy.cleanup.release_victims_and_restore_priorities import (
     Programs,
     ask_to_clear_marked_jobs,
-    find_held,
-    find_own_priorities,
-    list_marked_jobs,
     put_back_priority,
     release_victim,
 )
-from hooks.deploy.deployment_record import RECORD, DeploymentRecord, demand_ours, find_limited, take_back
+from hooks.deploy.deployment_record import RECORD, DeploymentRecord, find_limited
 from hooks.deploy.disk_space_and_busy_vnodes import demand_room, describe_jobs_saving, find_busy_vnodes
-from hooks.deploy.hook_events_alarms_and_order import attributes_of
+from hooks.deploy.hook_names import ALL_HOOKS
 from hooks.deploy.read_installed_server_state import (
     DeployError,
-    Hook,
     Installed,
     Qmgr,
     ResourceBusyError,
     ask,
     hooks_folder,
-    list_partitions,
-    read_applied,
     read_installed,
 )
 from hooks.deploy.settings_and_partition.check_settings_against_server import find_unfit
 from hooks.deploy.settings_and_partition.make_partition_scheduler_folders import (
     make_folder,
-    steps_to_make,
-    steps_to_remove,
 )
-from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part, with_part
+from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part
 from hooks.deploy.settings_and_partition.settings_choice import Chosen, choose
-from hooks.deploy.steps_between_server_states import Step, show_steps, steps_between, steps_to_keep_limits
-from hooks.pbs.custom_resources import DEFAULT_PARTITION, MODE_ATTRIBUTE, RESOURCES
-from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER
-from hooks.quota_plan.take_back_at_removal import lines_to_take_back
+from hooks.deploy.steps_between_server_states import Step, show_steps
+from hooks.deploy.steps_to_apply_and_remove import DeploySteps
 from hooks.store.forecast_run_and_write_locks import no_forecast_written
-from hooks.store.hook_settings import show_config
-from hooks.store.original_priorities import read_priorities
-from hooks.store.state_files import SCHEDULERS, SecondWriterError, State, StateError
+from hooks.store.state_files import SecondWriterError, State, StateError
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import HANDED_ON_HOST, Settings
+from policy.settings.site_settings import Settings
 
-HOOKS: Mapping[str, str] = {f"pbsteer_{event}": event for event in EVENTS}
-"""Our hooks that every server has, with their events."""
-
-_ON_DEMAND = {f"pbsteer_{event}": event for event in ON_DEMAND}
-_ALL: Mapping[str, str] = {**HOOKS, **_ON_DEMAND}
-
-
-def hooks_of(settings: Settings | None) -> Mapping[str, str]:
-    """The hooks that a server with these settings has, with their events."""
-    return _ALL if settings is not None and settings.ranking.lists in HANDED_ON_HOST else HOOKS
-
-
-_PASS, _GUARD = "pbsteer_periodic", "pbsteer_runjob"
-_AT_ITS_END = "delete hook pbsteer_execjob_epilogue"
-_STOP_LINE = "set server scheduling = False"
-_MODE_LINE = re.compile(rf"set queue (\S+) {re.escape(MODE_ATTRIBUTE)} = (\S+)")
+_DELETE_PERIODIC_HOOK = "delete hook pbsteer_periodic"
+_DELETE_EPILOGUE_HOOK = "delete hook pbsteer_execjob_epilogue"
 _SAFE_PATH = re.compile(r"/[\w./+-]*")
 _LAST_PASS_S = 60.0
 """How long to wait for a pass that is under way once its hook is gone."""
@@ -122,20 +91,21 @@ class Deployment:
         self._qmgr = qmgr
         self._programs = programs
         self._pbs_exec = pbs_exec
+        self._planned = DeploySteps(self._home, qmgr, programs, pbs_exec)
 
     def read(self) -> Installed:
         """The present state of the server. Raises :class:`DeployError`."""
-        return read_installed(self._qmgr, self._home, _ALL)
+        return read_installed(self._qmgr, self._home, ALL_HOOKS)
 
     def plan_apply(self, settings: Settings, part: Part | None = None) -> list[Step]:
         """All that :meth:`apply` would do; empty if the server has everything already. :meth:`find_obstacle` has
         whether PBS permits it now."""
-        return self._steps_to_apply(self.read(), settings, part)
+        return self._planned.to_apply(self.read(), settings, part)
 
     def plan_remove(self, *, keep_partition: bool = False) -> list[Step]:
         """All that :meth:`remove` would do; empty if the server has nothing of ours. :meth:`find_obstacle` has whether
         PBS permits it now."""
-        return self._steps_to_remove(self.read(), keep_partition=keep_partition)
+        return self._planned.to_remove(self.read(), keep_partition=keep_partition)
 
     def choose(self, given: Settings | None, source: str) -> Chosen:
         """The settings to apply, as :func:`hooks.deploy.settings_and_partition.settings_choice.choose` finds them.
@@ -146,7 +116,7 @@ class Deployment:
         """Do the steps of :meth:`plan_apply`; returns them. If a step fails, go back and raise :class:`DeployError`."""
         with self._alone():
             found = self.read()
-            steps = self._steps_to_apply(found, settings, part)
+            steps = self._planned.to_apply(found, settings, part)
             self._demand_way(steps, settings)
             self._do_steps(steps, found, say, may_stay=False)
         return steps
@@ -155,7 +125,7 @@ class Deployment:
         """Do the steps of :meth:`plan_remove`. If a step fails, go back and raise :class:`DeployError`."""
         with self._alone():
             found = self.read()
-            steps = self._steps_to_remove(found, keep_partition=keep_partition)
+            steps = self._planned.to_remove(found, keep_partition=keep_partition)
             self._demand_way(steps)
             limited = find_limited(found, DeploymentRecord.read(self._folder / RECORD))
             busy = self._do_steps(steps, found, say, may_stay=True, limited=bool(limited))
@@ -173,7 +143,7 @@ class Deployment:
         unfit = find_unfit(self._qmgr, settings) if settings is not None else ""
         if unfit:
             return unfit
-        saving = self._describe_jobs_saving() if any(step.line == _AT_ITS_END for step in steps) else ""
+        saving = self._describe_jobs_saving() if any(step.line == _DELETE_EPILOGUE_HOOK for step in steps) else ""
         return saving or find_busy_vnodes(self._qmgr, steps)
 
     def _describe_jobs_saving(self) -> str:
@@ -204,113 +174,6 @@ class Deployment:
         finally:
             os.close(lock)
 
-    # Steps
-
-    def _steps_to_apply(self, found: Installed, settings: Settings, part: Part | None) -> list[Step]:
-        for name, resource in found.resources.items():
-            if resource.kind != RESOURCES[name].kind:
-                raise DeployError(
-                    f"resource {name} is there already, of type {resource.kind}; pbsteer needs it to be of type"
-                    f" {RESOURCES[name].kind}: whoever made it has to delete it first, qmgr -c 'delete resource {name}'"
-                )
-        wanted = replace(
-            found,
-            hooks={name: _make_hook(event, settings) for name, event in hooks_of(settings).items()},
-            resources=RESOURCES,
-        )
-        written = DeploymentRecord.read(self._folder / RECORD)
-        demand_ours(found, written)
-        old_schedulers = written.schedulers if written is not None else frozenset()
-        if part is not None:
-            wanted = with_part(self._qmgr, found, wanted, part, old_schedulers)
-        steps = self._steps(found, wanted)
-        schedulers = old_schedulers | (wanted.scheduling.keys() - found.scheduling.keys())
-        folders = list(steps_to_make(self._home, sorted(schedulers)) if part is not None else ())
-        steps += folders
-        # Hooks without a record: theirs was lost, and the new one has what a removal would then take for ours.
-        old = written or DeploymentRecord(frozenset(found.resources) if found.hooks else frozenset())
-        changed = {
-            what: (found.partitions.get(what, ""), partition)
-            for what, partition in wanted.partitions.items()
-            if found.partitions.get(what) != partition and not what.startswith("sched ")
-        }
-        made = old.made | (wanted.resources.keys() - found.resources.keys())
-        flags = {
-            name: (now.flag, wanted.resources[name].flag)
-            for name, now in found.resources.items()
-            if name not in made and not now.has_flags(wanted.resources[name].flag)
-        }
-        new = replace(
-            old,
-            made=made,
-            flags={**flags, **{name: (pair[0], RESOURCES[name].flag) for name, pair in old.flags.items()}},
-            schedulers=schedulers,
-            folders=old.folders | {step.path.name for step in folders if step.path is not None},
-            partitions={
-                **old.partitions,
-                **{what: (old.partitions.get(what, pair)[0], pair[1]) for what, pair in changed.items()},
-            },
-        )
-        if new != written and (steps or found.hooks):
-            why = "how the server is now, so that it can be put back"
-            steps.insert(0, Step(path=self._folder / RECORD, text=new.show(), why=why))
-        return steps
-
-    def _steps_to_remove(self, found: Installed, *, keep_partition: bool) -> list[Step]:
-        record = DeploymentRecord.read(self._folder / RECORD)
-        demand_ours(found, record)
-        before = take_back(found, record, self._find_switched(found), keep_partition=keep_partition)
-        steps = self._steps(found, before)
-        if record is not None and not found.resources.keys() - before.resources:
-            # An earlier removal may have been killed after its last resource.
-            steps += steps_to_keep_limits(found, before)
-        if self._programs is not None and (found.hooks or found.resources):
-            why = "preempted jobs that are held until their beneficiary starts are released"
-            held = [Step(job=job_id, why=why) for job_id in find_held(self._programs)]
-            why = "jobs have the priority again that their users gave them"
-            own = find_own_priorities(self._programs, read_priorities(State(self._folder)))
-            held += [Step(job=job_id, priority=priority, why=why) for job_id, priority in own.items()]
-            marked_jobs = list_marked_jobs(self._programs, self._pbs_exec) if self._pbs_exec else ()
-            if marked_jobs:
-                why = "what passes wrote on jobs goes: comments, and marks of those that made room"
-                held.append(Step(marked_jobs=marked_jobs, why=why))
-            first = sum(step.line in (f"delete hook {name}" for name in _ALL if name != _GUARD) for step in steps)
-            steps[first:first] = held
-        if found.hooks or find_leftovers(self._home, _ALL):
-            why = "what PBS keeps of our hooks for some time goes, once the last pass has ended"
-            steps.append(Step(sweep=hooks_folder(self._home) / "tmp", why=why))
-        if record is not None and not keep_partition:
-            steps += steps_to_remove(self._home, record.folders)
-        why = "planned quotas that are set go back to what was there before"
-        limits = [(limit.where, limit.entry) for limit in found.limits]
-        steps += [Step(line, why=why) for line in lines_to_take_back(State(self._folder), limits)]
-        why = "our files go, the journal with them"
-        # A step by itself, as the folder may have to stay: pbsteer switches no scheduler off from now on.
-        steps += [Step(path=path, why=why) for path in (self._folder / SCHEDULERS, self._folder) if path.exists()]
-        return steps
-
-    def _find_switched(self, found: Installed) -> frozenset[str]:
-        """The schedulers that pbsteer has switched off, without the default one if an administrator has stopped the
-        server's scheduling since. If the record cannot be read and hooks are there: those that are off and serve a
-        queue in ``drive``, as in a pass (:func:`hooks.control.scheduler_switch.hand_back`)."""
-        switched = Switched.read(State(self._folder))
-        off = {name for name, scheduling in found.scheduling.items() if scheduling != "True"}
-        if not switched.lost or not found.hooks:
-            is_stop = switched.unset and _STOP_LINE in ask(self._qmgr, "print server").splitlines()
-            return (switched.names - {DEFAULT_SCHEDULER} if is_stop else switched.names) & off
-        mode = (read_applied(found) or Settings()).server.mode
-        modes = dict.fromkeys(list_partitions(self._qmgr, "queue"), mode)
-        modes.update((match[1], match[2]) for match in map(_MODE_LINE.fullmatch, found.lines) if match)
-        parts = {
-            found.partitions.get(f"queue {queue}", DEFAULT_PARTITION) for queue in modes if modes[queue] == "drive"
-        }
-        return frozenset(
-            name for name in off if parts & set(found.partitions.get(f"sched {name}", DEFAULT_PARTITION).split(","))
-        )
-
-    def _steps(self, now: Installed, then: Installed) -> list[Step]:
-        return steps_between(now, then, self._folder / "hooks")
-
     def _do_steps(
         self, steps: Sequence[Step], found: Installed, say: Say, *, may_stay: bool, limited: bool = False
     ) -> list[str]:
@@ -320,7 +183,7 @@ class Deployment:
         why = ""
         missing = tuple(step.path for step in steps if step.like is not None and step.path is not None)
         files = _Files(self._folder.exists(), self._read_record_text(), missing)
-        removing = any(step.line == f"delete hook {_PASS}" for step in steps)
+        removing = any(step.line == _DELETE_PERIODIC_HOOK for step in steps)
         with contextlib.ExitStack() as held:
             for step in steps:
                 if (left or limited) and step.path == self._folder and step.text is None:
@@ -334,7 +197,7 @@ class Deployment:
                     outcome = self._do(step)
                     if outcome:
                         say(outcome)
-                    if files.folder and step.line == f"delete hook {_PASS}":
+                    if files.folder and step.line == _DELETE_PERIODIC_HOOK:
                         self._lock_folder(held)
                 except BaseException as error:
                     if may_stay and isinstance(error, ResourceBusyError):
@@ -370,7 +233,7 @@ class Deployment:
     def _go_back(self, found: Installed, files: _Files, say: Say) -> list[str]:
         """Undo what was done, as far as possible; returns what went wrong."""
         try:
-            steps = self._steps(self.read(), found)
+            steps = self._planned.between(self.read(), found)
         except DeployError as error:
             return [str(error)]
         if not found.hooks:
@@ -409,10 +272,10 @@ class Deployment:
         elif step.marked_jobs and self._programs is not None:
             return ask_to_clear_marked_jobs(self._programs, self._pbs_exec)
         elif step.sweep is not None:
-            sweep(self._home, _ALL, self._folder / "hooks")
+            sweep(self._home, ALL_HOOKS, self._folder / "hooks")
         elif step.line:
             # Victims of a pass that was under way during the steps before this one.
-            saving = self._describe_jobs_saving() if step.line == _AT_ITS_END else ""
+            saving = self._describe_jobs_saving() if step.line == _DELETE_EPILOGUE_HOOK else ""
             if saving:
                 raise DeployError(saving)
             try:
@@ -438,7 +301,3 @@ def _lock_out_others(lock: int, folder: Path) -> None:
             raise DeployError(
                 f"{folder} is locked: another pbsteer hooks apply or remove is at work on this server; wait for its end"
             ) from error
-
-
-def _make_hook(event: str, settings: Settings) -> Hook:
-    return Hook(event, attributes_of(event, settings), build(event), show_config(settings))

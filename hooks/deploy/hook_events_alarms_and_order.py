@@ -53,6 +53,7 @@ HOOK_EVENTS: Mapping[str, HookEvent] = {
         alarm_s=120,
         on_moms=True,
     ),
+    "management": HookEvent("a manager's request on an object: records it in the audit", order=_AFTER_THE_SITES_OWN),
     # After a site's own and PBS's hook for control groups, so that the program is bound within what these leave.
     "execjob_launch": HookEvent(
         "on each MoM: hands a starting job the list of its sockets and cores", order=_AFTER_THE_SITES_OWN, on_moms=True

@@ -86,7 +86,8 @@ class Installed:
     vnodes.
 
     ``partitions`` is by object as qmgr names it (``sched default``, ``queue workq``, ``node n1``); objects without a
-    partition of their own are not in it. ``scheduling`` has all schedulers, not only ours.
+    partition of their own are not in it. ``scheduling`` has all schedulers, not only ours. ``has_vnodes``:
+    whether the server has any.
     """
 
     hooks: Mapping[str, Hook] = field(default_factory=dict)
@@ -95,6 +96,7 @@ class Installed:
     limits: tuple[LimitEntry, ...] = ()
     scheduling: Mapping[str, str] = field(default_factory=dict)
     partitions: Mapping[str, str] = field(default_factory=dict)
+    has_vnodes: bool = True
 
 
 def ask(qmgr: Qmgr, line: str) -> str:
@@ -160,6 +162,7 @@ def read_installed(qmgr: Qmgr, home: Path, names: Iterable[str]) -> Installed:
             for name, texts in found.items()
             if "partition" in texts
         },
+        has_vnodes=bool(objects["node"]),
     )
 
 

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hooks.checkpoint.read_saved_task_notes import find_left
-from hooks.checkpoint.report_restarted_as_running import find_restarted
+from hooks.checkpoint.on_job_host.read_saved_task_notes import find_left
+from hooks.checkpoint.on_job_host.report_restarted_as_running import find_restarted
 from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.placement.find_left_lists import find_left_lists
 from hooks.store.settings_for_host_hooks import read_section

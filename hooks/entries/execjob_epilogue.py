@@ -6,8 +6,8 @@ delays.
 
 from __future__ import annotations
 
-from hooks.checkpoint.read_saved_task_notes import has_failed_restart
-from hooks.checkpoint.skip_server_query_at_job_end import (
+from hooks.checkpoint.on_job_host.read_saved_task_notes import has_failed_restart
+from hooks.checkpoint.on_job_host.skip_server_query_at_job_end import (
     could_be_asked,
     may_be_run_again,
     may_have_been_asked,
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from hooks.checkpoint.decide_requeue_at_job_end import RunOnServer, Verdict
+    from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import RunOnServer, Verdict
 
 ANSWER_S = 5
 SERVER_BACK_S = 90
@@ -54,7 +54,7 @@ def handle(pbs: Any) -> str | None:
 
 
 def _ask_of_restart(pbs: Any, job: Any, exit_status: int) -> None:
-    from hooks.checkpoint.decide_requeue_at_job_end import judge_failed_restart
+    from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import judge_failed_restart
 
     _act(pbs, job, exit_status, judge_failed_restart)
 
@@ -62,7 +62,7 @@ def _ask_of_restart(pbs: Any, job: Any, exit_status: int) -> None:
 def _ask(pbs: Any, job: Any, exit_status: int) -> None:
     import time
 
-    from hooks.checkpoint.decide_requeue_at_job_end import find_mom_start, judge_end
+    from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import find_mom_start, judge_end
 
     ended_s = time.time()
     saving = read_saving(pbs.hook_config_filename)
@@ -83,7 +83,7 @@ def _act(pbs: Any, job: Any, exit_status: int, judge: Callable[[RunOnServer | No
 
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
-    from hooks.checkpoint.decide_requeue_at_job_end import ask_server, judge_until_server_back
+    from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import ask_server, judge_until_server_back
 
     began_s = time.time()
     job_id = str(job.id)

@@ -1,8 +1,7 @@
 """On each host of a job, before a program of it starts: hand over the list of the job's sockets and cores.
 
-The list comes in a variable that the job got at its start (:mod:`hooks.entries.runjob`). Its files and variables are
-for programs that read them; where the settings say ``bind``, the program is started on the cores of this host. A job
-without a list starts as it would without this hook, and so does one whose list cannot be used.
+The list comes in a variable that the job got at its start (:mod:`hooks.entries.runjob`); with ``bind`` the program
+starts on those cores. A job without a list, or with one that cannot be used, starts as it would without this hook.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ def handle(pbs: Any) -> str | None:
     """Prepare the program of this event."""
     event = pbs.event()
     env = event.env
-    entries = parse_entries(str(env[VARIABLE] or "")) if VARIABLE in env else ()
-    if not entries:
+    if VARIABLE not in env:
         return None
     try:
         way = read_section(pbs.hook_config_filename, "ranking").get("lists", "none")
     except FileNotFoundError:
         # The hook is being taken from the host.
         return None
-    if way not in ("files", "bind"):
+    entries = parse_entries(str(env[VARIABLE] or "")) if way in ("files", "bind") else ()
+    if not entries:
         return None
     for name, path in write_lists(Path(pbs.pbs_conf["PBS_HOME"]), str(event.job.id), entries).items():
         env[name] = str(path)

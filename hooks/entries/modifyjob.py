@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.arrays_found_unaltered import forget_arrays
-from hooks.admission.impossible_requests_and_shrunk_soft_walltime import read_preemptibility
-from hooks.admission.job_alteration import (
+from hooks.admission.start.arrays_found_unaltered import forget_arrays
+from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import read_preemptibility
+from hooks.admission.submission.job_alteration import (
     Alteration,
     PreemptibilityChange,
     follow_alteration,
     refuse_alteration,
     refuse_unpreemptible,
 )
-from hooks.admission.overlong_texts import refuse_beyond_bounds
-from hooks.admission.priority_below_beneficiaries import is_highest, lower_priority
-from hooks.admission.reread_vnodes_before_refusing_submission import reread_summary
+from hooks.admission.submission.priority_below_beneficiaries import is_highest, lower_priority
+from hooks.admission.submission.reread_vnodes_before_refusing_submission import reread_summary
+from hooks.admission.texts.overlong_job_texts import refuse_beyond_bounds
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.job_attributes.resource_list import change_resource_list, read_resource_list, without_empty

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.overlong_reservation_texts import refuse_reservation_beyond_bounds
+from hooks.admission.texts.overlong_reservation_texts import refuse_reservation_beyond_bounds
 from hooks.store.hook_settings import read_config
 
 

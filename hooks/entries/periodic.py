@@ -19,6 +19,15 @@ from hooks.act.soft_walltime_stripe_for_waiting_jobs import (
     write_resource_changes,
 )
 from hooks.audit.audit_from_server_log import copy_server_changes
+from hooks.checkpoint.victims.victims_not_requeued import (
+    NOT_REQUEUED,
+    NotRequeued,
+    describe_not_requeued,
+    read_not_requeued,
+    with_new,
+    without_as_victims,
+    without_their_earmarks,
+)
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.decision_time_limit import (
     ClockDeadline,
@@ -178,7 +187,8 @@ class ServerRead(NamedTuple):
     """What a pass has read. ``raw``: the server's status; ``server_status``: the same with the priorities that users
     gave; ``files``: the schedulers' files; ``priorities``, ``switched``, ``runs``, ``charged`` and ``ledger_of``: the
     records of earlier passes; ``quota_plan``: the planned quotas; ``problems``: sentences on programs of dynamic
-    resources. Which of the ledgers is read depends on what the pass may do."""
+    resources; ``not_requeued``: victims that PBS refused to requeue. Which of the ledgers is read depends on what the
+    pass may do."""
 
     raw: ServerStatus
     server_status: ServerStatus
@@ -190,6 +200,7 @@ class ServerRead(NamedTuple):
     ledger_of: Callable[[str], tuple[Ledger, str]]
     quota_plan: PlanFiles = PlanFiles()
     problems: Sequence[str] = ()
+    not_requeued: Mapping[str, NotRequeued] = {}
 
 
 class Decision(NamedTuple):
@@ -235,12 +246,23 @@ def _read(connection: Connection, settings: Settings, state: State, quota_plan: 
 
         files, problems = with_printed(raw, files, asked, settings.schedule.budget_s * _PROGRAMS_SHARE)
     priorities = read_priorities(state)
-    server_status = with_own_priorities(raw, priorities)
+    not_requeued = read_not_requeued(state.read_published(NOT_REQUEUED), raw)
+    server_status = without_as_victims(with_own_priorities(raw, priorities), not_requeued)
     runs = state.read_published(RUNS) if learns(settings) else {}
     switched = Switched.read(state)
     charged = record_from_data(state.read_published(FAIR_SHARE))
     return ServerRead(
-        raw, server_status, files, priorities, switched, runs, charged, state.read_ledger, quota_plan, problems
+        raw,
+        server_status,
+        files,
+        priorities,
+        switched,
+        runs,
+        charged,
+        state.read_ledger,
+        quota_plan,
+        problems,
+        not_requeued,
     )
 
 
@@ -262,6 +284,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     # What observing pretends to have done must not count as done once the queues are driven.
     ledger_name = LEDGER if permissions.preempt else OBSERVED_LEDGER
     ledger, unusable = found.ledger_of(ledger_name)
+    ledger = without_their_earmarks(ledger, found.not_requeued)
     runs = None
     if learns(settings):
         runs = note_runs(snapshot, found.runs, settings)
@@ -285,6 +308,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     resource_changes = find_resource_changes(translation, server_status, summary, settings)
     notes = [*describe_left_out(plan.count("not-looked-at"), slowest), *found.problems]
+    notes += describe_not_requeued(found.not_requeued)
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
     remarks = [
@@ -367,6 +391,9 @@ def _act(
     coming = above & {start.job.id for start in plan.starts}
     unnoticed = [*coming, *filter(is_array, outcome.released)]
     failures += trigger_cycle(connection, server_status, {server_status.jobs[job_id]["queue"] for job_id in unnoticed})
+    if outcome.not_requeued or found.not_requeued:
+        known = with_new(found.not_requeued, outcome.not_requeued, server_status)
+        state.publish(NOT_REQUEUED, known, shared=False, sync=False)
     outcome = outcome._replace(
         failures=[*failures, *pending_work.failures, *outcome.failures], put_off=outcome.put_off + pending_work.put_off
     )

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.impossible_requests_and_shrunk_soft_walltime import (
+from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import (
     find_impossible,
     find_nonsense,
     read_preemptibility,
     shrink_estimate,
 )
-from hooks.admission.overlong_texts import refuse_beyond_bounds
-from hooks.admission.priority_below_beneficiaries import lower_priority
-from hooks.admission.reread_vnodes_before_refusing_submission import reread_summary
-from hooks.admission.stripe_select import restripe
+from hooks.admission.submission.priority_below_beneficiaries import lower_priority
+from hooks.admission.submission.reread_vnodes_before_refusing_submission import reread_summary
+from hooks.admission.submission.stripe_select import restripe
+from hooks.admission.texts.overlong_job_texts import refuse_beyond_bounds
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE
 from hooks.pbs.job_attributes.read_resource_list_value import read_value
 from hooks.pbs.job_attributes.resource_list import (

@@ -14,8 +14,8 @@ import pwd
 import time
 from typing import Any
 
-from hooks.admission.overlong_reservation_texts import refuse_reservation_beyond_bounds
 from hooks.admission.reservation_quota import FOREVER_S, Reserved, Table, refuse_beyond_quota
+from hooks.admission.texts.overlong_reservation_texts import refuse_reservation_beyond_bounds
 from hooks.pbs.job_attributes.read_resource_list_value import read_value
 from hooks.pbs.managers_and_operators import may_manage
 from hooks.store.event_hook_summary import Summary, read_summary

@@ -11,12 +11,17 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hooks.admission.arrays_found_unaltered import is_found_unaltered, note_unaltered
-from hooks.admission.readings_required_by_job_at_start import has_requirements, refuse_unmet
-from hooks.admission.refuse_overcommitting_start import VnodeUse, refuse_kept, refuse_overcommit, refuse_unavailable
-from hooks.admission.refuse_striped_starts_too_close import is_stripe, note_start, read_starts, refuse_too_soon
-from hooks.checkpoint.copy_queue_save_method_to_job import find_method_to_write
-from hooks.checkpoint.read_save_method_job_asked_for import read_asked_method
+from hooks.admission.start.arrays_found_unaltered import is_found_unaltered, note_unaltered
+from hooks.admission.start.readings_required_by_job_at_start import has_requirements, refuse_unmet
+from hooks.admission.start.refuse_overcommitting_start import (
+    VnodeUse,
+    refuse_kept,
+    refuse_overcommit,
+    refuse_unavailable,
+)
+from hooks.admission.start.refuse_striped_starts_too_close import is_stripe, note_start, read_starts, refuse_too_soon
+from hooks.checkpoint.save_method.copy_queue_save_method_to_job import find_method_to_write
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import read_asked_method
 from hooks.pbs.custom_resources import is_reservation_queue
 from hooks.pbs.custom_resources_on_hosts import READING, SAVE
 from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_job

@@ -5,7 +5,7 @@ forecasts need.
 from __future__ import annotations
 
 from hooks.store.state_files import FORECAST_BEGUN, State
-from policy.settings.site_settings import ForecastSettings
+from policy.settings.settings_of_server_and_passes import ForecastSettings
 
 
 def is_forecast_due(state: State, settings: ForecastSettings, now_s: float) -> bool:

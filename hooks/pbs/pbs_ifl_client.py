@@ -15,6 +15,7 @@ from hooks.pbs.attribute_lists_of_pbs_ifl import AttributeChain, clean, texts_of
 from hooks.pbs.custom_resources import SOFT_LIMIT
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, may_have_runs
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE
+from hooks.pbs.scheduler_switch_values import OWN_SWITCHES
 from hooks.pbs.server_status_type_and_attributes import (
     DEFAULT_SCHEDULER,
     ENDED_ATTRIBUTES,
@@ -44,9 +45,6 @@ _HOLDING_SUBJOBS = "S"
 it by all subjobs, and looks at each index of an array for that: seconds, for one of millions."""
 _ENDED_STATES = "F"
 
-OWN_SWITCHES = ("y", "n")
-"""The values with which pbsteer switches a scheduler on and off. PBS accepts these words too, and in its log they
-distinguish a pass from an administrator."""
 HOLD = "s"
 """The hold of managers and the system, which a job's owner cannot release."""
 
@@ -381,6 +379,11 @@ class Connection:
         status = ifl.pbs_manager(self._handle, ifl.MGR_CMD_SET, kind, queue, change, None)
         place = f"queue {queue}" if queue else "the server"
         self._demand(status, f"{'remove' if remove else 'set'} {entries} of {SOFT_LIMIT}.{resource} of {place}")
+
+    def soft_limits_command(self, queue: str, resource: str, entries: str, *, remove: bool = False) -> str:
+        """The command that would do the same as :meth:`change_soft_limits`, for the audit."""
+        place = f"queue {queue}" if queue else "server"
+        return f"qmgr -c 'set {place} {SOFT_LIMIT}.{resource} {'-=' if remove else '+='} {entries}'"
 
     def set_walltime(self, job_id: str, walltime: str) -> None:
         """Set the walltime of a waiting job."""

@@ -172,11 +172,10 @@ def _send(
     remove = group[0].value is None
     values = [step.found if remove else step.value for step in group]
     entries = ",".join(f"[{show_entity(step.limit.entity)}={value}]" for step, value in zip(group, values))
-    place = f"queue {queue}" if queue else "server"
     change = new_change(
         server_status.server.get(NAME, ""),
         f"quota plan{' by ' if planners else ''}{', '.join(planners)}",
-        f"qmgr -c 'set {place} {SOFT_LIMIT}.{resource} {'-=' if remove else '+='} {entries}'",
+        connection.soft_limits_command(queue, resource, entries, remove=remove),
         ", ".join(show_value(step.found) for step in group),
         ", ".join(show_value(step.value) for step in group),
     )

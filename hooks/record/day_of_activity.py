@@ -67,7 +67,10 @@ class Day(NamedTuple):
         running: int = 0,
         use: Mapping[Entity, int] | None = None,
     ) -> Day:
-        """The day with one more sample; unchanged if the clock went back. ``use`` has the cores of each entity."""
+        """The day with one more sample. ``use`` has the cores of each entity. While the clock has gone back a little
+        nothing is added; if it was far ahead, what was noted for later times is dropped."""
+        if self.last_s - time_s > _LONGEST_S:
+            return self._until(time_s).sampled(time_s, used, total, events, running, use)
         if time_s <= self.last_s:
             return self
         span_s = time_s - self.last_s
@@ -89,6 +92,11 @@ class Day(NamedTuple):
         )
         kept = tuple(slots[each] for each in sorted(slots) if number - SLOTS < each <= number)
         return Day(kept, time_s, running, self.use if use is None else self.use.sampled(time_s, seconds, use))
+
+    def _until(self, time_s: float) -> Day:
+        """The day as if it had never been later than just before this time."""
+        kept = tuple(slot for slot in self.slots if slot.number <= time_s // SLOT_S)
+        return Day(kept, time_s - _ALONE_S, self.running, self.use.ended_at(time_s))
 
     def filled_from(self, other: Day) -> Day:
         """This day, with each slot and each hour of use of the ``other`` that covers longer than this one's."""

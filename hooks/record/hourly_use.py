@@ -60,6 +60,18 @@ class HourlyUse(NamedTuple):
             found, is_cut = {entity: found[entity] for entity in nlargest(MOST, found, key=most)}, hour
         return HourlyUse(hour, covered, found, is_cut)
 
+    def ended_at(self, time_s: float) -> HourlyUse:
+        """The same without later hours."""
+        hour = int(time_s // HOUR_S)
+        by = self.newest - hour
+        if by <= 0:
+            return self
+        if by >= HOURS:
+            return HourlyUse(hour)
+        before = _NOTHING[:by]
+        moved = {entity: (*before, *sums[:-by]) for entity, sums in self.amount_s.items() if any(sums[:-by])}
+        return HourlyUse(hour, (*before, *self.seconds[:-by]), moved, min(self.cut_at, hour))
+
     def filled_from(self, other: HourlyUse) -> HourlyUse:
         """These hours, with each one of the ``other`` that covers longer than this one's."""
         newest = max(self.newest, other.newest)

@@ -110,7 +110,9 @@ def become(job_id: str, recorded: dict[str, Any], mom_priv: Path, writable: int)
         os.chdir(recorded["folder"])
         for descriptor, name in ((0, os.devnull), (1, recorded["out"]), (2, recorded["err"])):
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT if descriptor else os.O_RDONLY
-            opened = os.open(name, flags, 0o600)
+            # A FIFO without a reader fails at once: this process would wait for one long after its job has ended.
+            opened = os.open(name, flags | os.O_NONBLOCK | os.O_NOCTTY, 0o600)
+            os.set_blocking(opened, True)
             os.dup2(opened, descriptor)
             os.close(opened)
         environment = dict(entry.partition("=")[::2] for entry in recorded["environment"] if "=" in entry)

@@ -11,11 +11,11 @@ import grp
 import json
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hooks.store.append_lines import append_lines, ends_whole, open_own, put_aside
 from hooks.store.atomic_file import replace_file
 from hooks.store.folder_lock import LOCK, locked
 from policy.model.ledger_between_passes import Ledger, LedgerError
@@ -28,7 +28,6 @@ PRIORITIES = "priorities.json"
 FAIR_SHARE = "fair-share.json"
 PASSES = "passes.json"
 EPISODES = "episodes.json"
-CHANGES = "changes.jsonl"
 ALERTS = "alerts.json"
 ALERT_COMMAND = "alert-command.json"
 REASONS = "reasons.jsonl"
@@ -61,7 +60,7 @@ class State:
     def locked(self) -> Iterator[None]:
         """Lock the folder against a second writer. Raises :class:`SecondWriterError` if there is one."""
         self._make_folder()
-        descriptor = _open_own(self.path / LOCK, os.O_RDWR)
+        descriptor = open_own(self.path / LOCK, os.O_RDWR)
         with contextlib.ExitStack() as stack:
             try:
                 stack.enter_context(locked(descriptor))
@@ -98,7 +97,7 @@ class State:
     def put_aside_ledger(self, name: str, why: str) -> str:
         """Rename a ledger that cannot be used, and return the sentence on it."""
         path = self.path / name
-        return f"{path} cannot be used ({why}); it is now {_put_aside(path).name}, and an empty ledger is begun"
+        return f"{path} cannot be used ({why}); it is now {put_aside(path).name}, and an empty ledger is begun"
 
     def save_ledger(self, ledger: Ledger, name: str = LEDGER) -> None:
         """Replace the ledger. Raises OSError if the disk does not take it."""
@@ -135,10 +134,11 @@ class State:
     def write_journal(self, entry: Mapping[str, Any], day: str, keep_days: int) -> None:
         """Append one line to the journal of ``day`` (YYYY-MM-DD), and delete files older than the last ``keep_days``
         days."""
+        self._rename_future_journals(day)
         path = self._journal_file(day)
         fresh = not path.exists()
         line = (json.dumps(entry) + "\n").encode("ascii")
-        descriptor = _open_own(path, os.O_WRONLY | os.O_APPEND)
+        descriptor = open_own(path, os.O_WRONLY | os.O_APPEND)
         try:
             self._share(descriptor)
             os.write(descriptor, line)
@@ -174,12 +174,22 @@ class State:
                 found.append((match.group(1), int(match.group(2)), path))
         return sorted(found)
 
+    def _rename_future_journals(self, day: str) -> None:
+        """Make files of later days, written while the clock was ahead, the last ones of ``day``: readers take the file
+        with the last name for the latest, and each day with a file counts as one of those kept."""
+        journals = self._journals()
+        number = max((number for of_day, number, _ in journals if of_day == day), default=0)
+        for of_day, _, path in journals:
+            if of_day > day:
+                number += 1
+                path.replace(self.path / f"journal-{day}.{number}.jsonl")
+
     def _journal_file(self, day: str) -> Path:
         """The day's last file, or the next one if that is full or ends in a truncated line."""
         numbers = [number for of_day, number, _ in self._journals() if of_day == day]
         number = numbers[-1] if numbers else 1
         path = self.path / f"journal-{day}.{number}.jsonl"
-        if path.is_file() and (path.stat().st_size > _JOURNAL_BYTES or not _ends_whole(path)):
+        if path.is_file() and (path.stat().st_size > _JOURNAL_BYTES or not ends_whole(path)):
             path = self.path / f"journal-{day}.{number + 1}.jsonl"
         return path
 
@@ -188,21 +198,9 @@ class State:
     def append(self, name: str, lines: bytes, *, full_bytes: int) -> None:
         """Append whole lines to a file that the group may read, and sync it; the file is made if missing.
 
-        A file over ``full_bytes`` is renamed first, with the time in its name. Raises OSError.
+        As :func:`hooks.store.append_lines.append_lines` does it. Raises OSError.
         """
-        path = self.path / name
-        if path.is_file() and path.stat().st_size > full_bytes:
-            aside = path.with_name(f"{path.stem}-{time.strftime('%Y%m%dT%H%M%S')}{path.suffix}")
-            if not aside.exists():
-                path.replace(aside)
-        begin = b"" if not lines or not path.is_file() or _ends_whole(path) else b"\n"
-        descriptor = _open_own(path, os.O_WRONLY | os.O_APPEND)
-        try:
-            self._share(descriptor)
-            os.write(descriptor, begin + lines)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        append_lines(self.path / name, lines, full_bytes=full_bytes, share=self._share)
 
     # Files
 
@@ -229,7 +227,7 @@ class State:
         try:
             replace_file(path, data, mode=mode, group=group, sync=sync, open_fresh=_open_fresh)
         except IsADirectoryError:
-            _put_aside(path)
+            put_aside(path)
             replace_file(path, data, mode=mode, group=group, sync=sync, open_fresh=_open_fresh)
 
     def _share(self, descriptor: int) -> None:
@@ -249,32 +247,5 @@ class State:
             return None
 
 
-def _open_own(path: Path, flags: int) -> int:
-    """Open a file for writing, made if missing; a folder or a dangling link in its place is renamed."""
-    flags |= os.O_CREAT | os.O_CLOEXEC
-    try:
-        return os.open(path, flags, 0o600)
-    except (IsADirectoryError, FileNotFoundError):
-        _put_aside(path)
-        return os.open(path, flags, 0o600)
-
-
 def _open_fresh(path: Path) -> int:
-    return _open_own(path, os.O_WRONLY | os.O_TRUNC)
-
-
-def _put_aside(path: Path) -> Path:
-    """Rename what is at ``path`` and return the new path; an earlier file of that name is replaced."""
-    aside, number = path.with_suffix(f".unreadable{path.suffix}"), 1
-    while aside.is_dir() or (path.is_dir() and os.path.lexists(aside)):
-        number += 1
-        aside = path.with_suffix(f".unreadable-{number}{path.suffix}")
-    return path.replace(aside)
-
-
-def _ends_whole(path: Path) -> bool:
-    with path.open("rb") as file:
-        if file.seek(0, os.SEEK_END) == 0:
-            return True
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
+    return open_own(path, os.O_WRONLY | os.O_TRUNC)

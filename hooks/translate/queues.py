@@ -22,7 +22,8 @@ from policy.model.job_request import DEFAULT_CONSUMABLES
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
 from policy.model.pbs_units import SIZES, parse_amount, parse_resource
-from policy.settings.site_settings import MODES, Settings
+from policy.settings.settings_of_server_and_passes import MODES
+from policy.settings.site_settings import Settings
 
 _NUMBERS = frozenset({"long", "float", "size"})
 _OLD_LIMITS: Mapping[str, EntityKey] = {

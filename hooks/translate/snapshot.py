@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from hooks.checkpoint.save_method_of_job import read_methods
+from hooks.checkpoint.save_method.save_method_of_job import read_methods
 from hooks.pbs.custom_resources import PLENTY, is_reservation_queue
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_config
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, is_subjob, parent_of

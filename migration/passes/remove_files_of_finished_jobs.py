@@ -69,7 +69,7 @@ def clean_up(site: Site) -> None:
 
 
 def find_unremoved(spool: Spool) -> Iterator[tuple[Record, Unremoved]]:
-    """The jobs that are over whose folders could not be removed, and what was said."""
+    """The jobs that are over whose folders could not be removed, and the messages."""
     for record in spool.read(Queue.DONE):
         noted = read_unremoved(spool.job_folder(record.gid))
         if noted.tries:

@@ -28,7 +28,7 @@ _ENDED = "the program ended"
 
 class NoAnswerError(Exception):
     """No answer came; ``status`` is that of :class:`~migration.programs.run_external_program_with_limits.Finished`,
-    and the message is the end of what the program said on standard error, or what happened to it.
+    and the message is the end of what the program wrote to standard error, or what happened to it.
     """
 
     def __init__(self, status: int, text: str) -> None:
@@ -94,8 +94,8 @@ class Conversation:
         return b"".join(parts)
 
     def close(self, within_s: float = _END_WITHIN_S) -> str:
-        """Let the program end by the end of its input, and kill it if it does not in time; the last line that it said
-        on standard error.
+        """Let the program end by the end of its input, and kill it if it does not in time; the last line that it
+        wrote to standard error.
         """
         os.close(self._asked)
         os.close(self._answers)

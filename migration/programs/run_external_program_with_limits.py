@@ -1,8 +1,7 @@
-"""Runs a program with an argument list, a time limit and bounded output. It is the only module that imports ``sh``, and
-only inside functions: the import is slow, and many of our programs run no other.
+"""Runs a program with an argument list, a time limit and bounded output: its exit status is part of the result.
 
-A failing program is no exception: its exit status is part of the result. One that cannot be started, or is killed at
-its time limit, has a status that no program can return.
+A program that cannot be started, or is killed at its time limit, has a status that no program can return. ``sh`` is
+imported here alone, inside functions, as that is slow and many of our programs run no other.
 """
 
 from __future__ import annotations

@@ -43,6 +43,7 @@ def decide(
     is over no further job is attempted, and the plan is what was decided until then; a deadline that never comes does
     not change the plan.
     """
+    ledger = _with_no_time_after(snapshot.time_s, ledger)
     if snapshot.finished:
         ledger = _with_what_was_seen(ledger, snapshot, settings)
     if ledger.asked:
@@ -58,6 +59,24 @@ def decide(
         return _Pass(context, deadline).decide()
     finally:
         context.capacity.check_time = None
+
+
+def _with_no_time_after(now_s: float, ledger: Ledger) -> Ledger:
+    """The ledger with the times of past events moved to now where they are later: the clock was set back. Otherwise a
+    preempted job that runs again would count as the victim that lingers, and be preempted again in each pass."""
+    earmarks = {
+        job_id: each._replace(since_s=now_s) for job_id, each in ledger.earmarks.items() if each.since_s > now_s
+    }
+    cuts = {run: cut._replace(at_s=now_s) for run, cut in ledger.cuts.items() if cut.at_s > now_s}
+    stripes = dict.fromkeys((vnode for vnode, at_s in ledger.stripes.items() if at_s > now_s), now_s)
+    if not earmarks and not cuts and not stripes and ledger.seen_s <= now_s:
+        return ledger
+    return ledger._replace(
+        earmarks={**ledger.earmarks, **earmarks},
+        cuts={**ledger.cuts, **cuts},
+        stripes={**ledger.stripes, **stripes},
+        seen_s=min(ledger.seen_s, now_s),
+    )
 
 
 def _with_what_was_seen(ledger: Ledger, snapshot: Snapshot, settings: Settings) -> Ledger:

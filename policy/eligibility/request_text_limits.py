@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from policy.model.job_request import RequestError, count_kinds
 from policy.model.pbs_units import show_count
-from policy.settings.site_settings import SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
 
 _MOST_COUNTED = 2**31 - 1
 

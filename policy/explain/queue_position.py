@@ -1,7 +1,7 @@
-"""A job's place in line: how many jobs that wait for room come before it, and which reservations close vnodes to all of
-them.
+"""A job's place in line: how many jobs that wait for room come before it, which reservations close vnodes to all of
+them, and which resource it lacks.
 
-A pass has one reason for many jobs, so neither number is in the reason; both are computed from the plan on demand, once
+A pass has one reason for many jobs, so none of this is in the reason; it is computed from the plan on demand, once
 for all jobs.
 """
 
@@ -12,8 +12,9 @@ from typing import NamedTuple
 from policy.backfill.queues_sharing_vnodes import parts_with_one_head
 from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
+from policy.explain.missing_resource import Missing
 from policy.plan.plan_types import Plan
-from policy.reasons.reason_names import MoreNumbers
+from policy.reasons.reason_names import MoreNumbers, ReasonCode
 from policy.settings.site_settings import Settings
 from policy.state.closure_windows import windows_of
 from policy.state.cluster_index import ClusterIndex
@@ -43,15 +44,27 @@ class InLine:
         self._shortest_first = settings.backfill.kind != "none" and settings.backfill.order == "shortest-first"
         self._rule_b = settings.priority.preempt
         self._parts: list[_Part] | None = None
+        self._missing: Missing | None = None
+        self._codes: dict[str, ReasonCode] = {}
 
     def numbers(self, job_id: str) -> MoreNumbers:
-        """The numbers for :meth:`policy.reasons.reason.Reason.sentence`; empty if the job is in no line."""
+        """The numbers for :meth:`policy.reasons.reason.Reason.sentence`: the job's place, empty if it is in no line,
+        and the resource that it lacks."""
         if self._parts is None:
             self._parts = self._count()
+        missing = self._find_missing(job_id)
         for part in self._parts:
             if job_id in part.ahead:
-                return {"ahead": part.ahead[job_id], **part.kept}
-        return {}
+                return {"ahead": part.ahead[job_id], **part.kept, **missing}
+        return missing
+
+    def _find_missing(self, job_id: str) -> MoreNumbers:
+        cluster = self._plan.started.cluster()
+        if self._missing is None:
+            self._missing = Missing(cluster)
+            self._codes = {job.id: wait.reason.code for wait in self._plan.waits for job in wait.jobs}
+        job, code = cluster.jobs.get(job_id), self._codes.get(job_id)
+        return {} if job is None or code is None else self._missing.numbers(job, code)
 
     def _count(self) -> list[_Part]:
         plan = self._plan

@@ -117,9 +117,9 @@ class Accepted(FrozenValue):
 
 @dataclass(frozen=True)
 class Declined(FrozenValue):
-    """The cluster would not start the job now. ``answer`` is what it says is free, if it said so. ``others`` is whether
-    the same would be said to an equal request (False: it is about this user or job alone). ``for_now``: it said before
-    that there is room for the job, so it may say so again in a moment."""
+    """The cluster would not start the job now. ``answer`` is what it reports as free, if it did. ``others`` is whether
+    an equal request would get the same answer (False: it is about this user or job alone). ``for_now``: it answered
+    before that there is room for the job, so it may do so again in a moment."""
 
     text: str
     answer: Answer | None = None
@@ -198,7 +198,7 @@ class _Pass:
         self._lacks: dict[str, dict[Demand, str]] = {}
         """What a demand lacks at a cluster, until the answer changes: equal requests are looked at once."""
         self._declined: dict[tuple[str, Demand], str] = {}
-        """What a cluster said to a demand; it holds for the whole pass."""
+        """A cluster's answer to a demand; it holds for the whole pass."""
         self._for_now: set[tuple[str, str]] = set()
         """What clusters lack that may be there in a moment: they take no more now, and not since they are full."""
         self._in_flight = dict(state.in_flight)
@@ -321,7 +321,7 @@ class _Pass:
             self._lacks.pop(cluster, None)
 
     def _note(self, cluster: str, request: Request, declined: Declined) -> str:
-        """Remember what the cluster said for the rest of the pass."""
+        """Remember the cluster's answer for the rest of the pass."""
         if declined.answer is not None:
             self._answers[cluster] = declined.answer
             self._lacks.pop(cluster, None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 
@@ -95,6 +96,8 @@ _NAME = r"[A-Za-z0-9_.\[\]-]+"
 _RANGES = r"(?:[0-9]+(?:-[0-9]+)?(?:/[0-9]+(?:-[0-9]+)?)*)?"
 _ENTRY = re.compile(rf"({_NAME}):({_NAME}):([0-9]{{1,6}}):([0-9]{{1,6}}):({_RANGES}):({_RANGES})")
 _MOST_CORES = 100_000
+_MOST_NUMBERS = 1_000_000
+"""Of all entries together: a job's program may set the variable for those that it starts, and root reads it."""
 
 
 def show_entries(entries: Sequence[Entry]) -> str:
@@ -112,20 +115,26 @@ def show_entries(entries: Sequence[Entry]) -> str:
 def parse_entries(text: str) -> tuple[Entry, ...]:
     """The entries of a text that :func:`show_entries` made; none for any other text."""
     found = []
+    left = _MOST_NUMBERS
     for part in text.split("+") if len(text) <= _MOST_TEXT else ():
         match = _ENTRY.fullmatch(part)
         if match is None:
             return ()
         vnode, host, cores, processes, sockets, numbers = match.groups()
-        found.append(Entry(vnode, host, int(processes), _read_ranges(sockets), _read_ranges(numbers), int(cores)))
+        ranges = [_read_ranges(each) for each in (sockets, numbers)]
+        left -= sum(len(each) for lists in ranges for each in lists)
+        if left < 0:
+            return ()
+        of_sockets, of_cores = (tuple(chain.from_iterable(each)) for each in ranges)
+        found.append(Entry(vnode, host, int(processes), of_sockets, of_cores, int(cores)))
     return tuple(found)
 
 
-def _read_ranges(text: str) -> tuple[int, ...]:
-    numbers: list[int] = []
+def _read_ranges(text: str) -> list[range]:
+    found: list[range] = []
     for piece in text.split("/") if text else ():
         first, _, last = piece.partition("-")
         if len(piece) > 15 or int(last or first) >= _MOST_CORES:
-            return ()
-        numbers += range(int(first), int(last or first) + 1)
-    return tuple(numbers)
+            return []
+        found.append(range(int(first), int(last or first) + 1))
+    return found

@@ -44,7 +44,14 @@ def _idle_in_vain(facts: Facts) -> str:
     """Why the head does not start although enough cores are idle."""
     if _short(facts["cores"], facts["idle"]):
         return ""
-    return f", but {facts['in_the_way']} is in the way" if "in_the_way" in facts else ", but not as it asks for them"
+    if "in_the_way" in facts:
+        return f", but {facts['in_the_way']} is in the way"
+    return _but_missing(facts) or ", but not as it asks for them"
+
+
+def _but_missing(facts: Facts) -> str:
+    """The resource that is missing beside the idle cores, where it is known."""
+    return f", but too few of them where {facts['missing']} is free for each chunk" if "missing" in facts else ""
 
 
 def _is_to_come(facts: Facts) -> bool:
@@ -195,6 +202,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     "never-fits": lambda f: (
         f"needs {_cores(f['cores'])} in {_count(f['chunks'], 'chunk')}, and the vnodes open to queue {f['queue']} could"
         f" hold {_count(f['possible'], 'chunk')} of that kind even if all were idle"
+        + (f", for lack of {f['missing']} for each" if "missing" in f else "")
         + (f" ({f['with_away']:,} with those that take no jobs now)" if "with_away" in f else "")
         + ": it waits for more vnodes, or for another request"
     ),
@@ -219,10 +227,14 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         " a start time is set for the first in line only"
     ),
     "fragmented": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle, but not on vnodes"
-        f"{' without other jobs (it asks for exclusive ones)' if f['exclusive'] else ''} in the shape it asks for"
-        f"{_in_sets(f)}"
-        f"{show_closed_vnodes(f)}{_ahead(f)}"
+        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle"
+        + (
+            _but_missing(f)
+            or ", but not on vnodes"
+            f"{' without other jobs (it asks for exclusive ones)' if f['exclusive'] else ''} in the shape it asks for"
+            f"{_in_sets(f)}"
+        )
+        + f"{show_closed_vnodes(f)}{_ahead(f)}"
     ),
     "vnode-run-limit": lambda f: (
         f"would fit, but on {_count(f['vnodes'], 'vnode')} as many jobs run as may run there ({f['what']}): it"

@@ -21,7 +21,8 @@ MOST_PRIORITY = 1024
 @dataclass(frozen=True)
 class QueueSettings(FrozenValue):
     """A queue, or the whole cluster where the name is "": soft quotas and hard limits by resource, priorities of users
-    and groups, the queue's own priority, and its mode on Torque; "" is that of the server."""
+    and groups, the queue's own priority, and its mode on Torque; "" is that of the server. ``paused`` is of the whole
+    cluster on Torque: why pbsteer is paused; "" if it is not."""
 
     name: str
     quotas: Mapping[str, Limits] = field(default_factory=dict)
@@ -29,6 +30,7 @@ class QueueSettings(FrozenValue):
     priorities: Limits = field(default_factory=Limits)
     priority: int = 0
     mode: str = ""
+    paused: str = ""
 
     def to_data(self) -> dict[str, Any]:
         """The table that describes it, as plain data."""
@@ -44,6 +46,8 @@ class QueueSettings(FrozenValue):
             data["priority"] = self.priority
         if self.mode:
             data["mode"] = self.mode
+        if self.paused:
+            data["paused"] = self.paused
         return data
 
 
@@ -54,7 +58,7 @@ def read_queues(data: Any, of_text: str, where: str, problems: list[str]) -> tup
         problems.append(f"{where}: queue = {data!r}; allowed is a list of tables, [[queue]]")
         return ()
     queues: list[QueueSettings] = []
-    known = [f.name for f in fields(QueueSettings)]
+    known = [f.name for f in fields(QueueSettings) if f.name != "paused"]
     for number, item in enumerate(data, start=1):
         name = item.get("name")
         if not isinstance(name, str) or not name:
@@ -68,11 +72,11 @@ def read_queues(data: Any, of_text: str, where: str, problems: list[str]) -> tup
 
 
 def read_cluster(data: Any, of_text: str, where: str, problems: list[str]) -> QueueSettings:
-    """The limits of all queues together, ``[cluster]``."""
+    """The limits of all queues together, and a pause, ``[cluster]``."""
     if not isinstance(data, Mapping):
         problems.append(f"{where}: cluster = {data!r}; allowed is a table, [cluster]")
         return QueueSettings("")
-    return _queue("", data, ["quotas", "max_run_res"], of_text, f"{where}: cluster", problems)
+    return _queue("", data, ["quotas", "max_run_res", "paused"], of_text, f"{where}: cluster", problems)
 
 
 def _queue(
@@ -99,7 +103,11 @@ def _queue(
     if "mode" in item and mode not in TORQUE_MODES:
         problems.append(f"{where}: mode = {mode!r}; allowed is {' or '.join(TORQUE_MODES)}")
         mode = ""
-    return QueueSettings(name, tables["quotas"], tables["max_run_res"], priorities, priority, mode)
+    paused = item.get("paused", "")
+    if not isinstance(paused, str):
+        problems.append(f"{where}: paused = {paused!r}; allowed is the reason of a pause, a text")
+        paused = ""
+    return QueueSettings(name, tables["quotas"], tables["max_run_res"], priorities, priority, mode, paused)
 
 
 def _limits(text: Any, where: str, problems: list[str]) -> Limits:

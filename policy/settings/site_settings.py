@@ -8,16 +8,31 @@ allowed and the file. Quotas and priorities are in PBS instead, those of a simul
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, TypeVar
 
 from policy.model.job_preferences import RANK_MODES
 from policy.model.save_method_names import SAVE_METHODS, SAVED_STATUS
 from policy.settings.built_in_and_custom_vnode_formulas import FormulaError, read_formulas
-from policy.settings.external_program_setting import read_program_line
 from policy.settings.read_application_ranking_presets import Preset, read_presets
+from policy.settings.setting_fields import (
+    choice_setting,
+    flag_setting,
+    is_number,
+    number_setting,
+    read_names,
+    setting,
+    whole_setting,
+)
+from policy.settings.settings_of_server_and_passes import (
+    AlertSettings,
+    ForecastSettings,
+    ScheduleSettings,
+    ServerSettings,
+    SubmissionSettings,
+    TorqueSettings,
+)
 from policy.settings.simulated_queues import QueueSettings, read_cluster, read_queues
 from policy.values.frozen_value import FrozenValue
 
@@ -30,9 +45,6 @@ PREFERRED_NODES = ("idle", "shared")
 LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
 HANDED_ON_HOST = ("files", "bind")
 HANDED_LISTS = ("none", "environment", *HANDED_ON_HOST)
-MODES = ("observe", "advise", "drive")
-RESERVATIONS = ("within-quota", "any")
-REFUSED_FROM = ("never", "drive", "advise")
 CHECKPOINT_ACTION_S = 40
 """How long a MoM lets pbsteer's checkpoint script run, as `pbsteer hooks scripts` configures it, in seconds
 (docs/saving.md)."""
@@ -40,13 +52,7 @@ ORDERS = ("site", "age")
 USER_PRIORITIES = ("none", "within-user", "all")
 SIGNALS = ("USR1", "USR2", "HUP", "INT", "QUIT", "XCPU")
 
-_RESOURCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-"""PBS's syntax for the name of a resource."""
-_MOST = 1e15
-"""Far beyond every sensible number. Larger and infinite numbers, and NaN, are refused."""
-
 T = TypeVar("T")
-Check = Callable[[Any], Optional[Any]]
 
 
 class SettingsError(ValueError):
@@ -55,46 +61,6 @@ class SettingsError(ValueError):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
-
-
-def _setting(default: Any, allowed: str, check: Check) -> Any:
-    """A field with the text of what it allows. ``check`` returns the value to keep, or None for one that is not
-    allowed."""
-    return field(default=default, metadata={"allowed": allowed, "check": check})
-
-
-def _number(default: float, low: float, high: float = math.inf, unit: str = "") -> Any:
-    allowed = f"a number from {low:g}" + ("" if high == math.inf else f" to {high:g}") + (f" ({unit})" if unit else "")
-    return _setting(default, allowed, lambda value: value if _is_number(value) and low <= value <= high else None)
-
-
-def _whole(default: int | None, low: int, high: int) -> Any:
-    def check(value: Any) -> int | None:
-        return value if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high else None
-
-    return _setting(default, f"a whole number from {low} to {high}", check)
-
-
-def _choice(default: str, choices: tuple[str, ...]) -> Any:
-    return _setting(default, "one of " + ", ".join(choices), lambda value: value if value in choices else None)
-
-
-def _flag(default: bool) -> Any:
-    return _setting(default, "true or false", lambda value: value if isinstance(value, bool) else None)
-
-
-def _text(default: str, allowed: str) -> Any:
-    return _setting(default, allowed, lambda value: value if isinstance(value, str) and value else None)
-
-
-def _names(value: Any) -> tuple[str, ...] | None:
-    """One name or a list of names as a tuple; None for anything else."""
-    names = (value,) if isinstance(value, str) else value
-    if not isinstance(names, (list, tuple)):
-        return None
-    if not all(isinstance(name, str) and _RESOURCE_NAME.fullmatch(name) for name in names):
-        return None
-    return tuple(names) if len(set(names)) == len(names) else None
 
 
 def _layouts_of_queues(value: Any) -> tuple[tuple[str, str], ...] | None:
@@ -110,10 +76,6 @@ def _layouts_of_queues(value: Any) -> tuple[tuple[str, str], ...] | None:
     return layouts if good else None
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and -_MOST <= value <= _MOST
-
-
 @dataclass(frozen=True)
 class BackfillSettings(FrozenValue):
     """EASY and P3: whether and how jobs behind the head start before it.
@@ -124,15 +86,15 @@ class BackfillSettings(FrozenValue):
     ``advise`` the shrunk estimate of a job that can be cut becomes its ``soft_walltime``.
     """
 
-    kind: str = _choice("easy", BACKFILL_KINDS)
-    order: str = _choice("first-come", BACKFILL_ORDERS)
-    shrink_factor: float | None = _setting(
+    kind: str = choice_setting("easy", BACKFILL_KINDS)
+    order: str = choice_setting("first-come", BACKFILL_ORDERS)
+    shrink_factor: float | None = setting(
         None,
         "a number greater than 0 and less than 1",
-        lambda value: value if _is_number(value) and 0 < value < 1 else None,
+        lambda value: value if is_number(value) and 0 < value < 1 else None,
     )
-    shrink_threshold_s: float = _number(3600, 0, unit="seconds")
-    predictor: str = _choice("none", PREDICTORS)
+    shrink_threshold_s: float = number_setting(3600, 0, unit="seconds")
+    predictor: str = choice_setting("none", PREDICTORS)
 
 
 @dataclass(frozen=True)
@@ -149,16 +111,16 @@ class CheckpointSettings(FrozenValue):
     action end the job. A job that was asked and ends with ``exit_status`` is requeued.
     """
 
-    saves: bool = _flag(False)
-    cost_s: float = _number(120, 0, unit="seconds")
-    cost_per_core_s: float = _number(0, 0, unit="seconds per core")
-    restart_s: float = _number(0, 0, unit="seconds")
-    restart_per_core_s: float = _number(0, 0, unit="seconds per core")
-    grace_s: float = _number(0, 0, unit="seconds")
-    repeat_at_most_s: float = _number(0, 0, unit="seconds")
-    method: str = _choice(SAVE_METHODS[0], SAVE_METHODS)
-    signal: str = _choice("USR2", SIGNALS)
-    exit_status: int = _whole(SAVED_STATUS, 1, 255)
+    saves: bool = flag_setting(False)
+    cost_s: float = number_setting(120, 0, unit="seconds")
+    cost_per_core_s: float = number_setting(0, 0, unit="seconds per core")
+    restart_s: float = number_setting(0, 0, unit="seconds")
+    restart_per_core_s: float = number_setting(0, 0, unit="seconds per core")
+    grace_s: float = number_setting(0, 0, unit="seconds")
+    repeat_at_most_s: float = number_setting(0, 0, unit="seconds")
+    method: str = choice_setting(SAVE_METHODS[0], SAVE_METHODS)
+    signal: str = choice_setting("USR2", SIGNALS)
+    exit_status: int = whole_setting(SAVED_STATUS, 1, 255)
 
     def charge_s(self, cores: int) -> float:
         """What one cut adds to the remaining run of a job with ``cores``, in seconds: saving and restarting."""
@@ -169,13 +131,13 @@ class CheckpointSettings(FrozenValue):
 class RescueSettings(FrozenValue):
     """The rescue (docs/policies.md, P3): one run is cut for a short job that has waited long for its length."""
 
-    enabled: bool = _flag(False)
-    short_s: float = _number(1800, 1, unit="seconds")
-    wait_factor: float = _number(2, 0)
-    wait_least_s: float = _number(60, 0, unit="seconds")
-    exempt_s: float = _number(1800, 0, unit="seconds")
-    max_cuts: int = _whole(3, 1, 1_000_000)
-    left_least_s: float = _number(7200, 0, unit="seconds")
+    enabled: bool = flag_setting(False)
+    short_s: float = number_setting(1800, 1, unit="seconds")
+    wait_factor: float = number_setting(2, 0)
+    wait_least_s: float = number_setting(60, 0, unit="seconds")
+    exempt_s: float = number_setting(1800, 0, unit="seconds")
+    max_cuts: int = whole_setting(3, 1, 1_000_000)
+    left_least_s: float = number_setting(7200, 0, unit="seconds")
 
 
 @dataclass(frozen=True)
@@ -192,17 +154,19 @@ class QuotaSettings(FrozenValue):
     preempts in it. A preemption that has not freed its cores after ``give_up_s`` is given up.
     """
 
-    preempt: bool = _flag(True)
-    counted: tuple[str, ...] = _setting((), "the name of a consumable resource, or a list of names, each once", _names)
-    victim_order: str = _choice("smallest-sufficient", VICTIM_ORDERS)
-    delay_s: float = _number(0, 0, unit="seconds")
-    delay_per_core_s: float = _number(0, 0, unit="seconds per core")
-    urgent_priority: int = _whole(1024, -1024, 1024)
-    exempt_s: float = _number(0, 0, unit="seconds")
-    max_preemptions: int | None = _whole(None, 0, 1_000_000)
-    confine_unpreemptible: bool = _flag(True)
-    max_victims_per_pass: int = _whole(100, 1, 1_000_000)
-    give_up_s: float = _number(600, 1, unit="seconds")
+    preempt: bool = flag_setting(True)
+    counted: tuple[str, ...] = setting(
+        (), "the name of a consumable resource, or a list of names, each once", read_names
+    )
+    victim_order: str = choice_setting("smallest-sufficient", VICTIM_ORDERS)
+    delay_s: float = number_setting(0, 0, unit="seconds")
+    delay_per_core_s: float = number_setting(0, 0, unit="seconds per core")
+    urgent_priority: int = whole_setting(1024, -1024, 1024)
+    exempt_s: float = number_setting(0, 0, unit="seconds")
+    max_preemptions: int | None = whole_setting(None, 0, 1_000_000)
+    confine_unpreemptible: bool = flag_setting(True)
+    max_victims_per_pass: int = whole_setting(100, 1, 1_000_000)
+    give_up_s: float = number_setting(600, 1, unit="seconds")
 
     @property
     def shown(self) -> str:
@@ -225,8 +189,8 @@ class OrderSettings(FrozenValue):
     another user's job; ``all``: all users' jobs; ``none``: nothing.
     """
 
-    user_priority: str = _choice("within-user", USER_PRIORITIES)
-    by: str = _choice("site", ORDERS)
+    user_priority: str = choice_setting("within-user", USER_PRIORITIES)
+    by: str = choice_setting("site", ORDERS)
 
 
 @dataclass(frozen=True)
@@ -237,9 +201,9 @@ class PrioritySettings(FrozenValue):
     With ``compare_queues`` the priorities of all queues are on one scale; without it only classes of one queue compare.
     """
 
-    preempt: bool = _flag(True)
-    deferrable_first: bool = _flag(False)
-    compare_queues: bool = _flag(False)
+    preempt: bool = flag_setting(True)
+    deferrable_first: bool = flag_setting(False)
+    compare_queues: bool = flag_setting(False)
 
 
 @dataclass(frozen=True)
@@ -249,16 +213,16 @@ class RankingSettings(FrozenValue):
     ``applications`` has what jobs of these applications ask for as far as they say nothing themselves. ``lists`` is how
     the list of sockets and cores reaches a job that asked for one, as it starts: each way includes those before it."""
 
-    mode: str = _choice("none", ("none", *RANK_MODES))
-    interval_s: float = _number(60, 1, unit="seconds")
-    stale_intervals: float = _number(3, 1)
-    formulas: tuple[tuple[str, str], ...] = _setting(
+    mode: str = choice_setting("none", ("none", *RANK_MODES))
+    interval_s: float = number_setting(60, 1, unit="seconds")
+    stale_intervals: float = number_setting(3, 1)
+    formulas: tuple[tuple[str, str], ...] = setting(
         (), "a table of expressions by mode, of compute, memory, network and temperature", read_formulas
     )
-    applications: tuple[tuple[str, Preset], ...] = _setting(
+    applications: tuple[tuple[str, Preset], ...] = setting(
         (), "a table by application, of rank, min_mem, min_compute, min_network and max_temp", read_presets
     )
-    lists: str = _choice("none", HANDED_LISTS)
+    lists: str = choice_setting("none", HANDED_LISTS)
 
 
 @dataclass(frozen=True)
@@ -274,16 +238,16 @@ class StripeSettings(FrozenValue):
     own.
     """
 
-    layout: str = _choice("none", LAYOUT_CHOICES)
-    width_factor: float = _number(2, 1, 1000)
-    stagger_s: float = _number(0, 0, unit="seconds")
-    learn_runs: int = _whole(5, 1, 1_000_000)
-    learn_by: str = _choice("user", LEARN_BY)
-    learn_min_s: float = _number(60, 0, unit="seconds")
-    learn_min_share: float = _number(0.05, 0, 1)
-    idle_within_s: float = _number(0, 0, unit="seconds")
-    prefer: str = _choice("idle", PREFERRED_NODES)
-    queues: tuple[tuple[str, str], ...] = _setting(
+    layout: str = choice_setting("none", LAYOUT_CHOICES)
+    width_factor: float = number_setting(2, 1, 1000)
+    stagger_s: float = number_setting(0, 0, unit="seconds")
+    learn_runs: int = whole_setting(5, 1, 1_000_000)
+    learn_by: str = choice_setting("user", LEARN_BY)
+    learn_min_s: float = number_setting(60, 0, unit="seconds")
+    learn_min_share: float = number_setting(0.05, 0, 1)
+    idle_within_s: float = number_setting(0, 0, unit="seconds")
+    prefer: str = choice_setting("idle", PREFERRED_NODES)
+    queues: tuple[tuple[str, str], ...] = setting(
         (), f"a table by queue, each one of {', '.join(LAYOUT_CHOICES)}", _layouts_of_queues
     )
 
@@ -296,85 +260,6 @@ class StripeSettings(FrozenValue):
         """The settings as they hold in a queue."""
         layout = dict(self.queues).get(queue) if self.queues else None
         return self if layout is None else replace(self, layout=layout, queues=())
-
-
-@dataclass(frozen=True)
-class ScheduleSettings(FrozenValue):
-    """A pass in the server: its interval, its time budget, and how many jobs it starts and comments it writes at most.
-
-    ``look_s`` is the interval at which the server is checked between two passes, so that an early pass runs when jobs
-    have come or gone (0: never).
-    """
-
-    interval_s: int = _whole(15, 1, 9999)
-    budget_s: float = _number(10, 0.1, 9999, unit="seconds")
-    max_starts: int = _whole(500, 1, 1_000_000)
-    max_comments: int = _whole(200, 0, 1_000_000)
-    look_s: float = _number(0.5, 0, 1, unit="seconds")
-
-
-@dataclass(frozen=True)
-class ForecastSettings(FrozenValue):
-    """The forecast of starts that passes publish: how often (0: never), with how many draws at most, and how many
-    seconds of processor time one may take, in a process beside the pass."""
-
-    interval_s: float = _number(300, 0, unit="seconds")
-    draws: int = _whole(30, 1, 1000)
-    cpu_s: float = _number(20, 1, 3600, unit="seconds")
-
-
-@dataclass(frozen=True)
-class SubmissionSettings(FrozenValue):
-    """What submissions and alterations are refused for.
-
-    In every mode (0: no bound): a ``select`` of more than ``select_length`` characters or ``select_kinds`` kinds of
-    chunks; other texts that passes read, of more than ``text_length`` characters together; variables, arguments and
-    paths, of more than ``environment_length``; an array of more than ``array_size`` subjobs; a dependency on more than
-    ``depend_jobs`` jobs.
-
-    From the mode ``refuse_impossible`` on: a job that no vnodes of the server could ever hold. (In ``advise`` PBS's own
-    scheduler is in charge, and lets such a job wait.) ``reservations`` says which reservations of users are let through
-    where a queue is in ``advise`` or ``drive``.
-    """
-
-    select_length: int = _whole(16_384, 0, 1_000_000_000)
-    select_kinds: int = _whole(256, 0, 1_000_000_000)
-    text_length: int = _whole(8_192, 0, 1_000_000_000)
-    environment_length: int = _whole(131_072, 0, 1_000_000_000)
-    array_size: int = _whole(10_000, 0, 1_000_000_000)
-    depend_jobs: int = _whole(500, 0, 1_000_000_000)
-    refuse_impossible: str = _choice("drive", REFUSED_FROM)
-    reservations: str = _choice("within-quota", RESERVATIONS)
-
-    def refuses_impossible_in(self, mode: str) -> bool:
-        """Whether a job that can never run is refused in a queue of this mode."""
-        return mode != "observe" and self.refuse_impossible in ("advise", mode)
-
-
-@dataclass(frozen=True)
-class ServerSettings(FrozenValue):
-    """Server-wide: the mode of queues that name none, the group that may read the journal (none where it is empty), and
-    how many days the journal is kept."""
-
-    mode: str = _choice("observe", MODES)
-    journal_group: str = _text("", "the name of a group on the server host")
-    journal_days: int = _whole(14, 1, 3650)
-
-
-@dataclass(frozen=True)
-class AlertSettings(FrozenValue):
-    """The program that gets each alert (failing or late passes, queues handed back, unconfirmed changes) beside
-    syslog."""
-
-    command: tuple[str, ...] = _setting((), "a list: a program's absolute path, then its arguments", read_program_line)
-
-
-@dataclass(frozen=True)
-class TorqueSettings(FrozenValue):
-    """Torque alone: how long one request to its server may take. A MoM that does not answer would make the server, and
-    whoever waits for it, wait for five minutes."""
-
-    timeout_s: int = _whole(10, 1, 300)
 
 
 @dataclass(frozen=True)

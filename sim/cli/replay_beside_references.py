@@ -88,8 +88,8 @@ def replay_beside_references(
     quiet: bool = False,
 ) -> Iterator[Measured]:
     """Replay the policies, each with the name or file that the user gave, in their order. With ``quiet`` what was left
-    out when the workload was read is not said. Raises CommandError as :func:`~sim.cli.replay_options.replay_each` does,
-    and if a policy ran none of the jobs that are measured.
+    out when the workload was read is not listed. Raises CommandError as
+    :func:`~sim.cli.replay_options.replay_each` does, and if a policy ran none of the jobs that are measured.
     """
     given = dict(zip(names, policies))
     first = [given[name] if name in given else resolve(name, workload, cluster) for name in REFERENCES]

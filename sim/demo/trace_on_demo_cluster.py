@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hooks.pbs.custom_resources import RESOURCES
-from policy.model.limit_attributes import show_limits
+from policy.model.limit_attributes import Limits, show_limits
 from sim.demo.site_setup_and_warm_up import SERVER_NAME
 from sim.pbs_server.objects.attributes import show_hours
 from sim.pbs_server.objects.clock import Clock
 from sim.pbs_server.objects.errors import PbsError
+from sim.pbs_server.requests.manager_changes import Change, Command, Object, Operation, manage
 from sim.pbs_server.requests.qmgr import run_line
 from sim.pbs_server.server import SimServer
 from sim.replay.named_policies import shares
@@ -44,13 +45,23 @@ def furnish_for(clock: Clock, workload: Workload) -> SimServer:
     for line in (
         f"set server job_history_duration = {_HISTORY}",
         f"set queue {QUEUE} resources_available.pbsteer_mode = drive",
-        f'set queue {QUEUE} max_run_res_soft.ncpus = "{show_limits(shares(workload, cluster))}"',
         "set sched default scheduling = false",
     ):
         reply = run_line(server, line)
         if not reply.ok:
             raise RuntimeError(f"{line}: {reply.text}")
+    # As a request, not as a line of qmgr: that could not quote a name such as o'brien,x.
+    quotas = show_limits(_nameable(shares(workload, cluster)))
+    manage(server, Command.SET, Object.QUEUE, QUEUE, [Change("max_run_res_soft", "ncpus", quotas, Operation.SET)])
     return server
+
+
+_NOT_IN_A_NAME = frozenset('"]')
+
+
+def _nameable(quotas: Limits) -> Limits:
+    """The quotas of the users whose names PBS's syntax of limits can hold."""
+    return Limits({key: quota for key, quota in quotas.entries.items() if not _NOT_IN_A_NAME & set(key[1])})
 
 
 class Arrivals:

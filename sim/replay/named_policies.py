@@ -16,13 +16,13 @@ from typing import Callable
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server
 from policy.model.limit_attributes import Limits
 from policy.order.job_sort_formula import FormulaError
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
     QuotaSettings,
     RankingSettings,
     RescueSettings,
-    ScheduleSettings,
     Settings,
     SettingsError,
     StripeSettings,

@@ -1,8 +1,7 @@
 """Jobs that share nodes slow each other down: a model of memory bandwidth, and of the price of spreading ranks.
 
 A job's memory-bound share stretches with the demand on its node, its share of communication grows with each doubling of
-the nodes, and it runs at the pace of its slowest rank. On uneven nodes it also shares cores, link and cooling, and each
-node reports what is left of it. README.md has the sources.
+the nodes, and it runs at the pace of its slowest rank. README.md has the sources, and what uneven nodes add.
 """
 
 from __future__ import annotations

@@ -43,7 +43,11 @@ def new_figure(title: str, width_in: float, height_in: float) -> Figure:
 def save(figure: Figure, path: Path) -> None:
     """Write a figure, as SVG or PNG by the ending. Raises PlotError, and OSError if the file cannot be written."""
     check_plot(path)
-    figure.savefig(path, dpi=_DOTS_PER_INCH)
+    import matplotlib as mpl  # noqa: PLC0415 - an extra, imported on demand
+
+    # No date, and names of shapes that are not drawn by lot: the same figures make the same file.
+    with mpl.rc_context({"svg.hashsalt": "pbsteer"}):
+        figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
 
 
 def colour_of(index: int) -> str:

@@ -14,14 +14,8 @@ from dataclasses import dataclass, field, replace
 from policy.model.jobs_runs_vnodes_queues import Queue
 from policy.model.limit_attributes import show_limits
 from policy.model.pbs_units import show_duration
-from policy.settings.site_settings import (
-    BackfillSettings,
-    CheckpointSettings,
-    QuotaSettings,
-    RescueSettings,
-    ScheduleSettings,
-    Settings,
-)
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, RescueSettings, Settings
 from sim.replay.named_policies import QUEUE, Policy
 
 _ORDERS = ("first-come", "shortest-first")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from container.centre import centre as centres
 from container.centre.centre_spec import CentreSpec
-from container.machine_and_host_requirements import find_pbs_exec
+from container.hosts.machine_and_host_requirements import find_pbs_exec
 from container.testbed import run_on
 from tests.bench_pbs.benchmark_result import Figure
 from tests.pbs.centre.act_as_user_and_service import HOME, SiteUser

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from container.machine_and_host_requirements import find_shortcomings
+from container.hosts.machine_and_host_requirements import find_shortcomings
 from tests.bench_pbs import (
     console_vs_other_tui,
     cost_of_epilogue_hook,

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Callable, NamedTuple
 
-from container.find_and_enter_running_host import find_host_process
+from container.hosts.find_and_enter_running_host import find_host_process
 from tests.bench_pbs.benchmark_result import Figure
 from tests.bench_pbs.testbed import calling, job_attributes, open_site, script
 from tests.pbs.cluster import PbsCluster

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from container.find_and_enter_running_host import find_host_process
-from policy.settings.site_settings import ScheduleSettings, Settings
+from container.hosts.find_and_enter_running_host import find_host_process
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy

@@ -3,7 +3,7 @@ jobs beyond the bounds of a request, a hundred at the bounds, an array of 200,00
 
 from __future__ import annotations
 
-from policy.settings.site_settings import SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import open_site, without_hooks
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, wait_for_due_pass

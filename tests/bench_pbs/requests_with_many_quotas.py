@@ -7,7 +7,8 @@ the server's answer to one request after another, through its library; passes ar
 
 from __future__ import annotations
 
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy

@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.bench_pbs.benchmark_result import Figure
 from tests.bench_pbs.testbed import open_site, without_hooks
 from tests.hooks.deploy_on_testbed import deploy

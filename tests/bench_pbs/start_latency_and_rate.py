@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import time
 
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy, last_pass

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from container import testbed as testbeds
-from container.machine_and_host_requirements import find_pbs_exec
+from container.hosts.machine_and_host_requirements import find_pbs_exec
 from container.testbed_spec import TestbedSpec
 from tests.bench_pbs import ifl_client_commanded_by_json_lines
 from tests.hooks.deploy_on_testbed import make_deployment

@@ -12,10 +12,10 @@ from typing import Callable
 
 import pytest
 
-from container import folder_permissions_and_space as places
 from container import testbed as testbeds
-from container.machine_and_host_requirements import SERVER_PROGRAM
-from container.pbs_daemons import SETUID_PROGRAMS
+from container.hosts import folder_permissions_and_space as places
+from container.hosts.machine_and_host_requirements import SERVER_PROGRAM
+from container.pbs.daemons import SETUID_PROGRAMS
 from container.testbed_spec import Host, TestbedError, TestbedSpec
 
 _Disk = namedtuple("_Disk", "total used free")

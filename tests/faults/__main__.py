@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from container import testbed as testbeds
-from container.machine_and_host_requirements import find_pbs_exec, find_shortcomings
+from container.hosts.machine_and_host_requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedSpec
 from tests.faults.campaign_on_testbed import draw_schedule, run_campaign, show_table, write_json
 from tests.faults.kinds.all_kinds import KINDS

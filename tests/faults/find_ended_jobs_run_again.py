@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hooks.checkpoint.decide_requeue_at_job_end import SLACK_S
+from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import SLACK_S
 from tests.faults.accounting_and_job_log_invariants import Spell, time_of
 
 _AGAIN = re.compile(

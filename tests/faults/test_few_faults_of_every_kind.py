@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from container import testbed as testbeds
-from container.machine_and_host_requirements import find_pbs_exec, find_shortcomings
+from container.hosts.machine_and_host_requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedSpec
 from tests.clean_environment_for_tests import for_testbeds
 from tests.faults.campaign_on_testbed import draw_schedule, run_campaign, show_table

@@ -17,7 +17,7 @@ from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from hooks.reader.apply_status_differences import Assembly
 from policy import Ledger, Settings
 from tests.tui.scripted_server import HOSTILE_NAMES, NOON_S, a_job, a_vnode, running
-from tui.backends.backend_protocol import BackendError, Reply
+from tui.backends.interface.backend_protocol import BackendError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PbsCommands
 

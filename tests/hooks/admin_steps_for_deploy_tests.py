@@ -9,7 +9,8 @@ from hooks.control.scheduler_switch import Switched
 from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part
 from hooks.store.state_files import State
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 
 SETTINGS = Settings()

@@ -10,7 +10,8 @@ from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.read_installed_server_state import Reply
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import ScheduleSettings, ServerSettings, Settings, SubmissionSettings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings, ServerSettings, SubmissionSettings
+from policy.settings.site_settings import Settings
 from tests.pbs.cluster import PbsCluster
 
 INTERVAL_S = 2

@@ -33,6 +33,8 @@ class PbsCluster:
         self.testbed = testbed
         self.spec = testbed.spec
         self.server_home = testbed.pbs_home(testbed.spec.server)
+        # A mail for each job that is deleted, to a user who is nowhere. Older PBS has no such attribute.
+        self.run(["qmgr", "-c", "set server mailer = /bin/true"])
         self._clean_settings = self._read_settings()
         self._clean_home = set(self.server_home.iterdir())
         self._clean_mom_hooks = self._list_mom_hooks()

@@ -21,7 +21,7 @@ from xdist.scheduler import LoadScopeScheduling
 from container import testbed as testbeds
 from container.cli import list_own_folders
 from container.engines.engine_interface import ENGINES
-from container.machine_and_host_requirements import find_pbs_exec, find_shortcomings
+from container.hosts.machine_and_host_requirements import find_pbs_exec, find_shortcomings
 from container.testbed_spec import TestbedError, TestbedSpec
 from tests.clean_environment_for_tests import for_testbeds
 from tests.pbs.cluster import PbsCluster
@@ -34,9 +34,12 @@ CENTRES = f"{HERE.name}/centre/"
 TORQUE = "tests/torque/server/"
 """The folder of tests that share one testbed of Torque, where they are run beside these."""
 FIRST_WORKERS = 4
-"""How many workers start at once. Each further one waits until the machine has idle cores, as it has once the parts of
+"""How many workers start at once. Each further one waits until the machine has idle time, as it has once the parts of
 `make everything` that compute are over: tests that share two cores with too many others are late."""
 LATEST_START_S = 1500.0
+LOOK_S = 10.0
+IDLE_SHARE = 0.25
+"""A machine has idle time if at least this share of its cores' time is idle over ``LOOK_S``."""
 SESSION_ENGINE = os.environ.get("PBSTEER_ENGINE", "netns")
 
 
@@ -85,7 +88,7 @@ def testbed_of(
     It is named for this process so that test runs do not meet. Its hosts see the project and the tests' own folders.
     """
     if worker_id != "master" and int(worker_id[2:]) >= FIRST_WORKERS:
-        wait_for_idle_cores()
+        wait_for_idle_time(int(worker_id[2:]) - FIRST_WORKERS + 1)
     remove_orphans()
     started: dict[str, PbsCluster] = {}
     refused: dict[str, str] = {}
@@ -114,11 +117,25 @@ def testbed_of(
             testbeds.down(name_testbed(engine))
 
 
-def wait_for_idle_cores() -> None:
-    """Wait until no more processes want to run than there are cores, but not for ever."""
+def wait_for_idle_time(looks: int) -> None:
+    """Wait until the machine has idle time at so many looks in a row, but not for ever. The next worker needs one look
+    more than this one, so that it sees what this one takes."""
     deadline_s = time.monotonic() + LATEST_START_S
-    while os.getloadavg()[0] > (os.cpu_count() or 1) and time.monotonic() < deadline_s:
-        time.sleep(5)
+    idle_looks = 0
+    before = read_core_time()
+    while idle_looks < looks and time.monotonic() < deadline_s:
+        time.sleep(LOOK_S)
+        now = read_core_time()
+        idle, total = (late - early for early, late in zip(before, now))
+        idle_looks = idle_looks + 1 if idle >= IDLE_SHARE * total else 0
+        before = now
+
+
+def read_core_time() -> tuple[int, int]:
+    """How long all cores were idle since the machine started, and how long that is, in ticks."""
+    first, *_ = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+    user, nice, system, idle, iowait, *others = (int(word) for word in first.split()[1:9])
+    return idle + iowait, user + nice + system + idle + iowait + sum(others)
 
 
 def name_testbed(engine: str) -> str:

@@ -24,7 +24,8 @@ from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Server
 from policy.model.limit_attributes import EntityKey, Limits
-from policy.settings.site_settings import VICTIM_ORDERS, PrioritySettings, QuotaSettings, ScheduleSettings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import VICTIM_ORDERS, PrioritySettings, QuotaSettings
 from tests.property.oracles.priority_classes_by_hand import class_of_victim, classes_of_jobs, classes_of_runs
 from tests.property.strategies.cluster_strategies import (
     NOW_S,

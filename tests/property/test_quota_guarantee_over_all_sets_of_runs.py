@@ -27,7 +27,7 @@ class _World(NamedTuple):
     vnodes: tuple[_Held, ...]
     quotas: dict[str, _Held]
     runs: tuple[tuple[str, tuple[tuple[int, _Held], ...]], ...]
-    count: int
+    pieces: int
     chunk: _Held
     place: str
     order: str
@@ -55,9 +55,9 @@ def worlds(draw: st.DrawFn) -> _World:
             runs.append((draw(st.sampled_from(_OVER)), tuple(held)))
     few = st.tuples(st.sampled_from((0, 1, 2, 4, 6)), st.sampled_from((0, 1, 9)))
     quotas = {user: draw(few) for user in _OVER}
-    count, chunk = draw(st.integers(1, 3)), (draw(st.integers(1, 4)), draw(st.integers(0, 2)))
-    place, order = draw(st.sampled_from(("free", "free", "scatter", "pack"))), draw(st.sampled_from(VICTIM_ORDERS))
-    return _World(vnodes, quotas, tuple(runs), count, chunk, place, order)
+    pieces, chunk = draw(st.integers(1, 3)), (draw(st.integers(1, 4)), draw(st.integers(0, 2)))
+    layout, order = draw(st.sampled_from(("free", "free", "scatter", "pack"))), draw(st.sampled_from(VICTIM_ORDERS))
+    return _World(vnodes, quotas, tuple(runs), pieces, chunk, layout, order)
 
 
 def _may_go(world: _World, gone: Iterable[int]) -> bool:
@@ -111,7 +111,7 @@ def _limits(world: _World, kind: int) -> str:
 def _plan(world: _World, gone: Iterable[int] = ()) -> Plan:
     there = [vnode(f"v{n}", cores, has={"ngpus": gpus}) for n, (cores, gpus) in enumerate(world.vnodes)]
     quotas = queue(_limits(world, 0), other_quotas={"ngpus": queue(_limits(world, 1)).quotas})
-    select = f"{world.count}:ncpus={world.chunk[0]}:ngpus={world.chunk[1]}"
+    select = f"{world.pieces}:ncpus={world.chunk[0]}:ngpus={world.chunk[1]}"
     left = [each for number, each in enumerate(_runs(world)) if number not in {*gone}]
     snapshot = cluster(there, [job("99", "bob", select, place=world.place)], left, queues=[quotas], now_s=60)
     return decide(snapshot, Ledger(), Settings(quota=QuotaSettings(victim_order=world.order)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 
 from container import testbed as testbeds
-from container.machine_and_host_requirements import find_torque_prefix
+from container.hosts.machine_and_host_requirements import find_torque_prefix
 from container.testbed_spec import TestbedSpec
 from tests.torque.cluster import TorqueCluster
 from tests.torque.record_status import RECORDED

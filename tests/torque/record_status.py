@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from container import testbed as testbeds
-from container.machine_and_host_requirements import find_torque_prefix
+from container.hosts.machine_and_host_requirements import find_torque_prefix
 from container.testbed_spec import TestbedSpec
 from tests.torque.cluster import TorqueCluster
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.scripted_server import ScriptedBackend
+from tests.tui.wait_until_idle import wait_until_idle
 
 
 @pytest.fixture
@@ -24,6 +25,12 @@ def backend() -> ScriptedBackend:
 def _owners_run_this(monkeypatch: pytest.MonkeyPatch) -> None:
     """The owners of scripted jobs are the user who runs the tests, so that files written here are theirs."""
     monkeypatch.setattr("tui.backends.job_output_tail.find_uid", lambda user: os.getuid() if user else None)
+
+
+@pytest.fixture(autouse=True)
+def _pilots_look_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("app", "pilot"):
+        monkeypatch.setattr(f"textual.{module}.wait_for_idle", wait_until_idle)
 
 
 @pytest.fixture(autouse=True)

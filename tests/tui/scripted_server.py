@@ -12,8 +12,8 @@ from typing import Any
 from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from policy import Ledger, Settings
 from tests.hooks import sample_server_statuses
-from tui.backends.backend_protocol import BackendError, Reply
-from tui.backends.commands_interface import Commands
+from tui.backends.interface.backend_protocol import BackendError, Reply
+from tui.backends.interface.commands_interface import Commands
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PbsCommands
 

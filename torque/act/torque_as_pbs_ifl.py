@@ -1,19 +1,19 @@
 """Torque's library with the functions and objects of PBS's module ``pbs_ifl``, as far as passes use them to act.
 
-So a pass speaks to both through :class:`hooks.pbs.pbs_ifl_client.Connection`. What Torque would do without asking is
-guarded here, by a look at the job right before the request: it starts held jobs, and runs a job again that has ended.
-A connection that a time-out has spoiled answers nothing more.
+Torque would start a held job, and run a job again that has ended, so each job is read right before the request. After
+a time-out a connection answers nothing more.
 """
 
 from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Callable
 
 from hooks.pbs.attribute_lists_of_pbs_ifl import walk
-from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE
+from hooks.pbs.job_attributes.job_ids_and_states import is_array, subjob_id
+from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_KEY, read_marks, show_marks
 from torque.read.libtorque_connection import AttributeLink, TorqueConnection, TorqueError, make_attributes
 from torque.translate.exec_host_as_exec_vnode import node_list_for_qrun
 from torque.translate.jobs import MARK, read_job
@@ -168,8 +168,25 @@ class TorqueAsPbsIfl:
         return self._request(handle, "pbs_rlsjob", job_id, holds, None)
 
     def pbs_alterjob(self, handle: int, job_id: str, attributes: Any, _extend: str | None) -> int:
-        """Change a job. Its chunks are not changed: where it starts, and on how many slots, is said at its start."""
+        """Change a job. Its chunks are not changed: where it starts, and on how many slots, is part of its start.
+
+        The marks of subjobs, which PBS has on their array, go to each subjob: Torque would give all of them to all.
+        """
         wanted = [(link.name, link.resource, link.value or "") for link in walk(attributes)]
+        mark = next((value for name, _, value in wanted if name == MARK_ATTRIBUTE), None)
+        if mark is None or not is_array(job_id):
+            return self._alter(handle, job_id, wanted)
+        others = [each for each in wanted if each[0] != MARK_ATTRIBUTE]
+        for index, own in read_marks({MARK_KEY: mark}).items():
+            if index is not None:
+                change = (MARK_ATTRIBUTE, None, show_marks({index: own}))
+                status = self._alter(handle, subjob_id(job_id, index), [change, *others])
+                if status not in (0, _NO_SUCH_JOB, _BAD_STATE):
+                    return status
+        # One that has ended meanwhile needs no mark.
+        return self._done()
+
+    def _alter(self, handle: int, job_id: str, wanted: Sequence[tuple[str, str | None, str]]) -> int:
         changes = [
             _in_torques_words(*each) for each in wanted if not (each[0] == "Resource_List" and each[1] in _CHUNKS)
         ]

@@ -1,8 +1,7 @@
 """Another scheduler beside pbsteer: a process of that name on this host, or whoever has the port of schedulers.
 
-Two schedulers would start jobs on the same slots, so pbsteer does not drive beside one. Torque's own scheduler listens
-on the port on which the server wakes schedulers. Maui and Moab need not, and are known by their names; one of them on
-another host is not seen. Processes of other hosts' network namespaces are not of this host.
+Two schedulers would start jobs on the same slots, so pbsteer does not drive beside one. Torque's own has the port on
+which the server wakes schedulers; Maui and Moab need not, are known by their names, and are not seen on other hosts.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def find_other_scheduler(proc: Path = Path("/proc")) -> str:
 
 
 def find_listener(port: int, proc: Path = Path("/proc")) -> str:
-    """The name and process of who listens on a port of this host; a few words if that cannot be told."""
+    """The name and process of who listens on a port of this host; a few words if that is not known."""
     inodes = set(_find_inodes(port, proc))
     for pid, name in _walk_processes(proc):
         with contextlib.suppress(OSError):

@@ -1,8 +1,7 @@
 """The process that makes the passes over a Torque server, as the hook does in PBS: one after another.
 
-A pass is due every ``schedule.interval_s``; between two, one follows whenever the server wakes us, or time alone calls
-for it. Whatever fails in a pass is said, and the next one begins anew from what is on disk. While no queue is driven,
-nothing listens on the port of schedulers, and nothing is changed.
+A pass runs every ``schedule.interval_s``, when the server wakes it, and when time alone calls for it; after a failure
+the next one begins anew from what is on disk. While no queue is driven, nothing listens on the port of schedulers.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ class PassProcess:
             self._wake_ups.close()
 
     def _guarded(self, early: EarlyPass | None) -> PassOutcome | None:
-        """One pass; None if it did not end, which is said."""
+        """One pass; None if it did not end, which is logged."""
         alerts = Alerts(self._state)
         try:
             settings = self._settings.current()
@@ -123,7 +122,7 @@ class PassProcess:
         self._waited = _Waited(server.get("state_count", ""), can_be_woken)
         notes = [self._settings.complaint] if self._settings.complaint else []
         notes += find_unknown_queues(settings, queues)
-        connect = partial(PassConnection, known=self._known, settings=settings)
+        connect = partial(PassConnection, known=self._known, settings=settings, file=self._settings)
         outcome = run_pass(
             self._ifl, settings, self._state, early, not_to_drive=not_to_drive, notes=notes, connect=connect
         )
@@ -177,7 +176,7 @@ class PassProcess:
             self._say(", ".join(done))
 
     def _tell(self, sentences: Sequence[str]) -> None:
-        """Say what has not been said after the pass before too."""
+        """Log the sentences that were not logged after the pass before."""
         for sentence in sentences:
             if sentence not in self._said:
                 self._say(printable(sentence))
@@ -185,7 +184,7 @@ class PassProcess:
 
 
 def _reap() -> None:
-    """Take leave of the children that a pass did not wait for."""
+    """Reap the child processes that a pass did not wait for."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

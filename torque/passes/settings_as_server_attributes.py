@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PRIORITY_ATTRIBUTE, SOFT_LIMIT
+from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PAUSED_ATTRIBUTE, PRIORITY_ATTRIBUTE, SOFT_LIMIT
 from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, Attributes, Objects, ServerStatus
 from policy.model.limit_attributes import show_limits
@@ -95,4 +95,6 @@ def attributes_of(queue: QueueSettings) -> dict[str, str]:
         found["Priority"] = str(queue.priority)
     if queue.mode:
         found[MODE_ATTRIBUTE] = queue.mode
+    if queue.paused:
+        found[PAUSED_ATTRIBUTE] = queue.paused
     return found

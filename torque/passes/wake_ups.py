@@ -1,7 +1,7 @@
 """Waiting for the next pass: Torque's server wakes its scheduler by a connection when jobs come and go.
 
-With ``scheduling = True`` the server connects to the port of schedulers and sends a number (``sched_cmds.h``). Whatever
-it is, the next pass sees for itself what has changed. A wake-up from another host is not the server's, and not heard.
+With ``scheduling = True`` the server connects to the port of schedulers and sends a number (``sched_cmds.h``), which is
+not used: the next pass reads what has changed. Connections from other hosts are not the server's, and are closed.
 """
 
 from __future__ import annotations

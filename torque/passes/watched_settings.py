@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Callable
 
 from policy.settings.site_settings import Settings, SettingsError
 from torque.passes.settings_as_server_attributes import check_for_torque
 
+EDIT = "edit-settings"
+"""What stands for an edit of the file in the line of a change: no program is run."""
+WHOLE_CLUSTER = "@server"
+"""What stands for a queue where all of them together are meant."""
+
+NO_ENTRY = "none"
+"""The value of an entry that is to be removed."""
+
 
 class WatchedSettings:
     """The file at ``path``, which ``read`` reads; the built-in settings where there is none. The first reading raises
-    :class:`SettingsError` for a file that is not valid; later ones leave the sentence on it in ``complaint``."""
+    :class:`SettingsError` for a file that is not valid; later ones leave the sentence on it in ``complaint``. ``edit``
+    changes one value of it: file, queue, key, value; it raises ValueError and OSError."""
 
-    def __init__(self, path: Path, read: Callable[[Path], Settings]) -> None:
-        self._path, self._read = path, read
+    def __init__(self, path: Path, read: Callable[[Path], Settings], edit: Callable[[Sequence[str]], None]) -> None:
+        self._path, self._read, self._edit = path, read, edit
         self.complaint = ""
         self._stamp = self._look()
         self._settings = self._read_now()
@@ -29,6 +39,14 @@ class WatchedSettings:
             except SettingsError as error:
                 self.complaint = f"{'; '.join(error.problems)}; going on with the settings before"
         return self._settings
+
+    def edit_of_quotas(self, queue: str, resource: str, entries: str) -> tuple[str, ...]:
+        """The words of an edit of soft quotas: ``[u:alice=8],[g:chem=none]`` of a queue, or of the whole cluster."""
+        return (str(self._path), queue or WHOLE_CLUSTER, f"quotas.{resource}", entries)
+
+    def edit(self, words: Sequence[str]) -> None:
+        """Make the edit. Raises ValueError if the file cannot be changed so, and OSError."""
+        self._edit(words)
 
     def _read_now(self) -> Settings:
         settings = self._read(self._path) if self._stamp is not None else Settings()

@@ -36,7 +36,7 @@ class ReadingUser(NamedTuple):
         return cls(user, socket.gethostname())
 
     def sees_all(self, server: Texts) -> bool:
-        """Whether the server shows this user all jobs; False where that cannot be told."""
+        """Whether the server shows this user all jobs; False where that is not known."""
         if server.get(_ALL, "") == "True":
             return True
         short = self.host.partition(".")[0]

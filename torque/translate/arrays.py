@@ -1,8 +1,8 @@
 """Torque's arrays as PBS's: one entry for the array, and its running subjobs as entries of their own.
 
 Torque lists only subjobs, each a job with its own state and holds. Here the array has the indices of the waiting ones,
-``max_run_subjobs`` as its limit (``-t 0-99%5``; Torque's hold ``l`` on those above it is no hold in PBS), and
-``held_subjobs`` for those that are held one by one.
+``max_run_subjobs`` as its limit (``-t 0-99%5``; Torque's hold ``l`` on those above it is no hold in PBS),
+``held_subjobs`` for those that are held one by one, and the marks of its subjobs, as in PBS.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hooks.pbs.job_attributes.job_ids_and_states import index_of, is_array, is_subjob, parent_of
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from hooks.pbs.server_status_type_and_attributes import Attributes
 
 Texts = dict[str, str]
@@ -36,7 +37,7 @@ def fold_arrays(jobs: Mapping[str, Attributes]) -> dict[str, Attributes]:
         alive = {job_id: texts for job_id, texts in subjobs.items() if texts.get("job_state", "") not in _OVER}
         if alive:
             folded[array_id] = _array(alive, begun=len(alive) < len(subjobs))
-            folded.update({job_id: texts for job_id, texts in alive.items() if _holds(texts)})
+            folded.update({job_id: _without_mark(texts) for job_id, texts in alive.items() if _holds(texts)})
     return folded
 
 
@@ -47,7 +48,16 @@ def _array(alive: Mapping[str, Attributes], *, begun: bool) -> Texts:
     common = set.intersection(*map(set, holds.values())) if holds else set()
     held = [job_id for job_id, letters in holds.items() if letters] if not common else []
     first_id, first = next(iter((waiting or alive).items()))
-    texts: Texts = {name: text for name, text in first.items() if name not in _OF_RUN}
+    texts: Texts = {name: text for name, text in first.items() if name not in (*_OF_RUN, MARK_KEY)}
+    marks: dict[int | None, Mark] = {
+        index: mark
+        for job_id, each in alive.items()
+        if MARK_KEY in each
+        for index, mark in read_marks(each).items()
+        if index == _index(job_id)
+    }
+    if marks:
+        texts[MARK_KEY] = show_marks(marks)
     if "Job_Name" in texts:
         # The server adds the index to the name of each.
         texts["Job_Name"] = texts["Job_Name"].removesuffix(f"-{_index(first_id)}")
@@ -64,6 +74,10 @@ def _array(alive: Mapping[str, Attributes], *, begun: bool) -> Texts:
 
 def _holds(texts: Attributes) -> bool:
     return texts.get("job_state", "") in _HOLDING
+
+
+def _without_mark(texts: Attributes) -> Attributes:
+    return {name: text for name, text in texts.items() if name != MARK_KEY} if MARK_KEY in texts else texts
 
 
 def _letters(texts: Attributes) -> str:

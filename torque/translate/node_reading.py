@@ -1,8 +1,7 @@
 """What a MoM reports of its host, as a reading by which vnodes are ranked: idle processors and memory.
 
-``loadave`` counts processes that run or wait, so processors count as idle as far as the load is below ``ncpus`` of the
-report. ``availmem`` is memory and swap together, so at most the physical memory counts as left. Torque reports neither
-network bandwidth in use nor temperatures.
+``loadave`` counts processes that run or wait, so what ``ncpus`` is above it is idle; ``availmem`` includes swap, so at
+most the physical memory is left. Torque reports neither network bandwidth in use nor temperatures.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from hooks.pbs.custom_resources import PAUSED
 from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, Objects, ServerStatus
 from torque.translate.arrays import fold_arrays
 from torque.translate.jobs import read_job
@@ -22,10 +23,13 @@ _RESOURCES: Mapping[str, Texts] = {
     "host": {"type": "string", "flag": "h"},
     "vnode": {"type": "string", "flag": "h"},
     "walltime": {"type": "long"},
+    # Of the settings file, as the server has no custom resources.
+    PAUSED: {"type": "string", "flag": "i"},
 }
 _SERVER = (
     "scheduling", "pbs_version", "server_state", "default_queue", "managers", "operators", "max_running",
     "max_user_run", "max_group_run", "server_host", "total_jobs", "keep_completed", "scheduler_iteration",
+    "automatic_requeue_exit_code",
 )  # fmt: skip
 _QUEUE = ("queue_type", "enabled", "started", "Priority", "max_running", "max_user_run", "max_group_run")
 _DOTTED = ("resources_default.", "resources_max.", "resources_min.", "resources_assigned.")

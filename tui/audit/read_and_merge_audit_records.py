@@ -1,7 +1,8 @@
 """The audit as records: one for each change with its outcome, newest first.
 
 The records come from this user's file and, where it is readable, from the one that all administrators share; lines of
-one change are joined by its number, and a request from the server's log to the console's record of the same command.
+one change are joined by its number, and a request that the server recorded or logged to the console's record of the
+same command. Any user can write into the log, so each record says where it is from.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hooks.audit.shared_audit_file import RECORDED
 from tui.audit.audit_file import UNCONFIRMED
 from tui.audit.match_server_names import goes_by
 
+CONSOLE, REQUEST, LOG = "console", "request", "log"
 _MOST_BYTES = 2 << 20
 _SENDING = "sending"
 _SAME_S = 15.0
@@ -42,8 +45,14 @@ class AuditRecord(NamedTuple):
     after: str
     reply: str
     change: str = ""
-    logged: bool = False
-    """Known from the server's log only, which has the request but not the value before it."""
+    source: str = CONSOLE
+    """:data:`CONSOLE`, with the value before and after; :data:`REQUEST`, recorded by the server's hook as PBS got it;
+    :data:`LOG`, a line of the server's log, which any user can forge."""
+
+    @property
+    def logged(self) -> bool:
+        """Known from the server only, which has the request but not the value before it."""
+        return self.source != CONSOLE
 
 
 def read_trail(path: Path, shared: Path | None, names: Collection[str]) -> list[AuditRecord]:
@@ -67,6 +76,18 @@ def read_trail(path: Path, shared: Path | None, names: Collection[str]) -> list[
     return [record._replace(number=number) for number, record in enumerate(found)][::-1]
 
 
+def read_recorded_since_s(shared: Path | None) -> float | None:
+    """Since when the server records requests, by the last pass that looked; None if it does not, or if no file says
+    so."""
+    if shared is None:
+        return None
+    try:
+        since_s = json.loads(shared.with_name(RECORDED).read_text(encoding="utf-8"))["since_s"]
+        return float(since_s) if since_s is not None else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
 def find_problem(shared: Path | None) -> str:
     """Why the shared file cannot be read; empty if it can, or if there is none."""
     if shared is None:
@@ -87,7 +108,8 @@ def _with_logged(unlogged: list[AuditRecord], logged: list[AuditRecord]) -> list
     for index, record in enumerate(unlogged):
         left.setdefault((record.user.partition(" ")[0], _plain(record.command)), []).append(index)
     found = list(unlogged)
-    for entry in logged:
+    # What the server recorded comes before what anyone may have written into its log.
+    for entry in sorted(logged, key=lambda record: record.source == LOG):
         same = left.get((entry.user, _plain(entry.command)), [])
         match = next((index for index in same if abs(unlogged[index].time_s - entry.time_s) <= _SAME_S), None)
         if match is None:
@@ -95,8 +117,9 @@ def _with_logged(unlogged: list[AuditRecord], logged: list[AuditRecord]) -> list
             continue
         same.remove(match)
         if found[match].stage == UNCONFIRMED:
-            reply = "never confirmed to the console, but the server's log has it"
-            found[match] = found[match]._replace(stage="done", reply=reply)
+            where = "the server recorded it" if entry.source == REQUEST else "the server's log has it"
+            reply = "; ".join(filter(None, (f"never confirmed to the console, but {where}", entry.reply)))
+            found[match] = found[match]._replace(stage=entry.stage, reply=reply)
     return found
 
 
@@ -108,9 +131,9 @@ def _plain(command: str) -> str:
         words = command.split()
     if not words:
         return ""
-    if words[0] == "qmgr":
-        words = _SCHEDULER.sub("set sched ", words[-1]).split()
-    elif words[0] not in _QMGR_WORDS:
+    if words[0] == "qmgr" or words[0] in _QMGR_WORDS:
+        words = _SCHEDULER.sub("set sched ", words[-1] if words[0] == "qmgr" else command).split()
+    else:
         words = [words[0], words[-1].partition(".")[0]]
     return "".join(words).replace('"', "").replace("'", "").lower()
 
@@ -126,8 +149,9 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def _records(lines: Iterable[bytes], *, copied: bool) -> list[AuditRecord]:
-    """The records of a file. ``copied``: it has entries that passes copied from the server's log, and each says where
-    in the log it is. A user's own file has none, whatever its lines say: that user may write anything into it."""
+    """The records of a file. ``copied``: it has entries of the server: those that its hook recorded, and those that
+    passes copied from its log, with their place in it. A user's own file has none, whatever its lines say: that user
+    may write anything into it."""
     records: list[AuditRecord] = []
     open_ones: dict[tuple[str, ...], int] = {}
     for line in lines:
@@ -156,7 +180,15 @@ def _record(line: bytes, number: int, *, copied: bool) -> AuditRecord | None:
         rest = [str(data.get(name, "")) for name in ("command", "before", "after", "reply")]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    change, logged = str(data.get("change", "")), copied and _PLACE.fullmatch(str(data.get("log", ""))) is not None
+    source = _source_of(data) if copied else CONSOLE
     stage, user, origin, server = texts
     command, before, after, reply = rest
-    return AuditRecord(number, time_s, stage, user, origin, server, command, before, after, reply, change, logged)
+    change = str(data.get("change", ""))
+    return AuditRecord(number, time_s, stage, user, origin, server, command, before, after, reply, change, source)
+
+
+def _source_of(entry: Mapping[str, Any]) -> str:
+    """Where an entry of the shared file is from."""
+    if _PLACE.fullmatch(str(entry.get("log", ""))):
+        return LOG
+    return REQUEST if entry.get("source") == REQUEST else CONSOLE

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from migration.config.mg_home_folder import FILE, home
-from tui.backends.backend_protocol import Backend, BackendError, Reply
-from tui.backends.read_value_before_and_after_change import UNDER_WAY
-from tui.backends.run_program import run
+from tui.backends.interface.backend_protocol import Backend, BackendError, Reply
+from tui.backends.interface.read_value_before_and_after_change import UNDER_WAY
+from tui.backends.reader_or_programs.run_program import run
 
 if TYPE_CHECKING:
     from migration.config.cluster_file import ClusterFile

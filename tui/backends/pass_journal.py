@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, Literal, NamedTuple
 
+from hooks.audit.shared_audit_file import CHANGES
 from hooks.forecast.make_forecast_in_background_and_publish import read_history
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.quota_plan.published_quota_plan import NO_PLAN, PublishedPlan
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN
 from hooks.record.day_of_activity import Day
-from hooks.store.state_files import CHANGES, DAY, FORECAST, FORECAST_HISTORY, LAST_PASS, REASONS, State
+from hooks.store.state_files import DAY, FORECAST, FORECAST_HISTORY, LAST_PASS, REASONS, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from tui.backends.idle_core_history import HOUR_S, HOURS, Sample, spans
 
@@ -148,7 +149,7 @@ class JournalReader:
         """pbsteer's folder in PBS_HOME."""
         self._why_not = why_not
         self.changes = folder / CHANGES
-        """The audit file shared by all administrators of the server (:mod:`hooks.audit.audit_from_server_log`)."""
+        """The audit file shared by all administrators of the server (:mod:`hooks.audit.shared_audit_file`)."""
         self.last_pass = folder / LAST_PASS
         """What the last pass published, including the hooks' settings."""
         self._reasons_file = folder / REASONS

@@ -15,7 +15,7 @@ from typing import Protocol
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Ledger, Settings
 from tui.audit.audit_file import AUDIT_FILE
-from tui.backends.backend_protocol import MOST_LOG_LINES, BackendError, Reply
+from tui.backends.interface.backend_protocol import MOST_LOG_LINES, BackendError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PbsCommands
 from tui.backends.thread_and_gc_tuning import COLLECTOR

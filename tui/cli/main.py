@@ -28,18 +28,26 @@ class Part(NamedTuple):
 
 
 COMMANDS: Mapping[str, Part] = {
-    "status": Part("tui.cli.status_and_explain", "status", "One look at the cluster, then exit."),
-    "explain": Part("tui.cli.status_and_explain", "explain", "Why a job waits, and what would have to change."),
-    "when": Part("tui.cli.when_job_starts", "when", "When a waiting job will start, or one not submitted yet."),
+    "status": Part("tui.cli.read_commands.status_and_explain", "status", "One look at the cluster, then exit."),
+    "explain": Part(
+        "tui.cli.read_commands.status_and_explain", "explain", "Why a job waits, and what would have to change."
+    ),
+    "when": Part(
+        "tui.cli.read_commands.when_job_starts", "when", "When a waiting job will start, or one not submitted yet."
+    ),
     "whatif": Part(
-        "tui.cli.what_if", "what_if", "What a change would do over the next 24 hours: who waits, what idles."
+        "tui.cli.read_commands.what_if",
+        "what_if",
+        "What a change would do over the next 24 hours: who waits, what idles.",
     ),
     "jobs": Part(
-        "tui.cli.table_commands", "jobs", "Jobs as a table, CSV or JSON: columns, filter and sort as you like."
+        "tui.cli.read_commands.table_commands",
+        "jobs",
+        "Jobs as a table, CSV or JSON: columns, filter and sort as you like.",
     ),
-    "vnodes": Part("tui.cli.table_commands", "vnodes", "Vnodes as a table, CSV or JSON."),
-    "queues": Part("tui.cli.table_commands", "queues", "Queues as a table, CSV or JSON."),
-    "quotas": Part("tui.cli.table_commands", "quotas", "Use beside quota, as a table, CSV or JSON."),
+    "vnodes": Part("tui.cli.read_commands.table_commands", "vnodes", "Vnodes as a table, CSV or JSON."),
+    "queues": Part("tui.cli.read_commands.table_commands", "queues", "Queues as a table, CSV or JSON."),
+    "quotas": Part("tui.cli.read_commands.table_commands", "quotas", "Use beside quota, as a table, CSV or JSON."),
     "quota": Part(
         "tui.cli.change_commands.quota_show_set_and_priority", "quota", "Show soft quotas beside use, or set one."
     ),
@@ -50,7 +58,9 @@ COMMANDS: Mapping[str, Part] = {
         "tui.cli.change_commands.do_operation", "do", "Hold, delete, move jobs, drain vnodes, switch queues and more."
     ),
     "audit": Part(
-        "tui.cli.audit_of_administrators_changes", "audit", "Who changed what on the server, from where and when."
+        "tui.cli.read_commands.audit_of_administrators_changes",
+        "audit",
+        "Who changed what on the server, from where and when.",
     ),
     "pause": Part("tui.cli.change_commands.pause", "pause", "Start and preempt nothing until resumed, in any mode."),
     "resume": Part("tui.cli.change_commands.pause", "resume", "Start and preempt again after a pause."),
@@ -119,7 +129,7 @@ class Parts(click.Group):
         try:
             return super().invoke(ctx)
         except Exception as error:
-            from tui.backends.backend_protocol import BackendError  # noqa: PLC0415 - help goes without it
+            from tui.backends.interface.backend_protocol import BackendError  # noqa: PLC0415 - help goes without it
 
             if isinstance(error, BackendError):
                 raise ServerAwayError(str(error)) from error

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy import Settings, SettingsError
-from policy.settings.site_settings import AlertSettings, ServerSettings
-from tui.backends.backend_protocol import Backend, BackendError
+from policy.settings.settings_of_server_and_passes import AlertSettings, ServerSettings
 from tui.backends.find_torque import find_torque
+from tui.backends.interface.backend_protocol import Backend, BackendError
 from tui.backends.pbs.find_pbs import find_pbs, no_pbs
 from tui.backends.pbs.server import PbsBackend
 from tui.backends.simulated_cluster import SimulatedBackend
@@ -76,7 +76,7 @@ def open_demo(trace: Path | None = None, size: str = "", settings: Path | None =
     """The simulated cluster, not yet started, and built by the first call that needs it; with the jobs of ``trace``
     where given, and with hooks that use the settings file ``settings`` where given, else the built-in settings.
 
-    Raises :class:`tui.backends.backend_protocol.BackendError` for a trace that cannot be loaded, and
+    Raises :class:`tui.backends.interface.backend_protocol.BackendError` for a trace that cannot be loaded, and
     :class:`policy.SettingsError`.
     """
     policy = Settings() if settings is None else for_demo(read_settings(settings))
@@ -105,7 +105,7 @@ def for_demo(settings: Settings) -> Settings:
 
 def cluster_of_trace(trace: Path, size: str, settings: Settings | None = None) -> DemoCluster:
     """A simulated cluster with the jobs of a trace: the trace's own size, or NODESxCORES. Raises
-    :class:`tui.backends.backend_protocol.BackendError`.
+    :class:`tui.backends.interface.backend_protocol.BackendError`.
     """
     from sim.demo.demo_cluster_with_hooks import DemoCluster  # noqa: PLC0415 - as above
     from sim.traces.read_trace import read_trace  # noqa: PLC0415

@@ -37,6 +37,7 @@ def pass_over_torque(*, once: bool, settings_path: Path | None, server: str) -> 
     from torque.passes.watched_settings import WatchedSettings  # noqa: PLC0415
     from torque.read.libtorque_connection import LibraryMissingError, load_library, set_timeout  # noqa: PLC0415
     from tui.backends.find_torque import find_torque  # noqa: PLC0415
+    from tui.backends.torque.settings_file import edit_settings_file  # noqa: PLC0415
     from tui.config.read_site_policy_toml import DEFAULT_POLICY, read_settings  # noqa: PLC0415
 
     place = find_torque(os.environ, server)
@@ -49,7 +50,7 @@ def pass_over_torque(*, once: bool, settings_path: Path | None, server: str) -> 
     if settings_path is not None and not settings_path.is_file():
         raise click.ClickException(f"{settings_path}: no such file")
     try:
-        settings = WatchedSettings(settings_path or DEFAULT_POLICY, read_settings)
+        settings = WatchedSettings(settings_path or DEFAULT_POLICY, read_settings, edit_settings_file)
         library = load_library(place.library)
     except SettingsError as error:
         raise click.ClickException("\n".join(error.problems)) from error

@@ -11,7 +11,7 @@ import click
 
 from policy import SettingsError
 from tui.audit.audit_file import Actor, audit_path
-from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.interface.backend_protocol import Backend, BackendError
 from tui.backends.simulated_cluster import SimulatedBackend
 from tui.backends.thread_and_gc_tuning import shorten_switch_interval
 from tui.cli.open_backend import NoServerError, open_any, open_demo
@@ -39,7 +39,7 @@ def run_console(
     mouse: bool,
     interval_s: float | None,
 ) -> None:
-    """Open the console, and on other servers those that it is told to go to; returns when it is left."""
+    """Open the console, and on other servers those that its user goes to; returns when it is left."""
     if not sys.stdout.isatty() or not sys.stdin.isatty():
         raise click.ClickException("the console needs a terminal; pbsteer status prints one look without one")
     here, following = "", DEMO if demo else server

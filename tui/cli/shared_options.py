@@ -82,7 +82,7 @@ def complain(backend: Any) -> None:
 
 def poll_cluster_view(backend: Any) -> Any:
     """The cluster view of one poll, with its plan. Raises :class:`ServerAwayError` where the server does not answer."""
-    from tui.backends.backend_protocol import BackendError  # noqa: PLC0415 - as above
+    from tui.backends.interface.backend_protocol import BackendError  # noqa: PLC0415 - as above
     from tui.state.cluster_view import see  # noqa: PLC0415
     from tui.text.screen_line import safe  # noqa: PLC0415
 

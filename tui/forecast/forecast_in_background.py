@@ -18,7 +18,7 @@ from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import translate
 from policy.forecast.what_if_waits_before_and_after import Comparison
-from tui.backends.backend_protocol import Backend
+from tui.backends.interface.backend_protocol import Backend
 from tui.forecast.compute_in_forked_process import Worker
 from tui.forecast.past_runs_to_forecast_from import Learned, learn
 from tui.forecast.what_if import HypotheticalChange, look_ahead

@@ -14,7 +14,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
-from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.interface.backend_protocol import Backend, BackendError
 from tui.model.typed_attributes import Attributes, amount, moment, seconds, user_of
 from tui.state.ended_jobs import ended_at
 

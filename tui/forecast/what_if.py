@@ -23,7 +23,7 @@ from policy.model.limit_attributes import Limits
 from policy.quota_plan.planned_quotas import PlannedQuota
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView

@@ -7,7 +7,8 @@ Nothing is shown of other jobs that the user's own look at the server does not s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from hooks.forecast.published_forecast import Estimate, PublishedForecast, publishable
@@ -16,7 +17,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
 from hooks.translate.snapshot import modes_of, translate
-from policy.cycle.engine import decide
+from policy import Ledger, Plan, Snapshot, decide
 from policy.explain.queue_position import InLine
 from policy.forecast.simulate_until_all_started import LimitsFrom
 from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
@@ -27,6 +28,8 @@ from tui.state.cluster_view import ClusterView
 OLD_S = 900.0
 """A published forecast that is older is not used where a new one can be made."""
 
+_NEVER = ("never-fits", "never-arranged")
+
 HIDDEN = "another job"
 """In the place of the id of a job that the user is not shown."""
 
@@ -34,13 +37,15 @@ HIDDEN = "another job"
 class When(NamedTuple):
     """The answer for one job. ``forecast`` is what it comes from, ``by`` whose that is; ``estimate`` is None if the job
     does not start by itself, which ``waits_for`` explains; of one that starts beyond what the forecast looks at it has
-    what that waits for now. ``learned_from``: the past runs."""
+    what that waits for now. ``never``: why the vnodes as they are could never hold the job; empty if they could.
+    ``learned_from``: the past runs."""
 
     estimate: Estimate | None
     waits_for: str
     forecast: PublishedForecast
     by: str
     learned_from: str = ""
+    never: str = ""
 
     @property
     def is_beyond(self) -> bool:
@@ -69,7 +74,8 @@ def when_it_starts(
     if published is not None and may_start and not fresh and published.age_s(cluster.now_s) <= OLD_S:
         estimate = published.of(job_id)
         if estimate is not None:
-            return _explained(When(_shown(estimate, cluster), "", published, "the passes"), cluster, job_id)
+            when = When(_shown(estimate, cluster), "", published, "the passes")
+            return _explained(_with_never(when, cluster.server_status, cluster, job_id), cluster, job_id)
     return _explained(_made(cluster.server_status, cluster, job_id, learn(), cpu_s), cluster, job_id)
 
 
@@ -94,7 +100,7 @@ def when_submitted(
         return _made(with_job(cluster, each), cluster, NEW_JOB, learned, part_s)
 
     when = made(proposed)
-    if when.is_beyond:
+    if when.is_beyond and not when.never:
         when = when._replace(waits_for=_wait_of_new_job(cluster, proposed))
     return ProposedJobForecast(
         proposed, when, [(name, each, made(each)) for name, each in others], find_refusals(cluster, proposed)
@@ -104,7 +110,7 @@ def when_submitted(
 def _explained(when: When, cluster: ClusterView, job_id: str) -> When:
     """With what the job waits for now, if it starts beyond what the forecast looks at."""
     decision = cluster.decision
-    found = decision.reason_of(job_id) if decision is not None and when.is_beyond else None
+    found = decision.reason_of(job_id) if decision is not None and when.is_beyond and not when.never else None
     if decision is None or found is None:
         return when
     job, reason = found
@@ -114,12 +120,16 @@ def _explained(when: When, cluster: ClusterView, job_id: str) -> When:
 def _wait_of_new_job(cluster: ClusterView, proposed: ProposedJob) -> str:
     """What a job that is not submitted would wait for; empty if it would start at once."""
     snapshot = translate(with_job(cluster, proposed), cluster.settings).snapshot
-    plan = decide(snapshot, cluster.ledger, cluster.settings)
-    found = ((job, wait.reason) for wait in plan.waits for job in wait.jobs if job.id == NEW_JOB)
-    job, reason = next(found, (None, None))
-    if job is None or reason is None:
+    return _reason(snapshot, decide(snapshot, cluster.ledger, cluster.settings), cluster, NEW_JOB)
+
+
+def _reason(snapshot: Snapshot, plan: Plan, cluster: ClusterView, job_id: str, codes: Collection[str] = ()) -> str:
+    """Why a plan leaves a job waiting, if that is one of the ``codes`` (empty: whatever it is); else empty."""
+    job = snapshot.cluster().jobs.get(job_id)
+    reason = next((wait.reason for wait in plan.waits for each in wait.jobs if each.id == job_id), None)
+    if job is None or reason is None or (codes and reason.code not in codes):
         return ""
-    return reason.sentence(job, cluster.now_s, InLine(plan, cluster.settings).numbers(NEW_JOB))
+    return reason.sentence(job, snapshot.time_s, InLine(plan, cluster.settings).numbers(job_id))
 
 
 def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Learned, cpu_s: float) -> When:
@@ -135,7 +145,23 @@ def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Lear
     estimate, waits_for = published.of(job_id), published.unknown.get(job_id, "")
     if estimate is None and not waits_for:
         waits_for = "something that pbsteer does not decide about: its queue is not one that it serves"
-    return When(_shown(estimate, cluster), waits_for, published, "this command", learned.source)
+    when = When(_shown(estimate, cluster), waits_for, published, "this command", learned.source)
+    return _with_never(when, status, cluster, job_id)
+
+
+def _with_never(when: When, status: ServerStatus, cluster: ClusterView, job_id: str) -> When:
+    """The answer with why the job could never start, if it starts in no case that was looked at."""
+    if not when.is_beyond:
+        return when
+    return when._replace(never=_why_never(status, cluster, job_id))
+
+
+def _why_never(status: ServerStatus, cluster: ClusterView, job_id: str) -> str:
+    """What the vnodes lack to hold the job even without any other; empty if they could hold it."""
+    # Other waiting jobs change nothing of it; what runs tells how much of the vnodes is in use beside jobs.
+    jobs = {each: texts for each, texts in status.jobs.items() if each == job_id or texts.get("job_state") != "Q"}
+    snapshot = translate(replace(status, jobs=jobs), cluster.settings).snapshot
+    return _reason(snapshot, decide(snapshot, Ledger(), cluster.settings), cluster, job_id, _NEVER)
 
 
 def planned_limits_of(cluster: ClusterView, status: ServerStatus, horizon_s: float) -> list[LimitsFrom]:

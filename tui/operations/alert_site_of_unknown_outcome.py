@@ -22,7 +22,7 @@ from hooks.pbs.files_and_output.only_root_can_write import find_fault, find_othe
 from hooks.store.state_files import State
 from policy import Settings, SettingsError
 from policy.model.printable_text import printable
-from tui.backends.backend_protocol import Backend
+from tui.backends.interface.backend_protocol import Backend
 from tui.config.read_site_policy_toml import DEFAULT_POLICY, read_settings
 
 Alert = Callable[[str], None]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tui.audit.audit_file import UNCONFIRMED, AuditError, AuditLog
-from tui.backends.backend_protocol import BackendError, Reply
-from tui.backends.commands_interface import Change
+from tui.backends.interface.backend_protocol import BackendError, Reply
+from tui.backends.interface.commands_interface import Change
 
 
 class Changed(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from policy.model.pbs_units import show_job
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.model.typed_attributes import vnodes_of
 from tui.state.cluster_view import ClusterView
 

@@ -11,8 +11,8 @@ from functools import partial
 from typing import NamedTuple
 
 from policy.model.pbs_units import show_job
-from policy.settings.site_settings import MODES
-from tui.backends.commands_interface import ChangeError, Commands, demand_supported
+from policy.settings.settings_of_server_and_passes import MODES
+from tui.backends.interface.commands_interface import ChangeError, Commands, demand_supported
 from tui.operations.by_target.job_ops import delete, hold, move, release, requeue, set_job_priority
 from tui.operations.by_target.queue_ops import set_mode, switch_queues
 from tui.operations.by_target.vnode_ops import DRAIN_WAYS, clear, drain, offline

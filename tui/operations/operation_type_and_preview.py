@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hooks.translate.snapshot import translate
 from policy.explain.change_preview import Preview, compare
-from tui.backends.commands_interface import Change, ChangeError
+from tui.backends.interface.commands_interface import Change, ChangeError
 from tui.operations.status_edits_for_preview import Edit
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line

@@ -12,7 +12,7 @@ from functools import partial
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
-from tui.backends.commands_interface import Change, ChangeError, Target
+from tui.backends.interface.commands_interface import Change, ChangeError, Target
 from tui.operations.by_target.mode_change_notes import mode_lines
 from tui.operations.by_target.stopped_queue_notes import stopped_lines
 from tui.operations.operation_type_and_preview import SAME_PLAN, UNAFFECTED, Operation

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
-from tui.backends.backend_protocol import SteeredBackend
+from tui.backends.interface.backend_protocol import SteeredBackend
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, Span, fit_line, joined, safe, width
 from tui.text.times_and_durations import clock_time, day_of, short_span

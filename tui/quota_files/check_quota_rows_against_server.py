@@ -11,7 +11,7 @@ from hooks.pbs.custom_resources import PRIORITY
 from hooks.translate.queues import read_consumables, read_sizes
 from policy.model.limit_attributes import EntityKey
 from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota, find_overlaps
-from tui.backends.commands_interface import ChangeError, Commands
+from tui.backends.interface.commands_interface import ChangeError, Commands
 from tui.quota_files.iso_times_in_quota_tables import read_moment, show_moment
 from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
 from tui.quota_files.table_file import Row, TableError, read_table

@@ -6,7 +6,7 @@ import re
 
 from policy.model.limit_attributes import ALL, EntityKey
 from policy.quota_plan.planned_quotas import MOST_QUOTA
-from tui.backends.commands_interface import ChangeError, Commands
+from tui.backends.interface.commands_interface import ChangeError, Commands
 
 _KINDS = ("u", "g", "p", "o")
 _WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}(,[0-9]{3})+|[0-9]{1,3}(_[0-9]{3})+")

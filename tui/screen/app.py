@@ -15,8 +15,9 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from tui.audit.audit_file import Actor
-from tui.backends.backend_protocol import Backend, SteeredBackend
+from tui.backends.interface.backend_protocol import Backend, SteeredBackend
 from tui.config.production_servers_and_server_list import Site
+from tui.screen.dialogs.lines_below_header import LEAST_LINES
 from tui.screen.main_screen import MainScreen
 from tui.screen.terminal.deliver_keys_typed_ahead_in_order import TypedAhead
 from tui.screen.terminal.invalid_utf8_keys import take_any_bytes
@@ -39,9 +40,12 @@ class Console(App[str]):
     {ROLE_RULES}
     Screen {{ background: $background; color: $foreground; }}
     ModalScreen {{ background: $background 60%; }}
+    ModalScreen.-roomy > * {{ margin-top: 1; }}
     App:ansi ModalScreen {{ background: transparent; }}
     """
-    """Without colours nothing can be dimmed: what a dialog leaves free stays as it is."""
+    """A dialog leaves the header in sight, but on very low screens. Without colours nothing can be dimmed: what a
+    dialog leaves free stays as it is."""
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_LINES, "-roomy")]  # noqa: RUF012 - as Textual declares it
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from textual.widgets import ContentSwitcher
 
 from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, RESERVATIONS, CommandError, key_of_view, views_of
 from tui.audit.audit_file import Actor, AuditLog
-from tui.backends.backend_protocol import Backend, SteeredBackend
+from tui.backends.interface.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
 from tui.config.production_servers_and_server_list import Site
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
@@ -29,6 +29,7 @@ from tui.pages.header_line import Header, header_line, speed_in_words
 from tui.pages.key_hints import key_hints
 from tui.pages.tab_strip import Tab, counts_of_views
 from tui.screen.actions.dispatch_action import Dispatcher
+from tui.screen.dialogs.lines_below_header import LEAST_LINES
 from tui.screen.dialogs.operations_menu import ActMenu
 from tui.screen.dialogs.unlock_production_server import UnlockDialog
 from tui.screen.terminal.themes import Look
@@ -66,9 +67,6 @@ from tui.text.screen_line import safe
 
 if TYPE_CHECKING:
     from tui.model.migrating_jobs import Migration
-
-_SHORT = 10
-"""Screens with fewer lines show no tabs: the line is worth more to the view."""
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
@@ -388,7 +386,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def on_resize(self) -> None:
         """The header, the tabs and the keys depend on the width."""
-        self.set_class(self.size.height < _SHORT, "short")
+        self.set_class(self.size.height < LEAST_LINES, "short")
         self.tick()
         self._tell_where()
 
@@ -462,7 +460,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         view = self.view
         if isinstance(view, TableView) and choosing != self._sorting:
             view.table.number_columns(choosing)
-            self.say("sort by which column? its key; s takes the sort away, any other key leaves" if choosing else "")
+            # In the header a narrow column has no room for its key and its whole name.
+            self.say(f"sort by {view.table.columns_with_keys}  s none" if choosing else "")
         self._sorting = choosing
 
     def on_taken_out(self, message: TakenOut) -> None:

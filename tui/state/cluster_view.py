@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 from hooks.forecast.published_forecast import PublishedForecast
@@ -26,14 +25,12 @@ from tui.model.job_efficiency import Shares, is_overdue, mean_share, shares_of
 from tui.model.server_changes import ServerChanges
 from tui.model.status_counts import Counts, count, folded, subjobs_of
 from tui.model.typed_attributes import user_of
+from tui.state.cores_idle_and_coming_free import free_by_quarter
 from tui.state.ended_jobs import EndedJobs
 from tui.text.name_ranges import natural
 
 LASTS_S = 60.0
 """A plan is remade after this time at the latest, since readings age and time windows open and close."""
-AHEAD = 48
-"""Quarters of an hour for which it is foreseen which cores come free: half a day."""
-QUARTER_S = 900.0
 _COMPARED = ("server", "queues", "scheds", "resources", "reservations", "vnodes", "jobs")
 
 
@@ -84,17 +81,8 @@ class Decision:
 
     @cached_property
     def coming_free(self) -> Sequence[int]:
-        """The cores that runs will have given back by the end of each of the next :data:`AHEAD` quarters of an hour, by
-        the expected ends of what runs now on vnodes that take jobs."""
-        ends = [0] * AHEAD
-        cluster = self.snapshot.cluster()
-        for run in cluster.runs.values():
-            if not any(cluster.vnodes[name].usable for name in run.allocation.vnodes if name in cluster.vnodes):
-                continue
-            quarter = (run.end_s - self.snapshot.time_s) // QUARTER_S
-            if quarter < AHEAD:
-                ends[max(0, int(quarter))] += run.job.cores
-        return list(accumulate(ends))
+        """The cores of all vnodes that runs will have given back by the end of each quarter of an hour."""
+        return free_by_quarter(self.snapshot)
 
     @cached_property
     def preempts(self) -> Mapping[str, Preempt]:

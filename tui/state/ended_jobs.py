@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hooks.pbs.server_status_type_and_attributes import Objects
-from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.interface.backend_protocol import Backend, BackendError
 from tui.model.typed_attributes import Attributes, moment
 
 WINDOW_S = 12 * 3600.0

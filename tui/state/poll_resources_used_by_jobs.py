@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hooks.pbs.server_status_type_and_attributes import Objects
-from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.interface.backend_protocol import Backend, BackendError
 
 _AGAIN_S = 60.0
 NOTHING: Objects = {}

@@ -17,7 +17,7 @@ from hooks.forecast.published_forecast import PublishedForecast
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import Known
 from policy.forecast.what_if_waits_before_and_after import Comparison
-from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.interface.backend_protocol import Backend, BackendError
 from tui.backends.thread_and_gc_tuning import COLLECTOR
 from tui.state.cluster_view import ClusterView, see
 from tui.state.ended_jobs import History

@@ -25,7 +25,7 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _DIGITS = " ▁▂▃▄▅▆▇█"
 _ASCII = {
     **{ord(glyph): str(level) for level, glyph in enumerate(_DIGITS) if level},
-    **dict(zip(map(ord, "█═░┃·×→←↑↓…●▸▾│─┌┐└┘╭╮╰╯≥≤°▬▲▼◀"), "#+-|.x><^v~*>v|-++++++++><'=!v<")),
+    **dict(zip(map(ord, "█═░┃·×→←↑↓…●▸▾│─┌┐└┘╭╮╰╯≥≤°▬▲▼◀▐▌"), "#+-|.x><^v~*>v|-++++++++><'=!v<[]")),
 }
 
 

@@ -11,7 +11,12 @@ HEIGHTS = " ▁▂▃▄▅▆▇█"
 FULL, FREE, OVER, QUOTA = "█", "░", "═", "┃"
 THIN, THIN_FREE = "▬", "─"
 UNKNOWN = "·"
-BAR_GLYPHS = frozenset(FULL + OVER + FREE + QUOTA + THIN + THIN_FREE)
+_PICTURE_GLYPHS = frozenset(HEIGHTS + FULL + OVER + FREE + QUOTA + THIN + THIN_FREE + UNKNOWN)
+
+
+def is_picture(text: str) -> bool:
+    """Whether a text is part of a bar or a chart, which in reverse would read as its opposite."""
+    return not text.isspace() and _PICTURE_GLYPHS.issuperset(text)
 
 
 def share_bar(part: float, whole: float, cells: int) -> Line:

@@ -1,4 +1,4 @@
-"""A small JSON file that a user's consoles keep between sessions: preferences, typed lines. Only its owner may read it.
+"""A small JSON file, for its owner alone, that a user's consoles keep between sessions: preferences, typed lines.
 
 A change is applied to the present contents under a lock and the file is replaced whole. A file that cannot be used is
 reported and renamed at the next change, or left alone if a newer version wrote it.

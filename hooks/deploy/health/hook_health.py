@@ -26,6 +26,7 @@ _OTHER = "other"
 _DECIDING = "periodic"
 
 _APPLY = "pbsteer hooks plan shows what is missing or changed, pbsteer hooks apply mends it"
+_NO_VNODES = 'the server has no vnodes: no job can start; qmgr -c "create node HOST" adds a host with a MoM'
 _WAIT_FOR_MOMS = "wait a minute; if that does not help, see that pbs_mom runs on these hosts (pbsnodes -l)"
 _READ_STATUS = "pbsteer hooks status shows it in full"
 _READ_LOG = 'pbsteer hooks status shows them; tracebacks are in PBS_HOME/server_logs, after "pbsteer: "'
@@ -93,6 +94,7 @@ def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> 
         problems.update(dict.fromkeys(late, _READ_STATUS))
         hints += coming
         hints += _describe_missing_sensors(evidence.entry)
+        hints += [] if installed.has_vnodes else [_NO_VNODES]
         problems.update(_check_alerts(evidence.alerts, settings or Settings()))
     else:
         problems[_describe_leftovers(evidence) or "pbsteer is not installed here: pbsteer hooks plan shows how"] = ""

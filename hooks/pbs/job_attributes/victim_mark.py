@@ -26,10 +26,10 @@ class Mark(NamedTuple):
     """What is known of a victim; times are seconds since 1970.
 
     ``beneficiary`` is the job for which it was asked at ``asked_s``, ``how`` the method
-    (:mod:`hooks.checkpoint.plan_victim_requests`), with time to save until ``until_s``. ``held``: we hold it until the
-    beneficiary runs. ``why`` is the reason if the request was withdrawn, at ``until_s``
-    (:mod:`hooks.checkpoint.withdraw_save_requests`). ``saved_s`` is the work in seconds that runs before the marked one
-    had saved (see :class:`policy.model.jobs_runs_vnodes_queues.Job`), ``then_s`` what is saved once the
+    (:mod:`hooks.checkpoint.victims.plan_victim_requests`), with time to save until ``until_s``. ``held``: we hold it
+    until the beneficiary runs. ``why`` is the reason if the request was withdrawn, at ``until_s``
+    (:mod:`hooks.checkpoint.victims.withdraw_save_requests`). ``saved_s`` is the work in seconds that runs before the
+    marked one had saved (see :class:`policy.model.jobs_runs_vnodes_queues.Job`), ``then_s`` what is saved once the
     marked run is over.
     """
 

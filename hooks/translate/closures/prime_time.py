@@ -1,8 +1,8 @@
 """Prime and non-prime time: a scheduler's ``holidays`` file as windows in which its queues start no jobs.
 
-A queue with ``primetime_prefix`` starts jobs in prime time only, one with ``nonprimetime_prefix`` in non-prime time
-only. ``backfill_prime`` also keeps jobs from running on past that time, but for ``prime_spill`` (Administrator's Guide,
-"Using Primetime and Holidays"; ``prime.cpp`` and ``check.cpp`` of PBS's scheduler). Times are local to the host.
+Queues named with ``primetime_prefix`` start jobs in prime time only, those with ``nonprimetime_prefix`` outside it;
+``backfill_prime`` also keeps jobs from running on past that time, but for ``prime_spill``. Times are local to the host
+(Administrator's Guide, "Using Primetime and Holidays"; ``prime.cpp`` and ``check.cpp`` of PBS's scheduler).
 """
 
 from __future__ import annotations

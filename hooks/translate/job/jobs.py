@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from hooks.checkpoint.read_save_method_job_asked_for import SAVING, SIGNAL
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import SAVING, SIGNAL
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE, PREFERENCES
 from hooks.pbs.job_attributes.job_ids_and_states import (
     _read_seconds,

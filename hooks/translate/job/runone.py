@@ -14,7 +14,7 @@ from hooks.pbs.job_attributes.own_dependencies import own_dependencies
 from hooks.pbs.server_status_type_and_attributes import Objects
 from policy.eligibility.request_text_limits import find_many_dependencies
 from policy.model.jobs_runs_vnodes_queues import ONE_OF
-from policy.settings.site_settings import SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
 
 _OTHERS = re.compile("(?:^|,)runone:([^,]+)")
 _IDLE = "QHWT"

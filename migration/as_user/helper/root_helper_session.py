@@ -11,12 +11,11 @@ import json
 import os
 import select
 import signal
-import sys
 from collections.abc import Sequence
 from typing import Callable, NamedTuple
 
 from migration.as_user.helper.private_folder_for_connection import PrivatePlace
-from migration.as_user.helper.run_in_own_pid_namespace import errors_said
+from migration.as_user.helper.run_in_own_pid_namespace import fork_for_operation
 from migration.programs.run_external_program_with_limits import MOST_OUTPUT
 
 SESSION = "session"
@@ -166,21 +165,13 @@ class _Child(NamedTuple):
 
 def _fork(operation: Callable[[], int], out: int, err: int) -> _Child:
     lifeline, held = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for old, new in ((lifeline, 0), (out, 1), (err, 2)):
-                os.dup2(old, new)
-            os.close(held)
-            with errors_said():
-                status = operation()
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os._exit(status)
+
+    def prepare() -> None:
+        for old, new in ((lifeline, 0), (out, 1), (err, 2)):
+            os.dup2(old, new)
+        os.close(held)
+
+    child = fork_for_operation(operation, prepare)
     os.close(lifeline)
     return _Child(child, held)
 

@@ -44,22 +44,14 @@ def supervise(operation: Callable[[], int], given: int | None, limit_s: float) -
     signal.signal(signal.SIGCHLD, lambda *_: None)
     sys.stdout.flush()
     is_first = _LIBC.unshare(_NEW_PIDS) == 0
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            os.setsid()
-            if given is not None:
-                os.dup2(given, 0)
-            _close_all_but_standard()
-            with errors_said():
-                status = _run_below(operation) if is_first else operation()
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os._exit(status)
+
+    def prepare() -> None:
+        os.setsid()
+        if given is not None:
+            os.dup2(given, 0)
+        _close_all_but_standard()
+
+    child = fork_for_operation((lambda: _run_below(operation)) if is_first else operation, prepare)
     try:
         until_s = time.monotonic() + limit_s if limit_s else None
         return _wait(child, woken, until_s, has_lifeline=given is not None)
@@ -67,8 +59,29 @@ def supervise(operation: Callable[[], int], given: int | None, limit_s: float) -
         _kill_all(child)
 
 
+def fork_for_operation(operation: Callable[[], int], prepare: Callable[[], None]) -> int:
+    """The process id of a child that calls ``prepare``, then the operation, and ends with its exit status.
+
+    The child has none of its parent's handlers of signals. It writes an error as one line and ends with 1.
+    """
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            prepare()
+            with _errors_said():
+                status = operation()
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(status)
+    return child
+
+
 @contextlib.contextmanager
-def errors_said() -> Iterator[None]:
+def _errors_said() -> Iterator[None]:
     """Writes an error to standard error as one line, in a process that ends with it."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""Moves results into a job's folder without overwriting what has changed there. Runs as the folder's user.
+"""Moves results into a job's folder, as the folder's user, without overwriting what has changed there.
 
 Results arrive in a folder of their own inside the job's. Each is moved to its place in one step if the place is empty,
 unchanged since the upload, or already the result; otherwise it is put beside it, as ``NAME.mg-GID``.

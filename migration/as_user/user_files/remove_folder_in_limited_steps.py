@@ -1,4 +1,4 @@
-"""Removes a folder within limits on entries and time, whatever its user has put there. Runs as that user.
+"""Removes a folder, as its user, within limits on entries and time, whatever is in it.
 
 A subfolder is moved up before it is emptied, so no tree is too deep, and closed folders are opened. A call that reaches
 a limit reports what is left, and the next call continues.

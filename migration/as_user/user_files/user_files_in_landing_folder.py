@@ -1,4 +1,4 @@
-"""Folders and small files of guests below the landing folder. Runs as the user who owns them.
+"""Folders and small files of guests below the landing folder, handled as the user who owns them.
 
 The landing folder itself may be open to all, as /tmp is. A user's folder in it must belong to that user and be no link,
 or another user could redirect the files.

@@ -1,8 +1,7 @@
-"""``mgserve CLUSTER``: the forced command of another cluster's key. It answers one verb, one JSON line each way; for
-``several``, questions one by one.
+"""``mgserve CLUSTER``: the forced command of another cluster's key, which answers one verb, a JSON line each way, or
+with ``several`` questions one by one.
 
-Connections, the wait for a line, and the length of a connection are limited. A request starts no process here; it calls
-for a pass.
+Connections, the wait for a line, and the length of a connection are limited. No request starts a process here.
 """
 
 from __future__ import annotations
@@ -67,8 +66,8 @@ def _answers(cluster: str) -> Iterator[Reply]:
 
 
 def _answer_several(opened: Site, cluster: str) -> Iterator[Reply]:
-    """Answer each question by the cluster file as it is then. A cluster that has left it, or has another key there, is
-    told so, and the connection ends."""
+    """Answer each question by the cluster file as it is then. For a cluster that has left it, or has another key there,
+    the answer says so, and the connection ends."""
     key, until_s, within_s = _key_of(opened, cluster), time.monotonic() + _OPEN_FOR_S, float(_READ_WITHIN_S)
     site = _with_remembered_free(opened)
     while (left_s := until_s - time.monotonic()) > 0:

@@ -28,7 +28,7 @@ not."""
 
 
 def hand_over(source: Source, record: Record, cluster: str) -> Accepted | Declined | Unconfirmed:
-    """Offer the request to the cluster. It is in ``sent.q`` afterwards unless the cluster has said no."""
+    """Offer the request to the cluster. It is in ``sent.q`` afterwards unless the cluster has refused."""
     failed = source.failed_offers.get(cluster, 0)
     if failed >= _MOST_FAILED:
         return Declined(f"could not answer {failed} offers of this pass", others=False)

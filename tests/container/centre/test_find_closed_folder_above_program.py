@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from container.centre.find_closed_folder_above_program import find_closed_folder
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder that every account can enter, as can those above it but for pytest's own."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    temporary = Path(tempfile.gettempdir())
+    for folder in (tmp_path, *tmp_path.parents):
+        if temporary in folder.parents:
+            folder.chmod(0o755)
     if find_closed_folder(tmp_path / "x") is not None:
         pytest.skip(f"{tmp_path} lies below a closed folder")
     return tmp_path

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -111,6 +114,26 @@ def test_what_a_build_that_fails_has_left_is_removed(podman_program: Path, tmp_p
     assert said.read_text().splitlines()[-1].endswith("image prune --force --filter label=pbsteer.host")
     recipe = (Path(podman_image.__file__).parents[1] / "Containerfile").read_text()
     assert "LABEL pbsteer.host=" in recipe
+
+
+def test_the_image_has_all_that_a_host_runs(podman_program: Path, tmp_path: Path) -> None:
+    """The build copies the recipe's files, and the Containerfile's COPY lines take them into the image."""
+    calls, context = tmp_path / "calls", tmp_path / "context"
+    podman_program.write_text(
+        noting(calls, f'*" info "*) echo {tmp_path};; *" build "*) for x; do :; done; cp -r "$x" {context};;')
+    )
+    podman_image.build("t", base="b", packages=None, say=lambda _: None)
+    image = tmp_path / "image"
+    for line in (context / "Containerfile").read_text().splitlines():
+        if line.startswith("COPY ") and line.split()[1].endswith(".py"):
+            target = image / line.split()[2].lstrip("/")
+            target.mkdir(parents=True)
+            for file in context.glob(line.split()[1]):
+                shutil.copy(file, target)
+    argv = [sys.executable, "-c", "import container.container_entry as entry; print(entry.__file__)"]
+    where = image / "usr/local/lib/pbsteer"
+    printed = subprocess.run(argv, cwd=where, env={}, capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == str(where / "container/container_entry.py")
 
 
 def test_a_folder_without_packages_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from container.centre.centre_spec import CentreSpec
-from container.machine_and_host_requirements import find_torque_prefix
+from container.hosts.machine_and_host_requirements import find_torque_prefix
 from container.testbed_spec import TestbedError, TestbedSpec
 from container.torque.daemons import lay_out_home, read_vnodes
 from container.torque.torque_config import write_mom_config, write_server_settings

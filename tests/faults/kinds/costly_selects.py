@@ -6,7 +6,7 @@ import random
 import time
 
 from hooks.store.state_files import PASSES, State
-from policy.settings.site_settings import SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
 from tests.faults.build_injector_into_hook import Missed
 from tests.faults.kinds.registry import kind, linger
 from tests.faults.testbed_under_faults import Ground, LostError

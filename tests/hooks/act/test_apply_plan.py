@@ -11,7 +11,7 @@ import pytest
 
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
 from hooks.act.start_jobs import find_new_chunks
-from hooks.checkpoint.save_method_of_job import read_methods
+from hooks.checkpoint.save_method.save_method_of_job import read_methods
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.requests_within_time_budget import Budget

@@ -16,7 +16,8 @@ from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan, Start, Waits
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import MoreNumbers, Number, NumberName, Numbers
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import NOW_S, job, server_status, snapshot_of
 
 REASON = Reason("too-few-idle", (("idle", 0),))

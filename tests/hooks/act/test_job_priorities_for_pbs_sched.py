@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooks.act.job_priorities_for_pbs_sched import Advice, find_advice
-from hooks.admission.priority_below_beneficiaries import BENEFICIARY
+from hooks.admission.submission.priority_below_beneficiaries import BENEFICIARY
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_files import PRIORITIES, State

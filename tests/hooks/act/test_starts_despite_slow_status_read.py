@@ -10,7 +10,8 @@ import pytest
 from hooks.alerts.pass_alerts import Alerts, describe_alerts
 from hooks.entries.periodic import run_pass
 from hooks.store.state_files import LAST_PASS, State
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import job, queue, server_status
 from tests.hooks.stand_in import pbs_ifl
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import time
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 from hooks.audit import audit_from_server_log
 from hooks.audit.audit_from_server_log import CURSOR, copy_changes, copy_server_changes
-from hooks.store.state_files import CHANGES, State
+from hooks.audit.shared_audit_file import CHANGES, RECORDED
+from hooks.store.state_files import State
 from tests.hooks.sample_server_statuses import server_status
 from tests.hooks.stand_in import pbs_ifl
 
@@ -90,7 +92,29 @@ def test_a_new_day_has_a_new_log(state: State, logs: Path) -> None:
     add(logs, starts("early", at_s=NOON_S + DAY_S / 2 + 60), TOMORROW)
     copy_changes(state, logs, (), NOON_S + DAY_S)
     assert queues(state) == ["late", "early"]
-    assert state.read_published(CURSOR) == {"day": TOMORROW, "offset": (logs / TOMORROW).stat().st_size}
+    recorded = state.read_published(CURSOR)
+    assert (recorded["day"], recorded["offset"]) == (TOMORROW, (logs / TOMORROW).stat().st_size)
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_after_a_clock_that_was_ahead_the_changes_of_today_are_copied(
+    state: State, logs: Path, is_recorded: bool
+) -> None:
+    """A year ahead for two passes, each with a change; not even the first of them may be copied twice."""
+    ahead_s = NOON_S + 365 * DAY_S
+    future = time.strftime("%Y%m%d", time.localtime(ahead_s))
+    add(logs, starts("a"))
+    copy_changes(state, logs, (), NOON_S)
+    for name in ("b", "c"):
+        add(logs, starts(name, at_s=ahead_s), future)
+        copy_changes(state, logs, (), ahead_s + 60)
+    if not is_recorded:
+        (state.path / CURSOR).unlink()
+    add(logs, starts("d", at_s=NOON_S + 60))
+    copy_changes(state, logs, (), NOON_S + 120)
+    add(logs, starts("e", at_s=NOON_S + 180))
+    copy_changes(state, logs, (), NOON_S + 240)
+    assert queues(state) == ["a", "b", "c", "d", "e"]
 
 
 def test_a_pass_that_was_killed_before_it_remembered_copies_nothing_twice(state: State, logs: Path) -> None:
@@ -155,3 +179,47 @@ def test_a_restart_of_the_server_is_no_fault_and_its_log_is_read_later(
     pbs_ifl.WORLD.update(server_status().to_data())
     assert copy_server_changes(pbs_ifl, state, str(logs.parent), NOON_S) == []
     assert queues(state) == ["workq"]
+
+
+def enable_hook(home: Path, attributes: str = "hook_name=pbsteer_management\nevent=management\n") -> Path:
+    """PBS's files of an enabled hook."""
+    folder = home / "server_priv" / "hooks"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pbsteer_management.PY").touch()
+    (folder / "pbsteer_management.HK").write_text(attributes)
+    return folder / "pbsteer_management.HK"
+
+
+def test_of_objects_nothing_is_copied_that_the_hook_records(state: State, logs: Path, tmp_path: Path) -> None:
+    """Whatever time a line claims: any user can write into the log."""
+    file = enable_hook(tmp_path)
+    os.utime(file, (NOON_S, NOON_S))
+    add(logs, starts("early") + starts("late", at_s=NOON_S) + line("Job;7.s;Job to be deleted at request of olga@h"))
+    pbs_ifl.WORLD.update(server_status(server={"name": "server", "operators": "olga@*"}).to_data())
+    assert copy_server_changes(pbs_ifl, state, str(tmp_path), NOON_S + 60) == []
+    assert [entry["command"] for entry in read(state)] == ["set queue early started = True", "qdel 7.s"]
+    assert state.read_published(RECORDED) == {"since_s": NOON_S}
+    os.utime(file, (NOON_S + 90, NOON_S + 90))
+    add(logs, starts("forged") + line("Job;8.s;Job to be deleted at request of olga@h"))
+    copy_server_changes(pbs_ifl, state, str(tmp_path), NOON_S + 120)
+    assert [entry["command"] for entry in read(state)][2:] == ["qdel 8.s"]
+    assert {entry["source"] for entry in read(state)} == {"log"}
+    assert state.read_published(RECORDED) == {"since_s": NOON_S}
+
+
+@pytest.mark.parametrize("gone", ["disabled", "deleted"])
+def test_without_the_hook_objects_are_copied_and_the_audit_says_so(
+    state: State, logs: Path, tmp_path: Path, gone: str
+) -> None:
+    pbs_ifl.WORLD.update(server_status().to_data())
+    file = enable_hook(tmp_path)
+    copy_server_changes(pbs_ifl, state, str(tmp_path), NOON_S)
+    assert state.read_published(RECORDED)["since_s"] is not None
+    if gone == "disabled":
+        enable_hook(tmp_path, "hook_name=pbsteer_management\nenabled=false\n")
+    else:
+        file.unlink()
+    add(logs, starts("a"))
+    copy_server_changes(pbs_ifl, state, str(tmp_path), NOON_S)
+    assert queues(state) == ["a"]
+    assert state.read_published(RECORDED) == {"since_s": None}

@@ -15,7 +15,8 @@ from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
 from hooks.entries import periodic
 from hooks.store.hook_settings import show_config
 from hooks.store.state_files import State
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import job, queue, server_status
 from tests.hooks.stand_in import pbs_ifl
 

@@ -18,7 +18,8 @@ from hooks.control.early_pass import EarlyPasses, NextPass, PassResult
 from hooks.control.pass_guard import PassOutcome
 from hooks.deploy.hook_events_alarms_and_order import attributes_of
 from hooks.entries import periodic
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.stand_in import pbs_ifl
 
 PASS_S = 0.2

@@ -63,12 +63,12 @@ def test_the_hooks_that_run_on_hosts_are_small(event: str) -> None:
     assert len(modules) <= {"execjob_epilogue": 20, "exechost_periodic": 12, "execjob_launch": 10}[event]
     folders = {module.rpartition(".")[0] for module in modules}
     rooms = {
-        "hooks.checkpoint", "hooks.entries", "hooks.pbs", "hooks.pbs.job_attributes", "hooks.placement", "hooks.store",
-        "hooks.telemetry",
+        "hooks.checkpoint", "hooks.checkpoint.on_job_host", "hooks.checkpoint.save_method", "hooks.entries",
+        "hooks.pbs", "hooks.pbs.job_attributes", "hooks.placement", "hooks.store", "hooks.telemetry",
         "policy.model",
     }  # fmt: skip
     assert folders <= rooms
-    of_passes = {"store.hook_settings", "checkpoint.plan_victim_requests", "pbs.hosts_of_vnodes_and_jobs"}
+    of_passes = {"store.hook_settings", "pbs.host_of_vnode_and_multi_host_job"}
     assert not {f"hooks.{name}" for name in of_passes} & modules
 
 

@@ -8,7 +8,8 @@ from typing import Any, Callable
 
 import pytest
 
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import DeployError
 from hooks.pbs.custom_resources import MODE, PRIORITY, RESOURCES, Resource
 from tests.hooks.admin_steps_for_deploy_tests import FAST, SETTINGS, silent, snapshot, use_it

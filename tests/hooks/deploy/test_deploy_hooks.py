@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from hooks.deploy.bundle_hook import EVENTS, build
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.hook_events_alarms_and_order import HOOK_EVENTS
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import DeployError, Reply, list_partitions
 from hooks.deploy.steps_between_server_states import show_steps
 from hooks.pbs.custom_resources import RESOURCES

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import Reply
 from hooks.deploy.steps_between_server_states import Step
 from tests.hooks.admin_steps_for_deploy_tests import PART, SETTINGS, silent, use_it

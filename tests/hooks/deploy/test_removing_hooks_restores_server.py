@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from hooks.control.scheduler_switch import Switched
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import DeployError, Reply
 from hooks.store.original_priorities import Changed, write_priorities
 from hooks.store.state_files import SecondWriterError, State

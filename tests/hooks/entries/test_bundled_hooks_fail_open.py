@@ -1,11 +1,14 @@
-"""Bundled files fail open, and a new version meets nothing of the one before."""
+"""Bundled files fail open, a new version meets nothing of the one before, and none needs what another run has left."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from hooks.deploy.bundle_hook import build, source_digest
-from tests.hooks.run_bundled_hook import Hook
+from hooks.deploy.bundle_hook import EVENTS, ON_DEMAND, build, source_digest
+from tests.hooks.run_bundled_hook import Hook, find_pythons, submit
 from tests.hooks.sample_server_statuses import server_status
 
 
@@ -52,3 +55,15 @@ def test_an_update_meets_nothing_of_the_version_before(hook: Hook) -> None:
     answer = hook.run("queuejob", text=first + build("queuejob"))
     assert answer["verdicts"] == [None]
     assert {name.split(".")[0] for name in answer["modules"]} == {f"pbsteer_{source_digest()}"}
+
+
+@pytest.mark.parametrize("event", [*EVENTS, *ON_DEMAND])
+@pytest.mark.parametrize("python", find_pythons())
+def test_a_hook_does_the_same_in_a_process_of_its_own(tmp_path: Path, python: str, event: str) -> None:
+    homes = [tmp_path / name for name in ("anew", "fork", "again")]
+    for home in homes:
+        home.mkdir()
+    scenario: dict[str, Any] = {"events": [submit(select="1:ncpus=1")] * 2, "cluster": server_status().to_data()}
+    anew, *forks = (Hook(python, home).run(event, starts_anew=home.name == "anew", **scenario) for home in homes)
+    assert anew["modules"]
+    assert forks == [anew, anew]

@@ -44,9 +44,9 @@ def test_an_end_asks_the_server_only_where_the_job_may_have_been_asked(
         "policy.model.save_method_names",
         "hooks.pbs.custom_resources_on_hosts",
         "hooks.store.settings_for_host_hooks",
-        "hooks.checkpoint.skip_server_query_at_job_end",
-        "hooks.checkpoint.read_save_method_job_asked_for",
-        "hooks.checkpoint.read_saved_task_notes",
+        "hooks.checkpoint.on_job_host.skip_server_query_at_job_end",
+        "hooks.checkpoint.save_method.read_save_method_job_asked_for",
+        "hooks.checkpoint.on_job_host.read_saved_task_notes",
         "hooks.entries.execjob_epilogue",
     }
     assert (loaded == light) is not calls

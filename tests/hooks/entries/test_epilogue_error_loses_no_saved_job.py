@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint import decide_requeue_at_job_end as ended
-from hooks.checkpoint.read_saved_task_notes import SAVED
+from hooks.checkpoint.on_job_host import decide_requeue_at_job_end as ended
+from hooks.checkpoint.on_job_host.read_saved_task_notes import SAVED
 from hooks.deploy.bundle_hook import build
 from hooks.entries import execjob_epilogue
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
@@ -105,8 +105,8 @@ def test_an_error_at_any_line_after_it_knows_how_the_job_ended_loses_no_job_that
     entry = "hooks/entries/execjob_epilogue.py"
     assert {place.partition(":")[0] for place in queued_again} >= {
         entry,
-        "hooks/checkpoint/skip_server_query_at_job_end.py",
-        "hooks/checkpoint/decide_requeue_at_job_end.py",
+        "hooks/checkpoint/on_job_host/skip_server_query_at_job_end.py",
+        "hooks/checkpoint/on_job_host/decide_requeue_at_job_end.py",
     }
     lines = Path(execjob_epilogue.__file__).read_text(encoding="utf-8").splitlines()
     guarded_from = lines.index("    try:") + 2
@@ -123,11 +123,13 @@ def test_an_error_at_any_line_after_it_knows_of_a_failed_restart_loses_no_job(tm
     entry = "hooks/entries/execjob_epilogue.py"
     assert {place.partition(":")[0] for place in queued_again} >= {
         entry,
-        "hooks/checkpoint/read_saved_task_notes.py",
-        "hooks/checkpoint/decide_requeue_at_job_end.py",
+        "hooks/checkpoint/on_job_host/read_saved_task_notes.py",
+        "hooks/checkpoint/on_job_host/decide_requeue_at_job_end.py",
     }
     lines = Path(execjob_epilogue.__file__).read_text(encoding="utf-8").splitlines()
     known_from = next(number for number, line in enumerate(lines, 1) if "is_lost = has_failed_restart" in line) + 1
     before = {f"{entry}:{number} handle" for number in range(known_from)}
     lost = {place for place, again in queued_again.items() if not again}
-    assert {place for place in lost if not place.startswith("hooks/checkpoint/read_saved_task_notes.py:")} <= before
+    assert {
+        place for place in lost if not place.startswith("hooks/checkpoint/on_job_host/read_saved_task_notes.py:")
+    } <= before

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.checkpoint.decide_requeue_at_job_end import RunOnServer
-from hooks.checkpoint.read_saved_task_notes import SAVED as SAVED_NOTE
+from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import RunOnServer
+from hooks.checkpoint.on_job_host.read_saved_task_notes import SAVED as SAVED_NOTE
 from hooks.entries import execjob_epilogue
 from hooks.pbs.job_attributes.victim_mark import Mark
 from policy.settings.site_settings import CheckpointSettings
@@ -30,7 +30,9 @@ class Ended:
         self.log: list[tuple[int, str]] = []
         self.left = list(answers)
         monkeypatch.setitem(sys.modules, "pbs_ifl", types.ModuleType("pbs_ifl"))
-        monkeypatch.setattr("hooks.checkpoint.decide_requeue_at_job_end.ask_server", lambda *_: self.left.pop(0))
+        monkeypatch.setattr(
+            "hooks.checkpoint.on_job_host.decide_requeue_at_job_end.ask_server", lambda *_: self.left.pop(0)
+        )
         job = types.SimpleNamespace(
             id="1.server",
             session_id=42,

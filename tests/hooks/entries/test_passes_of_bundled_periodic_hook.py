@@ -61,6 +61,26 @@ def test_a_pass_in_drive_takes_vnodes_off_a_lower_class_and_gives_them_to_the_hi
     assert (first["requeued"], second["started"]) == (["1.s"], ["2.s"])
 
 
+def test_a_victim_whose_requeue_is_refused_is_asked_once_and_the_next_pass_takes_another(hook: Hook) -> None:
+    limits = {
+        "max_run_res_soft.ncpus": "[u:alice=16],[u:bob=8]", "max_run_res_soft.user_priority": "[u:alice=1],[u:bob=5]",
+    }  # fmt: skip
+    queues = {"workq": {**queue("drive"), **limits}}
+    jobs = {"1.s": running(8), "2.s": {**running(8), "exec_vnode": "(v2:ncpus=8)"}, "9.s": job(cores=8, user="bob")}
+    cluster = server_status(jobs, queues=queues, vnodes={"v1": vnode(8, 8), "v2": vnode(8, 8)}).to_data()
+    refusals = dict.fromkeys(("1.s", "2.s"), "15038 Job Not Rerunnable")
+    asked = []
+    for _ in range(3):
+        answer = hook.run("periodic", cluster=cluster, refusals=refusals)
+        asked.append([call[1] for call in answer["calls"] if call[0] == "requeue"])
+    # The two are refused one after the other, and then no run is left to ask.
+    assert sorted(asked[0] + asked[1]) == ["1.s", "2.s"]
+    assert asked[2] == []
+    entry = hook.state.read_journal(9)[-1]
+    assert "not preempted, as PBS refused to requeue them: 1.s, 2.s" in entry["notes"]
+    assert "15038" in str(hook.state.read_journal(9)[0]["failures"])
+
+
 def test_a_pass_cuts_a_striped_job_into_its_pieces_before_it_starts_it(hook: Hook) -> None:
     striped = job(cores=4, Resource_List__select="1:ncpus=4:mpiprocs=4", Resource_List__pbsteer_layout="stripe")
     answer = hook.run("periodic", cluster=server_status({"1.s": striped}, queues={"workq": queue("drive")}).to_data())

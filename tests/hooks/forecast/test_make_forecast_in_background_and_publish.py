@@ -23,7 +23,8 @@ from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, 
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.simulate_until_all_started import LimitsFrom
 from policy.model.ledger_between_passes import Ledger
-from policy.settings.site_settings import ForecastSettings, Settings
+from policy.settings.settings_of_server_and_passes import ForecastSettings
+from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 from tests.hooks.forecast.test_past_runs import end, log, start
 from tests.policy.clusters import cluster, job, queue, quota_settings, run, vnode

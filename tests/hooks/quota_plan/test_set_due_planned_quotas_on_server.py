@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hooks.audit.shared_audit_file import CHANGES
 from hooks.quota_plan.published_quota_plan import PublishedPlan
 from hooks.quota_plan.quota_plan_files import (
     QUOTA_PLAN,
@@ -19,7 +20,7 @@ from hooks.quota_plan.quota_plan_files import (
     read_plan_files,
     write_plan,
 )
-from hooks.store.state_files import CHANGES, State
+from hooks.store.state_files import State
 from policy.model.limit_attributes import EntityKey, parse_limits
 from policy.quota_plan.planned_quotas import LimitKey, PlanError, PlannedQuota
 from sim.demo.demo_cluster_with_hooks import DemoCluster

@@ -28,13 +28,26 @@ def test_a_long_silence_counts_for_a_second_only() -> None:
     assert day.slots[-1].seconds == pytest.approx(2)
 
 
-def test_it_keeps_a_day_and_no_more_and_ignores_a_clock_that_goes_back() -> None:
+def test_it_keeps_a_day_and_no_more_and_ignores_a_clock_that_goes_back_a_little() -> None:
     day = Day()
     for number in range(3 * SLOTS):
         day = day.sampled(BEGIN_S + number * SLOT_S, 50, 100)
     assert len(day.slots) == SLOTS
     assert len(json.dumps(day.to_data())) < 20_000
-    assert day.sampled(BEGIN_S, 1, 1) is day
+    assert day.sampled(day.last_s - 300, 1, 1) is day
+
+
+@pytest.mark.parametrize("ahead_s", [7200, 400 * 86400])
+def test_after_a_clock_that_was_far_ahead_it_goes_on(ahead_s: int) -> None:
+    alice = ("workq", "u", "alice")
+    day = Day().sampled(BEGIN_S, 10, 100, use={alice: 10}).sampled(BEGIN_S + ahead_s, 20, 100, use={alice: 20})
+    back = day.sampled(BEGIN_S + SLOT_S, 50, 100, use={alice: 50}).sampled(BEGIN_S + SLOT_S + 60, 50, 100, use={})
+    assert back.slots[-1].number == (BEGIN_S + SLOT_S) // SLOT_S
+    assert back.last_s == BEGIN_S + SLOT_S + 60
+    assert back.slots[-1].seconds == pytest.approx(61)
+    trend = back.use.trend(*alice, BEGIN_S + SLOT_S + 60)
+    assert trend[-1] is not None
+    assert all(amount is None or amount <= 50 for amount in trend)
 
 
 def test_it_reads_what_it_wrote() -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import pwd
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -20,8 +21,8 @@ from typing import Any
 
 import pytest
 
-from hooks.checkpoint.read_saved_task_notes import SAVED
-from hooks.checkpoint.report_restarted_as_running import RESTARTED
+from hooks.checkpoint.on_job_host.read_saved_task_notes import SAVED
+from hooks.checkpoint.on_job_host.report_restarted_as_running import RESTARTED
 from hooks.deploy.install_mom_scripts_run_as_root import read_script
 from hooks.scripts import (
     checkpoint,
@@ -276,6 +277,33 @@ def test_the_note_of_a_saved_job_stays_though_its_processes_take_their_time_to_b
     os.close(left)
     assert state_of(job.pid) == "S"
     assert (tmp_path / f"{SAVED}1.s.{job.pid}").exists()
+
+
+def test_a_job_whose_output_has_become_a_fifo_leaves_no_process_that_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody reads it: the process would be there still once the script and the job have ended."""
+    os.mkfifo(tmp_path / "out")
+    told: dict[str, Any] = {"folder": str(tmp_path), "out": str(tmp_path / "out"), "err": os.devnull}
+    told |= {"environment": [], "command": ["/bin/true"]}
+    monkeypatch.setenv("UID", str(os.getuid()))
+    monkeypatch.setenv("GID", str(os.getgid()))
+    monkeypatch.setattr(os, "initgroups", lambda *_: None)
+    readable, writable = os.pipe()
+    task = os.fork()
+    if not task:
+        try:
+            save_by_signal_and_restart.become("1.s", told, tmp_path, writable)
+        finally:
+            os._exit(1)
+    os.close(writable)
+    has_answered = bool(select.select([readable], [], [], 10.0)[0])
+    if not has_answered:
+        os.kill(task, signal.SIGKILL)
+    os.waitpid(task, 0)
+    assert has_answered
+    assert os.read(readable, 1) == b"!"
+    os.close(readable)
 
 
 @pytest.mark.parametrize("is_script_there", [True, False])

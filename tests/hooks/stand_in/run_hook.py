@@ -36,6 +36,10 @@ def main() -> None:
         resources = pbs.Resources(given.pop("Resource_List", {}))
         if "reservation" in given:
             pbs.event().resv = pbs.Record(Resource_List=resources, **given.pop("reservation"))
+        if "management" in given:
+            request = given.pop("management")
+            attribs = [pbs.Record(**each) for each in request.pop("attribs", [])]
+            pbs.event().management = pbs.Record(attribs=attribs, **request)
         for name in ("requestor", "requestor_host"):
             setattr(pbs.event(), name, given.pop(name, getattr(pbs.event(), name)))
         before = given.pop("job_o", {})

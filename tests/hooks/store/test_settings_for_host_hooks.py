@@ -8,7 +8,8 @@ import pytest
 
 from hooks.store.hook_settings import show_config
 from hooks.store.settings_for_host_hooks import read_section
-from policy.settings.site_settings import CheckpointSettings, ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import CheckpointSettings, Settings
 
 SAVING = Settings(checkpoint=CheckpointSettings(method="signal", grace_s=90))
 

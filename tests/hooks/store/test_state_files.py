@@ -208,6 +208,13 @@ def test_only_the_last_days_are_kept(state: State) -> None:
     ]
 
 
+def test_after_a_clock_that_was_ahead_the_last_passes_are_the_last_ones_and_no_day_goes_early(state: State) -> None:
+    for number, day in enumerate(["2026-11-18", "2026-11-19", "2041-01-01", "2041-01-02", "2026-11-19", "2026-11-20"]):
+        state.write_journal({"pass": number}, day, 3)
+    assert [entry["pass"] for entry in state.read_journal(10)] == [1, 2, 3, 4, 5]
+    assert {path.name[:18] for path in state.journal_files()} == {"journal-2026-11-19", "journal-2026-11-20"}
+
+
 def test_what_users_wrote_stays_on_its_line(state: State) -> None:
     name = 'x\n{"pass": 9}\x1b[2J\u2028\U0001f600'
     state.write_journal({"name": name}, "2026-11-20", 14)

@@ -16,7 +16,8 @@ from policy.cycle.engine import decide
 from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.model.ledger_between_passes import Ledger
-from policy.settings.site_settings import OrderSettings, Settings, SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
+from policy.settings.site_settings import OrderSettings, Settings
 from tests.hooks.sample_server_statuses import (
     NOW_S,
     job,

@@ -8,7 +8,8 @@ from hooks.translate.snapshot import modes_of, translate
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import ALL, Limits
-from policy.settings.site_settings import ServerSettings, Settings
+from policy.settings.settings_of_server_and_passes import ServerSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import (
     RESOURCES,
     job,

@@ -10,7 +10,7 @@ import pytest
 from container.centre import centre as centres
 from container.centre.centre import Centre
 from container.centre.centre_spec import CentreSpec, Programs
-from container.machine_and_host_requirements import find_slurm_shortcomings
+from container.hosts.machine_and_host_requirements import find_slurm_shortcomings
 from tests.pbs.centre import install_programs_for_all_accounts as folders
 from tests.pbs.centre.act_as_user_and_service import SiteUser
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from container.centre.centre_spec import SERVICE
-from policy.settings.site_settings import ServerSettings
+from policy.settings.settings_of_server_and_passes import ServerSettings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, quick_settings, set_mode, settle
 from tests.pbs.centre.act_as_user_and_service import SiteUser
 from tests.pbs.cluster import PbsCluster

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import stat
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hooks.store.state_files import CHANGES
+from hooks.audit.shared_audit_file import CHANGES
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, deploy_and_drive, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
@@ -20,7 +21,7 @@ GROUP = "chem"
 
 AS_USER = """
 import os, pwd, sys
-import tui.cli.audit_of_administrators_changes
+import tui.cli.read_commands.audit_of_administrators_changes
 import tui.cli.change_commands.quota_show_set_and_priority
 import tui.cli.change_commands.run_operation
 import tui.cli.open_backend
@@ -94,7 +95,7 @@ def test_what_passes_do_themselves_is_no_administrators_change(pbs: PbsCluster) 
     pbs.qmgr("set sched default scheduling = False")
 
     def has_come() -> bool:
-        return ("root", "set sched scheduling = False") in commands(pbs)
+        return ("root", "set sched default scheduling = False") in commands(pbs)
 
     pbs.wait_until(has_come, LATE_S, "root's own change in the shared audit")
     told = [command for _, command in commands(pbs)]
@@ -150,3 +151,63 @@ def test_no_account_writes_records_of_others_into_the_accounting_log(pbs: PbsClu
     logs = pbs.run(["sh", "-c", ". /etc/pbs.conf; cat $PBS_HOME/server_priv/accounting/2*"]).demand_success().stdout
     assert 'account="chem"' in logs
     assert "forged" not in logs
+
+
+DELETING = """
+import sys
+sys.path[:0] = [sys.argv[1] + "/lib/python/altair"]
+import pbs_ifl
+connection = pbs_ifl.pbs_connect(None)
+print(pbs_ifl.pbs_deljob(connection, sys.argv[2], None), pbs_ifl.pbs_geterrmsg(connection))
+"""
+
+
+def test_an_id_with_line_breaks_forges_no_change_of_an_object(pbs: PbsCluster) -> None:
+    """PBS writes the id into its log as it is, and no hook sees the request."""
+    deploy(pbs, quick_settings())
+    wait_for_pass(pbs)
+    server = pbs.spec.name
+    now = time.strftime("%m/%d/%Y %H:%M:%S")
+    heads = (f"{now};0004;Server@{server};Que;workq;attributes set: ", f"{now};0008;Server@{server};Job;7.{server};")
+    lines = (f"{heads[0]} at request of root@{server}", f"{heads[0]}Priority = 77", f"{heads[1]}Job to be deleted")
+    forged = "\n".join([*lines[:2], f"{lines[2]} at request of root@{server}", ""])
+    argv = [f"{pbs.spec.pbs_exec}/bin/pbs_python", "-c", DELETING, pbs.spec.pbs_exec, f"1\n{forged}"]
+    pbs.run(argv, user="alice")
+    assert lines[1] in pbs.server_log(), "the server did not write it"
+    pbs.qmgr("set queue workq Priority = 5")
+
+    def all_have_come() -> bool:
+        return {("root", "set queue workq Priority = 5"), ("root", f"qdel 7.{server}")} <= set(commands(pbs))
+
+    pbs.wait_until(all_have_come, LATE_S, "the true change and the job's line")
+    told = {change["command"]: change["source"] for change in audit(pbs)}
+    assert told["set queue workq Priority = 5"] == "request"
+    assert not any("Priority = 77" in command for command in told), told
+    assert told[f"qdel 7.{server}"] == "log"
+    assert "[log]" in pbsteer(pbs, "audit")
+
+
+def test_a_request_that_is_refused_or_cannot_be_decoded_is_told_as_what_it_is(pbs: PbsCluster) -> None:
+    deploy(pbs, quick_settings())
+    pbs.qmgr("set server operators = carol@*")
+    for user in ("alice", "carol"):
+        pbs.run(["qmgr", "-c", "set queue nosuch max_queued += [u:bob=4]"], user=user)
+    pbs.run(["qmgr", "-c", "set node @default comment = " + "x" * 3000], user="carol").demand_success()
+    told = [
+        (change["stage"], change["user"], change["reply"]) for change in audit(pbs) if "nosuch" in change["command"]
+    ]
+    assert told == [("failed", "carol", "Unknown queue")]
+    assert any(change["command"].startswith("set node @default comment = xxx") for change in audit(pbs))
+
+
+def test_without_the_hook_the_audit_says_that_all_can_be_forged(pbs: PbsCluster) -> None:
+    deploy(pbs, quick_settings())
+    pbs.qmgr("set hook pbsteer_management enabled = false", "set queue workq Priority = 6")
+
+    def has_come() -> bool:
+        return ("root", "set queue workq Priority = 6") in commands(pbs)
+
+    pbs.wait_until(has_come, LATE_S, "the change from the log")
+    whole = json.loads(pbsteer(pbs, "audit", "--json"))
+    assert whole["recorded_since_s"] is None
+    assert whole["changes"][-1]["source"] == "log"

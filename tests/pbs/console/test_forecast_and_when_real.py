@@ -8,7 +8,7 @@ from typing import Any
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY
-from policy.settings.site_settings import ForecastSettings
+from policy.settings.settings_of_server_and_passes import ForecastSettings
 from tests.hooks.deploy_on_testbed import (
     LATE_S,
     deploy,

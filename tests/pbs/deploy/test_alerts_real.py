@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from policy.settings.site_settings import AlertSettings
+from policy.settings.settings_of_server_and_passes import AlertSettings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, deploy_and_drive, is_scheduling, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.console.test_audit_of_qmgr_and_console import AS_USER, ROOT

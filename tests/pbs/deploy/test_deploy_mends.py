@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.deploy_hooks import HOOKS
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import DeployError
 from hooks.store.state_files import SecondWriterError
 from tests.hooks.deploy_on_testbed import (

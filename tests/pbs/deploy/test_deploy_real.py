@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import DeployError, Reply
 from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part
 from hooks.deploy.steps_between_server_states import Step

@@ -11,7 +11,8 @@ from collections.abc import Callable
 import pytest
 
 from hooks.deploy.cleanup.hook_temp_files_cleanup import find_forks
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import deploy, last_pass, make_deployment, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.deploy.test_deploy_real import run_cli, silent, wait_until_gone

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from container.host_sensors import clear_sensors, write_sensors
+from container.hosts.host_sensors import clear_sensors, write_sensors
 from hooks.telemetry.host_reading_format import parse_reading
 from policy.settings.site_settings import RankingSettings, Settings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, wait_for_pass

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.modes.compare_placement_with_pbs_sched import driven

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, notes, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.modes.test_advise_pbs_sched import hang_up

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import deploy, last_pass, make_deployment, state_of
 from tests.pbs.cluster import PbsCluster
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from policy.settings.site_settings import ScheduleSettings, ServerSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings, ServerSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, is_scheduling, last_pass, make_deployment, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.modes.compare_placement_with_pbs_sched import driven

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import pytest
 
-from policy.settings.site_settings import OrderSettings, ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import OrderSettings, Settings
 from tests.hooks.deploy_on_testbed import (
     deploy_and_drive,
     is_scheduling,

@@ -17,7 +17,8 @@ import pytest
 from container import testbed as testbeds
 from container.testbed_spec import TestbedSpec
 from policy.model.allocation import parse_exec_vnode
-from policy.settings.site_settings import ScheduleSettings, Settings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, notes, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

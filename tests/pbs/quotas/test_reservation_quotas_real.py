@@ -7,7 +7,7 @@ import time
 import pytest
 
 from container.run_program import Finished
-from policy.settings.site_settings import SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
 from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, quick_settings, set_mode, settle
 from tests.pbs.cluster import PbsCluster
 

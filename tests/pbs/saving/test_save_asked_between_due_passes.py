@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, ServerSettings, Settings
+from policy.settings.settings_of_server_and_passes import ServerSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, state_of, wait_for_due_pass
 from tests.pbs.cluster import PbsCluster
 

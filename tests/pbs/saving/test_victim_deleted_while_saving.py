@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from hooks.checkpoint.decide_requeue_at_job_end import SLACK_S
+from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import SLACK_S
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.read_installed_server_state import DeployError
 from policy.settings.site_settings import CheckpointSettings

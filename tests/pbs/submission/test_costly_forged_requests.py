@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hooks.store.state_files import PASSES
-from policy.settings.site_settings import ScheduleSettings, SubmissionSettings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings, SubmissionSettings
 from tests.bench_pbs.testbed import calling, job_attributes, script
 from tests.hooks.deploy_on_testbed import (
     deploy,

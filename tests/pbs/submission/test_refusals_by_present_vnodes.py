@@ -10,7 +10,8 @@ import pytest
 from container import testbed as testbeds
 from container.testbed_spec import TestbedSpec
 from hooks.store.state_files import PASSES
-from policy.settings.site_settings import ScheduleSettings, ServerSettings, Settings, SubmissionSettings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings, ServerSettings, SubmissionSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import REFUSING, deploy, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

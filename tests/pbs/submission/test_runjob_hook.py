@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hooks.admission.refuse_striped_starts_too_close import STRIPE_STARTS
+from hooks.admission.start.refuse_striped_starts_too_close import STRIPE_STARTS
 from hooks.deploy.bundle_hook import build
 from hooks.store.event_hook_summary import SUMMARY
 from policy.settings.site_settings import StripeSettings

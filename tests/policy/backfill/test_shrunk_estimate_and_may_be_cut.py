@@ -99,6 +99,13 @@ def test_who_saves_or_has_little_to_repeat(site: bool, own: bool | None, cheap_s
     assert found == tested
 
 
+@pytest.mark.parametrize(("promised_s", "cuttable"), [(NOW_S, True), (NOW_S + 150, True), (NOW_S + 151, False)])
+def test_what_is_cheap_to_repeat_is_so_up_to_the_promised_time(promised_s: float, cuttable: bool) -> None:
+    """The head is reserved for 100 s from now; that time may move back to the one that it was promised."""
+    found = estimates(saves=False, cheap_s=150).tested(job("3", estimate_s=1000), NOW_S + 100, promised_s)
+    assert found.cuttable is cuttable
+
+
 def past(*last: float, run_s: float = 0, estimate_s: float = 0) -> Ledger:
     return Ledger(history={"alice": History(last, run_s, estimate_s)})
 

@@ -17,11 +17,13 @@ SETTINGS = Settings(BackfillSettings("checkpoint", shrink_factor=0.5, shrink_thr
 rules = pytest.mark.parametrize("rule", RULES)
 
 
+QUEUED = Queue(QUEUE, quotas=quotas("[u:alice=0],[u:bob=4]"), priorities=quotas("[u:bob=5]"))
+
+
 def of(*jobs: Job, lingers: bool = True) -> Snapshot:
     """alice's 1, over quota and in the base class, holds v1 as long as it lingers; bob may preempt by either rule."""
-    queue = Queue(QUEUE, quotas=quotas("[u:alice=0],[u:bob=4]"), priorities=quotas("[u:bob=5]"))
     runs = [run("1", "alice", "v1=4", 0, 500)] if lingers else []
-    return cluster([vnode("v1")], jobs, runs, queues=[queue], now_s=100)
+    return cluster([vnode("v1")], jobs, runs, queues=[QUEUED], now_s=100)
 
 
 def held(rule: str, since_s: float = 90, where: str = "v1=4") -> Ledger:
@@ -81,6 +83,27 @@ def test_a_hold_is_given_up_after_a_while(rule: str) -> None:
     assert plan_for(of(BOB), settings, held(rule, since_s=41)).ledger.earmarks.keys() == {"3"}
     given_up = plan_for(of(BOB), settings, held(rule, since_s=40))
     assert (given_up.ledger.earmarks, victims(given_up)) == ({}, {})
+
+
+@rules
+def test_a_victim_that_runs_again_after_the_clock_was_set_back_is_no_lingering_victim(rule: str) -> None:
+    """The hold is of an hour from now. Before the next pass 1 has let go of v1, and begun again on v2."""
+    before = cluster([vnode("v1"), vnode("v2")], [BOB], [run("1", "alice", "v1=4", 0, 500)], queues=[QUEUED], now_s=100)
+    ledger = plan_for(before, SETTINGS, held(rule, since_s=3700)).ledger
+    assert {earmark.since_s for earmark in ledger.earmarks.values()} == {100}
+    again = run("1", "alice", "v2=4", 101, 500)
+    after = cluster([vnode("v1"), vnode("v2")], [BOB], [again], queues=[QUEUED], now_s=102)
+    plan = plan_for(after, SETTINGS, ledger)
+    assert (started(plan), victims(plan)) == (["3"], {})
+
+
+@rules
+def test_a_hold_of_the_future_is_given_up_after_a_while(rule: str) -> None:
+    """The clock was set back by a day since the hold began: it begins now, and lasts no day."""
+    settings = Settings(SETTINGS.backfill, QuotaSettings(give_up_s=60, max_preemptions=1))
+    ledger = plan_for(of(BOB), settings, held(rule, since_s=86_500)).ledger
+    later = plan_for(of(BOB).apply(Changes(160)), settings, ledger)
+    assert (later.ledger.earmarks, victims(later)) == ({}, {})
 
 
 @pytest.mark.parametrize("rule", [QUOTA, CLASS])

@@ -7,7 +7,8 @@ import pytest
 from policy import Changes, Ledger, Settings
 from policy.model.job_preferences import Layout
 from policy.model.ledger_between_passes import Cut
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, ScheduleSettings, StripeSettings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, StripeSettings
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, started, vnode
 
 

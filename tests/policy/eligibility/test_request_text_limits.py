@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.eligibility.request_text_limits import find_excess
-from policy.settings.site_settings import SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
 
 FOUR = SubmissionSettings(select_length=100, select_kinds=4)
 

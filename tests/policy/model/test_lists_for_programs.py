@@ -37,3 +37,12 @@ def test_names_and_lengths_that_a_variable_cannot_have_give_no_text() -> None:
     assert show_entries([Entry("n2,x", "n2", 1)]) == ""
     assert show_entries([Entry(f"node-{number}", "n", 1, (0,), (1, 3)) for number in range(5000)]) == ""
     assert parse_entries("n:n:1:1:0:0-99999999999") == (Entry("n", "n", 1, (0,), (), 1),)
+
+
+def test_a_short_text_makes_no_long_list() -> None:
+    """The variable is the user's to set where a job's own program starts others, and root reads it on the host."""
+    repeated = "/".join(["0-99999"] * 20)
+    assert parse_entries(f"n:n:8:8::{repeated}") == ()
+    assert parse_entries(f"n:n:8:8:{repeated}:") == ()
+    assert parse_entries("+".join(["n:n:8:8::0-99999"] * 20)) == ()
+    assert len(parse_entries("+".join(["n:n:8:8::0-99999"] * 10))) == 10

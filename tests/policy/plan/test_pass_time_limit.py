@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 
 from policy import Job, Ledger, Settings, decide
-from policy.settings.site_settings import BackfillSettings, SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
+from policy.settings.site_settings import BackfillSettings
 from tests.policy.clusters import cluster, codes, job, queue, run, started, vnode
 from tests.policy.time_limit_by_call_count import Countdown
 

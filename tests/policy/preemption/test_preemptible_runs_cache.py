@@ -16,10 +16,12 @@ SETTINGS = quota_settings(victim_order="newest")
 
 
 def in_vain(selects: list[str]) -> Snapshot:
-    """alice has three cores on each of 20 vnodes since long ago and two since lately, and is over her quota by four: the
-    newest two runs are all that she gives, and leave two cores idle on two vnodes. One core is idle on each of three more
-    vnodes. root, without a quota, is the head; the users, all within quota, ask for pieces of five cores and find no run
-    to preempt."""
+    """alice has three cores on each of 20 vnodes since long ago and two since lately, and is over her quota by four.
+
+    The newest two runs are all that she gives, and leave two cores idle on two vnodes. One core is idle on each of
+    three more vnodes. root, without a quota, is the head; the users, all within quota, ask for pieces of five cores and
+    find no run to preempt.
+    """
     lately = [run(f"{number}", "alice", f"v{number:02}=2", number - 50.0, 900) for number in range(20)]
     before = [run(f"{20 + number}", "alice", f"v{number:02}=3", -100, 900) for number in range(20)]
     waiting = [job(f"{100 + number}", f"user{number}", select) for number, select in enumerate(selects)]

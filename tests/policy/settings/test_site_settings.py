@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from policy.model.limit_attributes import parse_limits
+from policy.settings.settings_of_server_and_passes import ScheduleSettings, ServerSettings
 from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import (
     BackfillSettings,
@@ -15,8 +16,6 @@ from policy.settings.site_settings import (
     QuotaSettings,
     RankingSettings,
     RescueSettings,
-    ScheduleSettings,
-    ServerSettings,
     Settings,
     SettingsError,
     StripeSettings,
@@ -51,7 +50,7 @@ def test_everything_said() -> None:
             {"name": "workq", "quotas": "[u:alice=4]", "max_run_res": "[u:bob=2]", "priorities": "[g:chem=7]"},
             {"name": "x", "quotas": {"ncpus": "[u:alice=4]", "ngpus": "[u:alice=1]"}, "priority": 50},
         ],
-        "cluster": {"quotas": {"ngpus": "[u:alice=1]"}, "max_run_res": "[u:bob=2]"},
+        "cluster": {"quotas": {"ngpus": "[u:alice=1]"}, "max_run_res": "[u:bob=2]", "paused": "new switches"},
         "order": {"user_priority": "all"},
     }
     settings = Settings.from_data(data, "policy.toml")
@@ -69,7 +68,7 @@ def test_everything_said() -> None:
         QueueSettings("workq", {"ncpus": limits[0]}, {"ncpus": limits[1]}, limits[2]),
         QueueSettings("x", {"ncpus": limits[0], "ngpus": limits[3]}, priority=50),
     )
-    assert settings.cluster == QueueSettings("", {"ngpus": limits[3]}, {"ncpus": limits[1]})
+    assert settings.cluster == QueueSettings("", {"ngpus": limits[3]}, {"ncpus": limits[1]}, paused="new switches")
     assert settings.order.user_priority == "all"
     assert Settings.from_data(settings.to_data(), "policy.toml") == settings
 
@@ -222,6 +221,7 @@ def test_a_table_that_is_none() -> None:
         ({"name": "a", "priorities": "[u:alice=high]"}, "'high'"),
         ({"name": "a", "priority": 1025}, "priority = 1025; allowed is a whole number from -1024 to 1024"),
         ({"name": "a", "priorty": 3}, "unknown key 'priorty'"),
+        ({"name": "a", "paused": "x"}, "unknown key 'paused'"),
     ],
 )
 def test_a_bad_queue_is_named(queue: dict[str, object], said: str) -> None:
@@ -247,7 +247,9 @@ def test_what_names_no_resource_is_refused(said: object) -> None:
     assert problem.endswith("allowed is the name of a consumable resource, or a list of names, each once")
 
 
-@pytest.mark.parametrize("data", [3, [], {"priorities": "[u:a=1]"}, {"name": "x"}, {"quotas": {"ngpus": "x"}}])
+@pytest.mark.parametrize(
+    "data", [3, [], {"priorities": "[u:a=1]"}, {"name": "x"}, {"quotas": {"ngpus": "x"}}, {"paused": 1}]
+)
 def test_a_bad_cluster_is_named(data: object) -> None:
     (problem,) = problems({"cluster": data})
     assert problem.startswith("policy.toml: cluster")

@@ -8,7 +8,7 @@ from policy import Settings, Vnode
 from policy.explain.queue_position import InLine
 from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import CROSSING, STARTS, Window
-from policy.settings.site_settings import ScheduleSettings
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.state.closure_windows import NOTHING_CLOSED, windows_of
 from policy.state.cluster_snapshot import Changes
 from tests.policy.clusters import QUEUE, cluster, job, plan_for, queue, run, vnode

@@ -19,13 +19,8 @@ from policy.model.limit_attributes import ALL, EntityKey
 from policy.order.fair_share_tree import ROOT, FairShareTree, Group
 from policy.order.site_order_settings import ROUND_ROBIN, SiteOrder
 from policy.reasons.reason_names import NumberName, ReasonCode
-from policy.settings.site_settings import (
-    BackfillSettings,
-    PrioritySettings,
-    QuotaSettings,
-    RescueSettings,
-    ScheduleSettings,
-)
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings, RescueSettings
 from tests.property.oracles.reason_claims_on_quotas import (
     lifted_by_that_quota,
     lifted_once_given_back,

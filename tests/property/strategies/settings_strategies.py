@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from policy import Settings
 from policy.model.job_preferences import RANK_MODES
 from policy.model.limit_attributes import ALL, GENERIC, Limits
+from policy.settings.settings_of_server_and_passes import MODES, ScheduleSettings, ServerSettings
 from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import (
     BACKFILL_KINDS,
     BACKFILL_ORDERS,
     LAYOUT_CHOICES,
-    MODES,
     PREDICTORS,
     VICTIM_ORDERS,
     BackfillSettings,
@@ -23,8 +23,6 @@ from policy.settings.site_settings import (
     QuotaSettings,
     RankingSettings,
     RescueSettings,
-    ScheduleSettings,
-    ServerSettings,
     StripeSettings,
 )
 from tests.property.strategies.cluster_strategies import limit_sets, rankings

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from policy.model.jobs_runs_vnodes_queues import Queue
 from policy.model.limit_attributes import Limits
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.settings.site_settings import (
     BACKFILL_ORDERS,
     VICTIM_ORDERS,
     BackfillSettings,
     PrioritySettings,
     QuotaSettings,
-    ScheduleSettings,
     Settings,
 )
 from sim.replay.named_policies import QUEUE, Policy

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from policy.model.limit_attributes import parse_limits
 from sim.demo.demo_cluster_with_hooks import DemoCluster
 from sim.demo.trace_on_demo_cluster import MOST_NODES, furnish_for
 from sim.pbs_server.objects.clock import Clock
+from sim.pbs_server.requests.status_requests import stat_queues
 from sim.workload.workload import Cluster, TraceJob, Workload
 
 CLUSTER = Cluster(4, 8)
@@ -36,6 +38,14 @@ def test_it_is_the_cluster_of_the_trace_with_its_users_shares_as_quotas(cluster:
     assert {vnode["resources_available.ncpus"] for vnode in server_status.vnodes.values()} == {"8"}
     # 20 x 600 and 1 x 600 core-seconds of 17,400 are user 12's: 23.2 of 32 cores, rounded up.
     assert server_status.queues["workq"]["max_run_res_soft.ncpus"] == "[u:12=24],[u:7=9]"
+
+
+def test_users_of_any_name_have_their_shares_but_for_names_that_no_limit_can_hold() -> None:
+    names = ("DOM\\alice", "o,brien", "o'neil", "a;b", "$(id)", "müller", "日本語", "[red]x[/red]", 'q"q')
+    jobs = [job(number, 5000 + number, 1, name) for number, name in enumerate(names, start=1)]
+    server = furnish_for(Clock(0.0), a_trace(*jobs))
+    quotas = parse_limits(dict(stat_queues(server))["workq"]["max_run_res_soft.ncpus"], "here")
+    assert {name for _, name in quotas.entries} == set(names[:-2])
 
 
 def test_its_jobs_arrive_when_they_did_and_run_as_long_as_they_did(cluster: DemoCluster) -> None:

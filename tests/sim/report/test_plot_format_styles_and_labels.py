@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from sim.report.plot_format_styles_and_labels import PlotError, check_plot, colour_of, dashes_of, plain
+from sim.report.plot_format_styles_and_labels import (
+    PlotError,
+    check_plot,
+    colour_of,
+    dashes_of,
+    new_figure,
+    plain,
+    save,
+)
 
 
 @pytest.mark.parametrize("name", ["picture", "picture.pdf", "picture.svg.gz", ".svg"])
@@ -33,3 +41,12 @@ def test_names_are_shown_as_they_are() -> None:
     assert plain("a$b") == r"a\$b"
     assert plain("_hidden") == " _hidden"
     assert plain("\x1b[2J") == "?[2J"
+
+
+def test_the_same_figure_makes_the_same_svg_each_time(tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.svg" for number in (1, 2)]
+    for file in files:
+        figure = new_figure("waits", 4, 3)
+        figure.add_subplot().plot([1, 2, 3], marker="o")
+        save(figure, file)
+    assert files[0].read_bytes() == files[1].read_bytes()

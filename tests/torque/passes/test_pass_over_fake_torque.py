@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hooks.audit.shared_audit_file import CHANGES
+from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN, write_plan
 from hooks.store.state_files import LAST_PASS, State
+from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota
 from policy.settings.site_settings import Settings
 from tests.torque.fake_torque import FakeTorque, as_pbs_ifl, job, node, running
 from torque.passes import run_passes
 from torque.passes.run_passes import PassProcess
 from torque.passes.watched_settings import WatchedSettings
+from tui.backends.torque.settings_file import edit_settings_file
 from tui.config.read_site_policy_toml import read_settings
 
 DRIVE = "[server]\nmode = 'drive'\n"
@@ -47,7 +53,7 @@ class Site:
         return self.state.read_published(LAST_PASS)
 
     def restart(self) -> None:
-        settings = WatchedSettings(self.file, read_settings)
+        settings = WatchedSettings(self.file, read_settings, edit_settings_file)
         module = as_pbs_ifl(self.torque)
         self._process = PassProcess(module, self.state, settings, self._stop, self.said.append, port=0)
 
@@ -131,6 +137,27 @@ def test_signal_asks_first_and_requeues_after_the_grace(site: Site) -> None:
     assert site.run_pass()["asked"] == []
 
 
+def test_the_mark_of_a_subjob_is_its_own_and_those_of_its_array_are_read_from_all(site: Site) -> None:
+    """Torque would give the marks of an array to all of its subjobs; then the request to one would be withdrawn by the
+    run of another."""
+    site.configure(DRIVE + QUOTAS + "[checkpoint]\ngrace_s = 30\n")
+    site.torque.server["automatic_requeue_exit_code"] = "85"
+    site.torque.jobs = {
+        "1[0].tq": running("bob", "n1/0-3", FILL, **SAVES),
+        "1[1].tq": running("bob", "n2/0-3", FILL, **SAVES),
+        "3.tq": job("alice", FILL),
+    }
+    (victim,) = site.run_pass()["asked"]
+    (other,) = {"1[0].tq", "1[1].tq"} - {victim}
+    mark = site.torque.jobs[victim]["sched_hint"]
+    assert mark.startswith(f"pbsteer [{victim[2]}] for=3.tq how=signal")
+    assert "sched_hint" not in site.torque.jobs[other]
+    again = site.run_pass()
+    assert (again["asked"], again["failures"]) == ([], [])
+    assert site.torque.jobs[victim]["sched_hint"] == mark
+    assert [call for call in site.torque.calls if call[0] == "signal"] == [("signal", victim, "SIGUSR2")]
+
+
 def test_signal_is_not_used_while_the_server_would_lose_what_saved_itself(site: Site) -> None:
     """Without automatic_requeue_exit_code a job that saves and ends is over for good."""
     site.configure(DRIVE + QUOTAS + "[checkpoint]\ngrace_s = 30\n")
@@ -160,6 +187,102 @@ def test_scheduling_false_of_an_administrator_pauses_and_true_resumes(site: Site
     assert not [call for call in site.torque.calls if call[0] == "run"]
     site.torque.server["scheduling"] = "True"
     assert site.run_pass()["started"] == ["1.tq"]
+
+
+def test_a_pause_of_the_settings_file_is_named_and_starts_nothing_until_it_is_taken_out(site: Site) -> None:
+    site.configure(DRIVE + QUOTAS + "[cluster]\npaused = 'new switches'\n")
+    site.torque.jobs = bob_on_alices_share()
+    found = site.run_pass()
+    assert found["paused"].startswith("pbsteer is paused (new switches): it starts and preempts nothing until")
+    assert [call[:3] for call in site.torque.calls] == [("alter", "3.tq", "comment")]
+    site.configure(DRIVE + QUOTAS)
+    assert len(site.run_pass()["requeued"]) == 1
+
+
+def plan(site: Site, quota: int | None, *, ends_in_s: float, resource: str = "ncpus") -> None:
+    """Alice's quota, planned from a minute ago until then."""
+    now_s = time.time()
+    limit = LimitKey("batch", resource, ("u", "alice"))
+    write_plan(site.state, [PlannedQuota(1, limit, quota, now_s - 60, now_s + ends_in_s, "carol")])
+
+
+def states_of_plan(site: Site) -> list[tuple[str, str]]:
+    shown = site.state.read_published(QUOTA_PLAN_SHOWN)["quotas"]
+    return [(each["state"], each["why"]) for each in shown]
+
+
+@pytest.mark.parametrize(("quota", "line"), [(8, "'[u:alice=8],[u:bob=4]'"), (None, "'[u:bob=4]'")])
+def test_a_planned_quota_is_set_in_the_file_and_put_back_at_its_end(site: Site, quota: int | None, line: str) -> None:
+    before = "# ours\n" + DRIVE + QUOTAS.replace("'", '"')
+    site.configure(before)
+    site.run_pass()
+    plan(site, quota, ends_in_s=60)
+    found = site.run_pass()
+    assert len(found["quotas_set"]) == 1
+    assert site.file.read_text() == before.replace('"[u:alice=4],[u:bob=4]"', line.replace("'", '"'))
+    assert site.run_pass()["quotas_set"] == []
+    assert states_of_plan(site) == [("in force", "")]
+    plan(site, quota, ends_in_s=-1)
+    assert len(site.run_pass()["quotas_set"]) == 1
+    assert site.file.read_text() == before
+    changes = [json.loads(line) for line in (site.state.path / CHANGES).read_text().splitlines()]
+    assert [(each["stage"], each["user"]) for each in changes[:2]] == [
+        ("sending", "root (quota plan by carol)"), ("done", "root (quota plan by carol)"),
+    ]  # fmt: skip
+    wanted = "none" if quota is None else quota
+    assert changes[0]["command"] == f"edit-settings {site.file} batch quotas.ncpus '[u:alice={wanted}]'"
+
+
+def test_a_planned_quota_is_what_the_next_pass_decides_by(site: Site) -> None:
+    site.configure(DRIVE + QUOTAS.replace("alice=4", "alice=0"))
+    site.torque.jobs = bob_on_alices_share()
+    assert site.run_pass()["requeued"] == []
+    plan(site, 4, ends_in_s=60)
+    site.run_pass()
+    assert len(site.run_pass()["requeued"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (QUOTAS, "queue batch is in observe"),
+        (DRIVE + QUOTAS + "[cluster]\npaused = 'a while'\n", "pbsteer is paused (a while)"),
+    ],
+)
+def test_no_planned_quota_is_set_in_observe_or_during_a_pause(site: Site, settings: str, why: str) -> None:
+    site.configure(settings)
+    site.run_pass()
+    plan(site, 8, ends_in_s=60)
+    assert site.run_pass()["quotas_set"] == []
+    assert site.file.read_text() == settings
+    ((state, said),) = states_of_plan(site)
+    assert (state, why in said) == ("waits", True)
+
+
+def test_a_limit_that_was_changed_by_hand_stays_as_it_was_changed(site: Site) -> None:
+    site.configure(DRIVE + QUOTAS)
+    site.run_pass()
+    plan(site, 8, ends_in_s=60)
+    site.run_pass()
+    by_hand = DRIVE + QUOTAS.replace("alice=4", "alice=6")
+    site.configure(by_hand)
+    site.run_pass()
+    plan(site, 8, ends_in_s=-1)
+    site.run_pass()
+    assert site.file.read_text() == by_hand
+
+
+def test_a_file_that_cannot_be_edited_is_said_and_the_pass_goes_on(site: Site) -> None:
+    odd = "server.mode = 'drive'\nqueue = [{name = 'batch', quotas = '[u:alice=4]'}]\n"
+    site.configure(odd)
+    site.torque.jobs = {"1.tq": job()}
+    site.run_pass()
+    plan(site, 8, ends_in_s=60)
+    site.torque.jobs["2.tq"] = job()
+    found = site.run_pass()
+    assert found["started"] == ["2.tq"]
+    assert any("is written in a way that is not changed here" in failure for failure in found["failures"])
+    assert site.file.read_text() == odd
 
 
 def test_changed_settings_hold_from_the_next_pass_and_invalid_ones_leave_those_before(site: Site) -> None:

@@ -1,4 +1,5 @@
-"""Tests of a real Torque server: one testbed for all of them, and ``torque``, the same one swept clean.
+"""Tests of a real Torque server: one testbed for all of them, ``torque``, the same one swept clean, and ``passes``, the
+passes over it.
 
 Where no testbed of Torque can run (not root, no installed Torque) every test in this folder is skipped, with the
 reason.
@@ -7,15 +8,17 @@ reason.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from container import testbed as testbeds
-from container.machine_and_host_requirements import find_torque_prefix, find_torque_shortcomings
+from container.hosts.machine_and_host_requirements import find_torque_prefix, find_torque_shortcomings
 from container.testbed_spec import TestbedSpec
 from tests.torque.cluster import TorqueCluster
+from tests.torque.server.pass_on_torque import Passes, forget_passes, without_pbs_sched
 
 HERE = Path(__file__).parent
 
@@ -45,6 +48,24 @@ def torque(testbed: TorqueCluster) -> TorqueCluster:
     """The session's testbed without the jobs and changes of an earlier test."""
     testbed.reset()
     return testbed
+
+
+@pytest.fixture
+def passes(torque: TorqueCluster) -> Iterator[Passes]:
+    """No pass has been made; pbs_sched is away; the server wakes whoever listens."""
+    forget_passes(torque)
+    with without_pbs_sched(torque):
+        torque.qmgr("set server scheduling = True", "set server automatic_requeue_exit_code = 85")
+        made = Passes(torque)
+        # The signal goes to the login shell too, which would die of it.
+        (torque.testbed.home("bob") / ".profile").write_text("trap : USR2\n", encoding="utf-8")
+        made.log.unlink(missing_ok=True)
+        try:
+            yield made
+        finally:
+            made.stop()
+            sys.stderr.write(made.said())
+            torque.qmgr("unset server automatic_requeue_exit_code")
 
 
 def remove_orphans() -> None:

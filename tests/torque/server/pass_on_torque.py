@@ -7,7 +7,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,11 @@ class Passes:
         self.log = torque.testbed.folder / "pass.log"
         self._pid = ""
 
+    @property
+    def pid(self) -> str:
+        """The process's id as the host knows it; empty while none runs."""
+        return self._pid
+
     def configure(self, text: str) -> None:
         self.file.write_text(text, encoding="utf-8")
 
@@ -36,10 +41,19 @@ class Passes:
     def start(self) -> None:
         """Start the process, and wait for its first pass."""
         begun_s = time.time()
-        line = f"{shlex.join(self.command())} >>{shlex.quote(str(self.log))} 2>&1 </dev/null & echo $!"
-        self._pid = self._torque.run(["sh", "-c", line]).demand_success().stdout.strip()
+        self._start(self.command())
         first = lambda: any(entry["time_s"] >= int(begun_s) for entry in self.journal())
         self._torque.wait_until(first, f"a first pass; it said: {self.said()}")
+
+    def start_dying(self, point: str) -> None:
+        """Start a process that is killed at a point of :mod:`tests.torque.server.pass_that_dies`."""
+        python = ["env", f"PYTHONPATH={ROOT}", "PYTHONUNBUFFERED=1", sys.executable]
+        dying = [*python, "-m", "tests.torque.server.pass_that_dies", point, "pass", "--settings", str(self.file)]
+        self._start(dying)
+
+    def _start(self, words: Sequence[str]) -> None:
+        line = f"{shlex.join(words)} >>{shlex.quote(str(self.log))} 2>&1 </dev/null & echo $!"
+        self._pid = self._torque.run(["sh", "-c", line]).demand_success().stdout.strip()
 
     def stop(self, signal: str = "TERM") -> None:
         """End the process, and wait until it has."""

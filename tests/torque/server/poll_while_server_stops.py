@@ -14,8 +14,8 @@ import sys
 import threading
 import time
 
-from tui.backends.backend_protocol import BackendError
 from tui.backends.find_torque import find_torque
+from tui.backends.interface.backend_protocol import BackendError
 from tui.backends.torque.torque_reader import torque_reader
 
 

@@ -36,8 +36,9 @@ def test_the_console_names_torque_holds_a_job_and_undoes_it(torque: TorqueCluste
         terminal.press("a")
         torque.wait_for_state(job_id, "Q")
         terminal.wait_for("undone")
-        terminal.command("pause-pbsteer")
-        terminal.wait_for("set server scheduling = False pauses")
+        terminal.command("pause-pbsteer new switches")
+        terminal.wait_for("edit-settings", "@server paused 'new switches'", "a apply")
+        terminal.press("Escape")
     assert [command for stage, command in audited(torque) if stage == "done"][-2:] == [
         f"qhold -h o {job_id}", f"qrls -h o {job_id}",
     ]  # fmt: skip

@@ -143,6 +143,20 @@ def test_nodes_go_offline_and_back_and_queues_stop_and_start(torque: TorqueClust
         assert f"{attribute} = {value}" in torque.run(["qstat", "-Q", "-f", "batch"]).stdout
 
 
+def test_a_drain_takes_a_node_out_of_use_and_its_jobs_are_waited_for_or_requeued(torque: TorqueCluster) -> None:
+    first, second = torque.mom_names
+    jobs = [torque.start("bob", where=f"{name}:ppn=1") for name in (first, second)]
+    assert "1 job there" in do(torque, "drain", "wait", first)
+    done = pbsteer(torque, "do", "drain", "requeue", second, "--confirm", "2")
+    done.demand_success()
+    states = [torque.run(["pbsnodes", "-x", name]).stdout for name in (first, second)]
+    assert all("offline" in each and "pbsteer drain by root" in each for each in states)
+    assert [torque.state_of(job_id) for job_id in jobs] == ["R", "Q"]
+    for name in (first, second):
+        do(torque, "clear", name)
+    assert "offline" not in torque.run(["pbsnodes", "-x"]).stdout
+
+
 def test_a_user_is_refused_by_torque_and_told_so(torque: TorqueCluster) -> None:
     job_id = torque.start("alice")
     node = torque.mom_names[0]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator
-
-import pytest
 
 from container import testbed as testbeds
 from tests.torque.cluster import SLEEP, TorqueCluster
-from tests.torque.server.pass_on_torque import DRIVE, Passes, forget_passes, without_pbs_sched
+from tests.torque.server.pass_on_torque import DRIVE, Passes, forget_passes
 
 QUOTAS = "[[queue]]\nname = 'batch'\nquotas = '[u:alice=8],[u:bob=8]'\n"
 NODE = "nodes=1:ppn=8"
@@ -18,24 +14,6 @@ SAVE = "[checkpoint]\ngrace_s = 8\n"
 SIGNAL = ("-W", "x=pbsteer_save:signal")
 DEAF = "trap : USR2\nwhile :; do sleep 1; done\n"
 SAVES = "trap 'exit 85' USR2\nwhile :; do sleep 0.2; done\n"
-
-
-@pytest.fixture
-def passes(torque: TorqueCluster) -> Iterator[Passes]:
-    """No pass has been made; pbs_sched is away; the server wakes whoever listens."""
-    forget_passes(torque)
-    with without_pbs_sched(torque):
-        torque.qmgr("set server scheduling = True", "set server automatic_requeue_exit_code = 85")
-        made = Passes(torque)
-        # The signal goes to the login shell too, which would die of it.
-        (torque.testbed.home("bob") / ".profile").write_text("trap : USR2\n", encoding="utf-8")
-        made.log.unlink(missing_ok=True)
-        try:
-            yield made
-        finally:
-            made.stop()
-            sys.stderr.write(made.said())
-            torque.qmgr("unset server automatic_requeue_exit_code")
 
 
 def test_one_pass_observes_and_another_drives(torque: TorqueCluster, passes: Passes) -> None:

@@ -87,7 +87,6 @@ def test_jobs_are_all_there_after_a_restart_of_the_server(torque: TorqueCluster)
 
 def test_what_only_pbs_has_is_refused_in_one_line(torque: TorqueCluster) -> None:
     for arguments, reason in (
-        (("pause",), "set server scheduling = False pauses"),
         (("do", "mode", "batch", "advise"), "allowed on Torque is observe or drive"),
         (("hooks", "status"), "Torque's, which has no hooks"),
     ):

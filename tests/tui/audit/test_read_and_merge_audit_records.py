@@ -10,12 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from hooks.audit.shared_audit_file import RECORDED
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tests.tui.written_journal_and_audit import write_changes
 from tui.audit.audit_file import UNCONFIRMED, Actor, AuditError, AuditLog
 from tui.audit.match_server_names import names_of
-from tui.audit.read_and_merge_audit_records import find_problem, read_trail
+from tui.audit.read_and_merge_audit_records import (
+    CONSOLE,
+    LOG,
+    REQUEST,
+    find_problem,
+    read_recorded_since_s,
+    read_trail,
+)
 from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain
@@ -130,6 +138,7 @@ def test_a_shared_file_that_is_not_there_or_not_ours_changes_nothing(tmp_path: P
     ("console", "log"),
     [
         ("qmgr -c 'set sched default scheduling = true'", "set sched scheduling = true"),
+        ("qmgr -c 'set sched default scheduling = true'", "set sched default scheduling = true"),
         ("qmgr -c 'set node v1 state += offline'", "set node v1 state += offline"),
         ("qdel 7.hpc1.site", "qdel 7.hpc1"),
         ("qmove long 7.hpc1", "qmove long 7.hpc1"),
@@ -222,13 +231,54 @@ def test_only_an_entry_that_a_pass_copied_counts_as_the_servers_log(tmp_path: Pa
     sent = {"time": datetime.fromtimestamp(NOON_S, tz=timezone.utc).isoformat(), "stage": "sending", "user": "root"}
     sent = {**sent, "server": "hpc1", "command": COMMAND, "change": "1"}
     entry = {**sent, "stage": "done", "command": "set queue workq started = True", "change": ""}
-    for forged, unconfirmed in ((own, True), (shared, False)):
+    servers: tuple[dict[str, str], ...] = ({"log": "20261123:99"}, {"source": "request"})
+    for forged, unconfirmed, claim in [(own, True, each) for each in servers] + [
+        (shared, False, each) for each in servers
+    ]:
         own.write_text(json.dumps(sent) + "\n")
         shared.write_text("")
         with forged.open("a") as file:
-            file.write(json.dumps({**entry, "log": "20261123:99"}) + "\n")
+            file.write(json.dumps({**entry, **claim}) + "\n")
         trail = read_trail(own, shared, NAMES)
         assert any(record.stage == UNCONFIRMED for record in trail) is unconfirmed
         assert not any(record.logged for record in trail)
     shared.write_text(json.dumps({**entry, "log": "made up"}) + "\n")
     assert UNCONFIRMED in {record.stage for record in read_trail(own, shared, NAMES)}
+
+
+def recorded(at_s: float, user: str, command: str, stage: str = "done", reply: str = "") -> str:
+    """A line that the server's hook recorded."""
+    entry = json.loads(logged(at_s, user, command))
+    del entry["log"]
+    return json.dumps({**entry, "stage": stage, "reply": reply, "source": "request"}) + "\n"
+
+
+def test_each_change_says_whether_any_user_may_have_written_it(tmp_path: Path) -> None:
+    own, shared = tmp_path / "audit.jsonl", tmp_path / "changes.jsonl"
+    shared.write_text(recorded(NOON_S, "alice", "set queue a started = True") + logged(NOON_S + 1, "bob", "qdel 7.s"))
+    own.write_text(recorded(NOON_S + 2, "eve", "set queue b started = True"))
+    told = [(record.source, record.user, record.logged) for record in read_trail(own, shared, NAMES)]
+    assert told == [(CONSOLE, "eve", False), (LOG, "bob", True), (REQUEST, "alice", True)]
+
+
+def test_a_recorded_request_confirms_a_change_before_a_line_of_the_log_does(tmp_path: Path) -> None:
+    own, shared = tmp_path / "audit.jsonl", tmp_path / "changes.jsonl"
+    command = "set queue workq started = True"
+    AuditLog(own, Actor("root", "here"), "hpc1").write(NOON_S, "sending", COMMAND, before="", after="", reply="")
+    shared.write_text(logged(NOON_S + 1, "root", command) + recorded(NOON_S + 2, "root", command, "failed", "Unknown"))
+    told = [(record.source, record.stage, record.reply) for record in read_trail(own, shared, NAMES)]
+    assert told == [
+        (LOG, "done", ""),
+        (CONSOLE, "failed", "never confirmed to the console, but the server recorded it; Unknown"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "since_s"), [('{"since_s": 5.5}', 5.5), ('{"since_s": null}', None), ("[]", None), ("x", None)]
+)
+def test_the_begin_of_the_record_is_read_beside_it(tmp_path: Path, text: str, since_s: float | None) -> None:
+    shared = tmp_path / "changes.jsonl"
+    assert read_recorded_since_s(shared) is None
+    (tmp_path / RECORDED).write_text(text)
+    assert read_recorded_since_s(shared) == since_s
+    assert read_recorded_since_s(None) is None

@@ -8,7 +8,7 @@ import pytest
 
 from sim.demo.demo_cluster_with_hooks import DemoCluster
 from sim.demo.scratch_folder import Scratch
-from tui.backends.backend_protocol import BackendError
+from tui.backends.interface.backend_protocol import BackendError
 from tui.backends.simulated_cluster import SimulatedBackend
 
 

@@ -12,7 +12,7 @@ import pytest
 from policy.settings.site_settings import describe_settings
 from tests.tui.call_pbsteer_command import run, script_commands
 from tests.tui.scripted_server import ScriptedBackend, changed
-from tui.backends.backend_protocol import BackendError
+from tui.backends.interface.backend_protocol import BackendError
 from tui.cli.main import COMMANDS, Part
 from tui.cli.open_backend import open_demo
 
@@ -120,7 +120,7 @@ def test_explain_names_a_job_that_is_not_there(backend: ScriptedBackend) -> None
 def test_a_subjob_that_waits_is_not_said_to_be_missing(
     backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    monkeypatch.setattr("tui.cli.when_job_starts.open_backend_by_options", lambda **_: backend)
+    monkeypatch.setattr("tui.cli.read_commands.when_job_starts.open_backend_by_options", lambda **_: backend)
     for name in ("16[5]", "16[5].hpc1"):
         result = run(command, name)
         words = " ".join(result.output.split())

@@ -10,7 +10,7 @@ import pytest
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, PBS, ScriptedBackend, a_server_status
 from tui.audit.audit_file import Actor, AuditLog
-from tui.backends.commands_interface import ChangeError, Commands
+from tui.backends.interface.commands_interface import ChangeError, Commands
 from tui.operations.by_target import job_ops, queue_ops, vnode_ops
 from tui.operations.compare_and_set import make
 from tui.operations.confirmation.confirmation_lines import operation_lines

@@ -11,7 +11,7 @@ from tests.tui.console_under_test import Steered, open_console
 from tests.tui.files_of_migrating_jobs import AT_B, NOW, put_files
 from tests.tui.scripted_server import ScriptedBackend, ScriptedSimulation
 from tui.action_registry import VIEWS
-from tui.backends.backend_protocol import Reply
+from tui.backends.interface.backend_protocol import Reply
 from tui.backends.migration_spool import MigrationSpool
 
 
@@ -76,7 +76,7 @@ async def test_a_job_is_stopped_after_a_preview_and_its_name_typed(
         return Reply(True, "a.1: stop requested")
 
     monkeypatch.setattr(MigrationSpool, "run", run_program)
-    monkeypatch.setattr("tui.screen.actions.stop_migrating_jobs._own_name", lambda: "alice")
+    monkeypatch.setattr("tui.screen.actions.on_cluster.stop_migrating_jobs._own_name", lambda: "alice")
     async with open_console(backend, audit, (120, 40)) as steered:
         await look(steered)
         await steered.press("u", "a", "enter")
@@ -93,7 +93,7 @@ async def test_the_command_line_takes_ids_and_discard(
     home: Path, backend: ScriptedBackend, audit: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_files(home)
-    monkeypatch.setattr("tui.screen.actions.stop_migrating_jobs._own_name", lambda: "root")
+    monkeypatch.setattr("tui.screen.actions.on_cluster.stop_migrating_jobs._own_name", lambda: "root")
     async with open_console(backend, audit, (120, 40)) as steered:
         await look(steered)
         await steered.command("mgstop --discard a.2 a.6 b.7")
@@ -106,7 +106,7 @@ async def test_the_stop_of_a_job_in_place_previews_what_its_cores_start(
     home: Path, backend: ScriptedBackend, audit: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_files(home)
-    monkeypatch.setattr("tui.screen.actions.stop_migrating_jobs._own_name", lambda: "root")
+    monkeypatch.setattr("tui.screen.actions.on_cluster.stop_migrating_jobs._own_name", lambda: "root")
     async with open_console(backend, audit, (120, 40)) as steered:
         await look(steered)
         await steered.command("mgstop a.5")

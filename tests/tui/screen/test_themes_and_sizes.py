@@ -10,7 +10,16 @@ from click.testing import CliRunner
 from textual.color import Color
 
 from tests.tui.console_under_test import Steered, open_console
-from tests.tui.scripted_server import NOON_S, ScriptedBackend, ScriptedSimulation, a_job, a_vnode, changed, with_job
+from tests.tui.scripted_server import (
+    NOON_S,
+    ScriptedBackend,
+    ScriptedSimulation,
+    a_job,
+    a_vnode,
+    changed,
+    running,
+    with_job,
+)
 from tests.tui.written_journal_and_audit import a_pass, a_start, write_changes, write_journal
 from tui.action_registry import ACTIONS, VIEWS
 from tui.cli.main import main
@@ -141,6 +150,26 @@ async def test_without_colour_a_dialog_leaves_the_header_in_sight(
     async with open_console(backend, audit, (120, 30)) as steered:
         await steered.press("u", "6", "e")
         await steered.type("16")
+        assert "hpc1" in steered.screen_lines[0]
+        assert "UNLOCKED" in steered.screen_lines[0]
+
+
+@pytest.mark.parametrize("colours", [True, False])
+async def test_a_dialog_that_fills_the_screen_leaves_the_header_in_sight(
+    backend: ScriptedBackend, audit: Path, monkeypatch: pytest.MonkeyPatch, colours: bool
+) -> None:
+    if not colours:
+        monkeypatch.setenv("NO_COLOR", "1")
+    for number in range(30):
+        backend.server_status = with_job(backend.server_status, f"{200 + number}.hpc1", running("bob", 1, "v2"))
+    async with open_console(backend, audit, (80, 12)) as steered:
+        await steered.press("u", "5", "asterisk", "a", "d")
+        await steered.until_shown("core-hours")
+        await steered.press("a")
+        await steered.until_shown("to do it")
+        assert steered.screen_lines[1].startswith("╭")
+        assert steered.screen_lines[-1].startswith("╰")
+        assert "esc cancel" in steered.screen_lines[-2], "its keys are in sight too"
         assert "hpc1" in steered.screen_lines[0]
         assert "UNLOCKED" in steered.screen_lines[0]
 

@@ -9,7 +9,7 @@ import pytest
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Ledger, Settings
 from tests.tui.scripted_server import PBS, a_server_status
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.operations.by_target.soft_quota_priority_and_import_ops import check_scope, set_quota
 from tui.operations.status_edits_for_preview import edit_queue, edit_server
 from tui.pages.cluster.needs_attention import attention

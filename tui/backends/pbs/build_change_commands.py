@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.limit_attributes import LONGEST_NAME, EntityKey, show_entity
-from tui.backends.commands_interface import Change, ChangeError, Readback, Target
-from tui.backends.read_value_before_and_after_change import (
+from tui.backends.interface.commands_interface import Change, ChangeError, Readback, Target
+from tui.backends.interface.read_value_before_and_after_change import (
     IN_USE,
     Entries,
     JobState,

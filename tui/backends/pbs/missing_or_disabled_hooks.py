@@ -5,9 +5,9 @@ Only root on the server's host may list hooks; for other users the result is emp
 
 from __future__ import annotations
 
-from hooks.deploy.deploy_hooks import HOOKS
+from hooks.deploy.hook_names import HOOKS
 from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
-from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.interface.backend_protocol import Backend, BackendError
 
 
 def find_hook_faults(backend: Backend) -> tuple[str, ...]:

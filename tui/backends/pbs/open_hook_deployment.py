@@ -9,10 +9,10 @@ from pathlib import Path
 from hooks.deploy.cleanup.release_victims_and_restore_priorities import Programs
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.read_installed_server_state import DeployError, Qmgr, Reply
-from tui.backends.backend_protocol import BackendError
 from tui.backends.find_torque import find_torque
+from tui.backends.interface.backend_protocol import BackendError
 from tui.backends.pbs.find_pbs import PbsPlace, read_conf
-from tui.backends.run_program import run
+from tui.backends.reader_or_programs.run_program import run
 
 TIMEOUT_S = 60.0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import hooks.reader.answer_console_by_json_lines
 from tui.backends.pbs.find_pbs import PbsPlace
-from tui.backends.start_and_ask_reader_process import TIMEOUT_S, Reader
+from tui.backends.reader_or_programs.start_and_ask_reader_process import TIMEOUT_S, Reader
 
 
 def pbs_reader(place: PbsPlace, timeout_s: float = TIMEOUT_S) -> Reader:

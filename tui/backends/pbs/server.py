@@ -18,15 +18,19 @@ from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_folder import state_folder
 from policy import Settings
 from tui.audit.match_server_names import goes_by, is_same, names_of
-from tui.backends.backend_protocol import BackendError, Reply
+from tui.backends.interface.backend_protocol import BackendError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
 from tui.backends.pbs.explain_unreachable_server import explain
 from tui.backends.pbs.find_pbs import PbsPlace
 from tui.backends.pbs.reader_under_pbs_python import pbs_reader
 from tui.backends.pbs.status_from_qstat_pbsnodes_qmgr import BUILT_IN, flat, objects, read_json, server_status_from
-from tui.backends.run_program import ProgramOutput, run
-from tui.backends.server_by_reader_or_programs import NAMES_TIMEOUT_S, READ_TIMEOUT_S, ServerByReaderOrPrograms
+from tui.backends.reader_or_programs.run_program import ProgramOutput, run
+from tui.backends.reader_or_programs.server_by_reader_or_programs import (
+    NAMES_TIMEOUT_S,
+    READ_TIMEOUT_S,
+    ServerByReaderOrPrograms,
+)
 from tui.model.typed_attributes import moment
 
 WRITE_TIMEOUT_S = 30.0

@@ -15,7 +15,7 @@ from hooks.pbs.files_and_output import json_output
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob
 from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus, shorten_text
 from policy.model.job_request import DEFAULT_CONSUMABLES
-from tui.backends.backend_protocol import BackendError
+from tui.backends.interface.backend_protocol import BackendError
 
 _MOMENTS = frozenset(
     {

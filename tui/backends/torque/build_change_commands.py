@@ -11,40 +11,30 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
-from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PRIORITY
+from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PAUSED_ATTRIBUTE, PRIORITY
 from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.limit_attributes import EntityKey, show_entity
 from policy.settings.simulated_queues import TORQUE_MODES
+from torque.passes.watched_settings import EDIT, NO_ENTRY, WHOLE_CLUSTER
 from torque.translate.exec_host_as_exec_vnode import node_list_for_qrun
-from tui.backends.commands_interface import Change, ChangeError, Target
+from tui.backends.interface.commands_interface import Change, ChangeError, Target
+from tui.backends.interface.read_value_before_and_after_change import Entries, Offline, OfflineWhy, Plain, show_entries
 from tui.backends.pbs.build_change_commands import PbsCommands
-from tui.backends.read_value_before_and_after_change import Entries, Offline, OfflineWhy, Plain, show_entries
-from tui.backends.torque.settings_file import PROGRAM
 from tui.model.typed_attributes import soft_limits
 
-PROGRAMS = (PROGRAM, "qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun", "qsig", "pbsnodes")
+PROGRAMS = (EDIT, "qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun", "qsig", "pbsnodes")
 """What makes changes: Torque's programs, and what stands for an edit of the settings file."""
 
 _NODE = re.compile(r"[A-Za-z0-9][\w.-]*")
 _RELEASABLE = "uos"
-_SERVER = "@server"
 _FILE = "the settings file"
-_NO_PLAN = "planned quotas are for PBS: on Torque quotas are in the settings file"
-_NO_PAUSE = "on Torque set server scheduling = False pauses pbsteer, and True lets it go on"
+_KEYS = {MODE_ATTRIBUTE: "mode", PAUSED_ATTRIBUTE: "paused"}
+"""The attributes that are keys of the settings file."""
 
 
 class TorqueCommands(PbsCommands):
     """The commands of Torque."""
-
-    unsupported: Mapping[str, str] = MappingProxyType(
-        {
-            "quota-plan": _NO_PLAN,
-            "pause-pbsteer": _NO_PAUSE,
-            "resume-pbsteer": _NO_PAUSE,
-        }
-    )
 
     doer = "Torque"
 
@@ -101,21 +91,24 @@ class TorqueCommands(PbsCommands):
         return Change(target, there, readback, show_entries(before), show_entries(limits), back, doer=_FILE)
 
     def set_attribute(self, target: Target, texts: Attributes, attribute: str, value: str, missing: str) -> Change:
-        """A mode in the settings file; other attributes by ``qmgr``."""
-        if attribute != MODE_ATTRIBUTE:
+        """A mode, or a pause, in the settings file; other attributes by ``qmgr``."""
+        key = _KEYS.get(attribute)
+        if key is None:
             return super().set_attribute(target, texts, attribute, value, missing)
-        if value not in TORQUE_MODES:
+        if attribute == MODE_ATTRIBUTE and value not in TORQUE_MODES:
             raise ChangeError(f"mode {value!r}: allowed on Torque is {' or '.join(TORQUE_MODES)}")
         readback, now = Plain(attribute, missing), texts.get(attribute, "")
-        there, back = (self._edit(target, "mode", text) for text in (value, now))
-        return Change(target, there, readback, readback.of(texts), value, back, doer=_FILE)
+        there, back = (self._edit(target, key, text) for text in (value, now))
+        return Change(target, there, readback, readback.of(texts), value or missing, back, doer=_FILE)
 
     def _edit(self, target: Target, key: str, value: str) -> tuple[str, ...]:
-        return (PROGRAM, self._file, target.name if target.kind == "queue" else _SERVER, key, value)
+        return (EDIT, self._file, target.name if target.kind == "queue" else WHOLE_CLUSTER, key, value)
 
 
 def _entries(limits: Mapping[EntityKey, int | None]) -> str:
-    return ",".join(f"[{show_entity(entity)}={'none' if limit is None else limit}]" for entity, limit in limits.items())
+    return ",".join(
+        f"[{show_entity(entity)}={NO_ENTRY if limit is None else limit}]" for entity, limit in limits.items()
+    )
 
 
 def _set_node(vnode: str, texts: Attributes, option: str, back: str, comment: str | None) -> Change:

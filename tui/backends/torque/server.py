@@ -18,21 +18,25 @@ from hooks.store.state_folder import state_folder
 from policy import Settings, SettingsError
 from policy.settings.simulated_queues import QueueSettings
 from torque.passes.settings_as_server_attributes import attributes_of, check_for_torque, with_settings
+from torque.passes.watched_settings import EDIT
 from torque.read.believe_job_list import ReadingUser, why_not_believed
 from torque.read.parse_program_output import OutputError, parse_objects, parse_texts
 from torque.translate.arrays import fold_arrays
 from torque.translate.jobs import ENDED, read_ended_jobs, read_job
-from torque.translate.nodes import read_node
+from torque.translate.nodes import read_node, read_report
 from torque.translate.server_status import read_queue, read_server, read_server_status
 from tui.audit.match_server_names import names_of
-from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.find_torque import TorquePlace
+from tui.backends.interface.backend_protocol import BackendError, Reply
 from tui.backends.pass_journal import JournalReader
-from tui.backends.run_program import run
-from tui.backends.server_by_reader_or_programs import NAMES_TIMEOUT_S, READ_TIMEOUT_S, ServerByReaderOrPrograms
+from tui.backends.reader_or_programs.run_program import run
+from tui.backends.reader_or_programs.server_by_reader_or_programs import (
+    NAMES_TIMEOUT_S,
+    READ_TIMEOUT_S,
+    ServerByReaderOrPrograms,
+)
 from tui.backends.torque.build_change_commands import PROGRAMS, TorqueCommands
 from tui.backends.torque.explain_unreachable_torque import explain
-from tui.backends.torque.settings_file import PROGRAM as EDIT
 from tui.backends.torque.settings_file import EditError, edit_settings_file
 from tui.backends.torque.torque_reader import torque_reader
 from tui.config.read_site_policy_toml import DEFAULT_POLICY, read_settings
@@ -94,6 +98,14 @@ class TorqueBackend(ServerByReaderOrPrograms):
             except SettingsError as error:
                 self.complaint = f"{'; '.join(error.problems)}; going on with the settings before"
         return self._settings
+
+    def last_reports(self) -> Mapping[str, float]:
+        """When the MoM of each node last reported, by the server's clock; those that have not are left out."""
+        with self._explained():
+            found = {name: read_report(texts.get("status", "")) for name, texts in self._node_names().items()}
+        return {
+            name: float(report["rectime"]) for name, report in found.items() if report.get("rectime", "").isdecimal()
+        }
 
     def finished(self, window_s: float) -> Mapping[str, Mapping[str, str]]:
         """The jobs that ended in the last ``window_s`` seconds, as far as the server still keeps them."""

@@ -1,8 +1,7 @@
 """Changes of quotas, priorities and modes in the settings file, which has on Torque what qmgr has in PBS.
 
-One value is changed at a time, in the text as it is, so that comments and order stay. The new text is parsed before it
-is written, and must differ in that value alone: whatever is written in another way than expected is left to be edited
-by hand. The file is replaced whole, under a lock, and keeps its mode and group.
+One value is changed at a time, in the text as it is, so that comments and order stay. The new text is parsed first and
+must differ in that value alone; then the file is replaced whole, under a lock, with its mode and group.
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ from hooks.store.atomic_file import replace_file
 from migration.config.parse_toml import parse_toml
 from policy.model.limit_attributes import LimitError, parse_entity, parse_limits, show_limits
 from policy.settings.site_settings import QuotaSettings, Settings, SettingsError
-
-PROGRAM = "edit-settings"
-"""What stands for this module in the line of a change: no program is run."""
+from torque.passes.watched_settings import NO_ENTRY, WHOLE_CLUSTER
 
 _HEADER = re.compile(r"\s*\[")
 _QUEUE = re.compile(r"\s*\[\[\s*queue\s*\]\]\s*(?:#.*)?")
 _BY_HAND = "edit it by hand"
-_NONE = "none"
+_TEXTS = ("mode", "paused")
+"""The keys whose value is one word or sentence, not entries of a limit."""
 
 
 class EditError(ValueError):
@@ -36,8 +34,8 @@ class EditError(ValueError):
 
 def edit_settings_file(arguments: Sequence[str]) -> None:
     """Carry out the arguments of a change: the file; a queue, or ``@server`` for the whole cluster; the key (``mode``,
-    ``priorities``, ``quotas.ncpus``); and the value: of ``mode`` a word, else entries of a limit, those to be removed
-    with ``none``. Raises :class:`EditError`, and OSError."""
+    ``paused``, ``priorities``, ``quotas.ncpus``); and the value: of ``mode`` and ``paused`` the text, "" to remove it,
+    else entries of a limit, those to be removed with ``none``. Raises :class:`EditError`, and OSError."""
     name, queue, key, value = arguments
     path = Path(name)
     with _locked(path.parent):
@@ -45,7 +43,7 @@ def edit_settings_file(arguments: Sequence[str]) -> None:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             text = ""
-        changed = change_text(text, "" if queue == "@server" else queue, key, value, str(path))
+        changed = change_text(text, "" if queue == WHOLE_CLUSTER else queue, key, value, str(path))
         status = path.stat() if text else None
         mode, group = (status.st_mode & 0o777, status.st_gid) if status is not None else (0o644, None)
         replace_file(path, changed.encode("utf-8"), mode=mode, group=group)
@@ -59,7 +57,7 @@ def change_text(text: str, queue: str, key: str, value: str, where: str) -> str:
         raise EditError(f"{where} is not TOML: {error}") from error
     table = _table_of(before, queue)
     name, _, resource = key.partition(".")
-    wanted = value if name == "mode" else _change_limit(table.get(name, ""), resource, value, _plain_of(before))
+    wanted = value if name in _TEXTS else _change_limit(table.get(name, ""), resource, value, _plain_of(before))
     lines = text.splitlines()
     first, last = _section(lines, queue, before)
     if first is None:
@@ -112,7 +110,7 @@ def _change_limit(now: object, resource: str, entries: str, plain: str) -> objec
         for entry in entries.split(","):
             entity, _, amount = entry.strip("[]").rpartition("=")
             key = parse_entity(entity, resource)
-            limits = limits.without_entry(key) if amount == _NONE else limits.with_entry(key, int(amount))
+            limits = limits.without_entry(key) if amount == NO_ENTRY else limits.with_entry(key, int(amount))
     except (LimitError, ValueError) as error:
         raise EditError(f"{entries!r}: {error}") from error
     texts[resource] = show_limits(limits)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torque.read.answer_console_by_json_lines
 from tui.backends.find_torque import TorquePlace
-from tui.backends.start_and_ask_reader_process import TIMEOUT_S, Reader
+from tui.backends.reader_or_programs.start_and_ask_reader_process import TIMEOUT_S, Reader
 
 
 def torque_reader(place: TorquePlace, timeout_s: float) -> Reader:

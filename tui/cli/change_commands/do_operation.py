@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from tui.backends.commands_interface import Commands
+from tui.backends.interface.commands_interface import Commands
 from tui.cli.change_commands.run_operation import operation_options, run_operation
 from tui.operations.operation_registry import VERBS, Order, Verb, full_names
 from tui.operations.operation_type_and_preview import Operation

@@ -9,7 +9,7 @@ import click
 
 from hooks.pbs.custom_resources import PRIORITY
 from policy.model.limit_attributes import LimitError, parse_limits
-from tui.backends.commands_interface import ChangeError, Commands
+from tui.backends.interface.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.run_operation import operation_options, run_operation
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.model.typed_attributes import SOFT_LIMIT

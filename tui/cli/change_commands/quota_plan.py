@@ -16,7 +16,7 @@ from hooks.quota_plan.quota_plan_files import plan_locked, read_plan
 from hooks.store.state_files import State
 from policy.quota_plan.planned_quotas import Plan, PlanError, PlannedQuota
 from tui.audit.audit_file import Actor
-from tui.backends.commands_interface import ChangeError, demand_supported
+from tui.backends.interface.commands_interface import ChangeError, demand_supported
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
 from tui.cli.change_commands.run_operation import open_audit
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, seconds_option, source_options

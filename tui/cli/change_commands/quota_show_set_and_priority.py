@@ -14,7 +14,7 @@ import click
 
 from hooks.pbs.custom_resources import PRIORITY
 from policy.model.limit_attributes import EntityKey
-from tui.backends.commands_interface import ChangeError, Commands
+from tui.backends.interface.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.quota_export_and_import import export_quotas, import_
 from tui.cli.change_commands.quota_plan import plan, planned, withdraw
 from tui.cli.change_commands.run_operation import operation_options, run_operation

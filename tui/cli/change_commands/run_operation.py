@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import click
 
 from tui.audit.audit_file import Actor, AuditLog, audit_path
-from tui.backends.backend_protocol import Backend, audit_log_for
-from tui.backends.commands_interface import ChangeError, Commands
+from tui.backends.interface.backend_protocol import Backend, audit_log_for
+from tui.backends.interface.commands_interface import ChangeError, Commands
 from tui.cli.change_commands.confirm_operation import confirm_options, demand_confirmation
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hooks.deploy.deploy_hooks import HOOKS
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.settings_and_partition.settings_choice import choose
 from policy.settings.site_settings import Settings
 from tui.cli.doctor.finding import Finding, ok, show_first, unseen, warn, wrong
@@ -13,6 +13,7 @@ from tui.cli.doctor.observe_host_and_server import Observed
 
 _SHOWN = 3
 _COMMAND_FAILED = "the command for alerts failed"
+_FAILURES = "pbsteer hooks status shows those of the last pass, the console (key 7, ←) those before"
 _APPLY = "pbsteer hooks plan, then pbsteer hooks apply"
 
 
@@ -33,8 +34,8 @@ def check_hooks(observed: Observed) -> Iterator[Finding]:
         yield ok("hooks", f"all {len(HOOKS)} are enabled, as this version has them, and every MoM has its copies")
 
 
-def check_passes(observed: Observed) -> Iterator[Finding]:
-    """How long the last passes took, and what failed in them."""
+def check_passes(observed: Observed, where: str = _FAILURES) -> Iterator[Finding]:
+    """How long the last passes took, and what failed in them; ``where`` says where that is shown."""
     if "passes" in observed.unseen:
         yield unseen("passes", observed.unseen["passes"])
     passes = observed.passes
@@ -45,8 +46,7 @@ def check_passes(observed: Observed) -> Iterator[Finding]:
     failed = sum(bool(entry.get("failures")) for entry in passes)
     text = f"of the last {len(passes)} the longest took {longest_s:.2f} s of {budget_s:g} s"
     if failed:
-        remedy = "pbsteer hooks status shows those of the last pass, the console (key 7, ←) those before"
-        yield warn("passes", f"in {failed} of the last {len(passes)} requests to the server failed", remedy)
+        yield warn("passes", f"in {failed} of the last {len(passes)} requests to the server failed", where)
     if longest_s > budget_s:
         remedy = "give passes more time (schedule.budget_s), or look at what keeps the server busy"
         yield warn("passes", text, remedy)

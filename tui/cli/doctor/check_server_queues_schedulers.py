@@ -15,7 +15,7 @@ from hooks.pbs.scheduler_object_of_queue import find_scheduler, is_down, is_sche
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, ServerStatus, read_whole
 from hooks.telemetry.host_reading_format import parse_reading
 from policy.model.pbs_units import show_count
-from policy.settings.site_settings import MODES
+from policy.settings.settings_of_server_and_passes import MODES
 from tui.backends.pbs.open_hook_deployment import qmgr_command
 from tui.cli.doctor.finding import Finding, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_host_and_server import Observed
@@ -135,7 +135,10 @@ def _find_other_schedulers(proc: Path) -> set[str]:
 
 
 def check_vnodes(status: ServerStatus) -> Iterator[Finding]:
-    """Vnodes whose MoM does not answer."""
+    """Vnodes whose MoM does not answer; a server without any."""
+    if not status.vnodes:
+        yield warn("MoMs", "the server has no vnodes: no job can start", qmgr_command("create node HOST"))
+        return
     down = [
         name
         for name, texts in sorted(status.vnodes.items())

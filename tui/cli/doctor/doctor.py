@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
+from tui.backends.find_torque import TorquePlace, find_torque
 from tui.cli.doctor.check_hooks_passes_settings import check_hooks, check_passes, check_settings
 from tui.cli.doctor.check_server_queues_schedulers import (
     check_clocks,
@@ -61,6 +63,7 @@ def examine(observed: Observed, proc: Path = _PROC) -> Iterator[Finding]:
 
 
 @click.command()
+@click.pass_context
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
 @click.option(
     "--bundle",
@@ -84,15 +87,21 @@ def examine(observed: Observed, proc: Path = _PROC) -> Iterator[Finding]:
     show_default="$PBS_CONF_FILE, else /etc/pbs.conf",
     help="The server's pbs.conf.",
 )
-def doctor(*, as_json: bool, bundle: Path | None, policy: Path, pbs_conf: Path) -> None:
+def doctor(context: click.Context, *, as_json: bool, bundle: Path | None, policy: Path, pbs_conf: Path) -> None:
     """Look at everything that support would ask about: what is wrong, and what to do.
 
+    Of this host's Torque where the programs of its PATH are Torque's and no --pbs-conf is given, else of its PBS.
     One line for each thing: ok, warn, wrong, or unseen with what kept it from being looked at. Run it as root on the
     server's host to see all. Nothing is changed. Ends with 0 if all is ok, with 1 if something is to be looked at or
     could not be, with 2 if something is wrong or the bundle could not be written.
     """
-    observed = observe(pbs_conf, policy, time.time())
-    findings = list(examine(observed))
+    names_pbs = context.get_parameter_source("pbs_conf") is ParameterSource.COMMANDLINE
+    torque = None if names_pbs else find_torque(os.environ)
+    if torque is not None:
+        observed, findings = _look_at_torque(torque, policy)
+    else:
+        observed = observe(pbs_conf, policy, time.time())
+        findings = list(examine(observed))
     status = exit_status(findings)
     if as_json:
         click.echo(json.dumps({"status": status, "findings": [finding.to_data() for finding in findings]}))
@@ -107,3 +116,12 @@ def doctor(*, as_json: bool, bundle: Path | None, policy: Path, pbs_conf: Path) 
         if not as_json:
             click.echo(f"written: {safe(str(bundle))}; look into it before you send it (tar -xzOf)")
     raise SystemExit(status)
+
+
+def _look_at_torque(place: TorquePlace, policy: Path) -> tuple[Observed, list[Finding]]:
+    # A doctor of PBS loads nothing of Torque's.
+    from tui.cli.doctor.check_torque import examine_torque  # noqa: PLC0415
+    from tui.cli.doctor.observe_torque import observe_torque  # noqa: PLC0415
+
+    observed = observe_torque(place, policy, time.time(), _PROC)
+    return observed, list(examine_torque(observed))

@@ -22,7 +22,8 @@ from hooks.store.state_files import State
 from hooks.store.state_folder import state_folder
 from hooks.translate.snapshot import modes_of
 from policy.settings.site_settings import Settings, SettingsError
-from tui.backends.backend_protocol import BackendError
+from tui.backends.find_torque import TorquePlace
+from tui.backends.interface.backend_protocol import BackendError
 from tui.backends.pbs.explain_unreachable_server import explain
 from tui.backends.pbs.find_pbs import PbsPlace
 from tui.backends.pbs.open_hook_deployment import ask_qmgr, open_deployment, read_place
@@ -46,7 +47,7 @@ class Observed:
 
     now_s: float
     policy: Path
-    place: PbsPlace | None = None
+    place: PbsPlace | TorquePlace | None = None
     server_status: ServerStatus | None = None
     installed: Installed | None = None
     health: Health | None = None
@@ -78,7 +79,7 @@ class Observed:
 
 def observe(conf: Path, policy: Path, now_s: float) -> Observed:
     """Read everything that this user may. ``conf``: the server's pbs.conf; ``policy``: the site's settings file."""
-    site, problems = _read_site(policy)
+    site, problems = read_site(policy)
     seen: dict[str, Any] = {"site_settings": site, "site_problems": problems}
     unseen: dict[str, str] = {}
     try:
@@ -108,13 +109,14 @@ def observe(conf: Path, policy: Path, now_s: float) -> Observed:
             seen["unfit"] = _find_unfit(place, applied)
         seen["obstacles"] = _find_obstacles(Observed(now_s, policy, place, status, installed))
     try:
-        seen["passes"] = _read_passes(state_folder(str(place.home)))
+        seen["passes"] = read_passes(state_folder(str(place.home)))
     except OSError as error:
         unseen["passes"] = f"{error.filename}: {error.strerror}: {AS_ROOT}"
     return Observed(now_s, policy, place, unseen=unseen, **seen)
 
 
-def _read_site(policy: Path) -> tuple[Settings | None, tuple[str, ...]]:
+def read_site(policy: Path) -> tuple[Settings | None, tuple[str, ...]]:
+    """The valid settings of the site's file, None if there are none, and what is wrong with it."""
     if not os.path.lexists(policy):
         return None, ()
     try:
@@ -123,7 +125,7 @@ def _read_site(policy: Path) -> tuple[Settings | None, tuple[str, ...]]:
         return None, tuple(error.problems)
 
 
-def _read_passes(folder: Path) -> tuple[Mapping[str, Any], ...] | None:
+def read_passes(folder: Path) -> tuple[Mapping[str, Any], ...] | None:
     """The last passes, oldest first; None without a folder. Raises OSError if this user may not read them."""
     if not os.path.lexists(folder):
         return None

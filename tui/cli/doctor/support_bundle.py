@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from hooks.pbs.server_status_type_and_attributes import QUEUE_ATTRIBUTES, SERVER_ATTRIBUTES, ServerStatus
-from policy.settings.site_settings import AlertSettings, Settings
+from policy.settings.settings_of_server_and_passes import AlertSettings
+from policy.settings.site_settings import Settings
 from tui.cli.doctor.finding import Finding
 from tui.cli.doctor.observe_host_and_server import Observed
 from tui.cli.doctor.pseudonyms import Pseudonyms
@@ -122,7 +123,10 @@ def _is_ordinary(number: int) -> bool:
 def _settings(settings: Settings | None) -> Mapping[str, Any]:
     if settings is None:
         return {}
-    return replace(settings, alerts=replace(settings.alerts, command=AlertSettings().command)).to_data()
+    cluster = replace(settings.cluster, paused="")
+    return replace(
+        settings, alerts=replace(settings.alerts, command=AlertSettings().command), cluster=cluster
+    ).to_data()
 
 
 def _server(status: ServerStatus | None) -> Mapping[str, Any]:

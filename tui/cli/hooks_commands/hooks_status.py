@@ -15,10 +15,11 @@ from typing import Any
 from hooks.alerts.pass_alerts import describe_alerts
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import source_digest
-from hooks.deploy.deploy_hooks import Deployment, hooks_of
+from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.deployment_record import RECORD, DeploymentRecord
 from hooks.deploy.health.hook_errors_in_log import is_fresh, read_complaints
 from hooks.deploy.health.hook_health import Evidence, Health, check_health
+from hooks.deploy.hook_names import hooks_of
 from hooks.deploy.read_installed_server_state import read_applied
 from hooks.pbs.custom_resources import MODE
 from hooks.store.state_files import LAST_PASS, State

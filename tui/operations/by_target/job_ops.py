@@ -11,7 +11,7 @@ from functools import partial
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, parent_of
 from policy.model.pbs_units import show_job
-from tui.backends.commands_interface import Change, ChangeError, Commands
+from tui.backends.interface.commands_interface import Change, ChangeError, Commands
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
 from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_jobs, requeued, without_jobs

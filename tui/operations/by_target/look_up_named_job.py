@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob
 from policy.model.pbs_units import show_job
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.state.cluster_view import ClusterView
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.backends.commands_interface import Change, ChangeError, Target
+from tui.backends.interface.commands_interface import Change, ChangeError, Target
+from tui.backends.interface.read_value_before_and_after_change import StopRequest
 from tui.backends.migration_spool import MIGRATING_JOB, PROGRAM, stop_attributes
-from tui.backends.read_value_before_and_after_change import StopRequest
 from tui.operations.operation_type_and_preview import Operation, changes_to
 from tui.operations.status_edits_for_preview import Edit, without_jobs
 from tui.text.screen_line import Line, safe

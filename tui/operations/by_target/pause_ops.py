@@ -7,8 +7,8 @@ from functools import partial
 
 from hooks.pbs.custom_resources import PAUSED, PAUSED_ATTRIBUTE
 from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
-from tui.backends.commands_interface import ChangeError, Commands, Target, demand_supported
-from tui.backends.read_value_before_and_after_change import NONE
+from tui.backends.interface.commands_interface import ChangeError, Commands, Target, demand_supported
+from tui.backends.interface.read_value_before_and_after_change import NONE
 from tui.operations.by_target.mode_change_notes import not_carried_out
 from tui.operations.operation_type_and_preview import SAME_PLAN, Operation
 from tui.state.cluster_view import ClusterView

@@ -7,8 +7,8 @@ from functools import partial
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from policy.settings.site_settings import MODES
-from tui.backends.commands_interface import Change, ChangeError, Commands, Target
+from policy.settings.settings_of_server_and_passes import MODES
+from tui.backends.interface.commands_interface import Change, ChangeError, Commands, Target
 from tui.operations.by_target.mode_change_notes import find_unmet, mode_lines
 from tui.operations.by_target.stopped_queue_notes import stopped_lines
 from tui.operations.operation_type_and_preview import SAME_PLAN, Operation, changes_to, name_targets

@@ -16,9 +16,9 @@ from hooks.quota_plan.quota_plan_files import read_plan, write_plan
 from hooks.store.state_files import State
 from policy.model.pbs_units import show_count
 from policy.quota_plan.planned_quotas import Plan, PlanError, PlannedQuota
-from tui.backends.backend_protocol import BackendError, Reply
-from tui.backends.commands_interface import Change, ChangeError, Target
-from tui.backends.read_value_before_and_after_change import show_limit
+from tui.backends.interface.backend_protocol import BackendError, Reply
+from tui.backends.interface.commands_interface import Change, ChangeError, Target
+from tui.backends.interface.read_value_before_and_after_change import show_limit
 from tui.operations.operation_type_and_preview import Operation
 from tui.quota_files.iso_times_in_quota_tables import show_moment, zone_of
 from tui.quota_files.parse_typed_quota import show_user

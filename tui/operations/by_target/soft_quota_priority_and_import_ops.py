@@ -15,8 +15,8 @@ from hooks.pbs.custom_resources import PRIORITY
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.limit_attributes import EntityKey, Limits, show_limits
 from policy.model.pbs_units import show_count
-from tui.backends.commands_interface import Change, ChangeError, Commands, Target, demand_supported
-from tui.backends.read_value_before_and_after_change import show_limit
+from tui.backends.interface.commands_interface import Change, ChangeError, Commands, Target, demand_supported
+from tui.backends.interface.read_value_before_and_after_change import show_limit
 from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import SOFT_LIMIT, soft_limits
 from tui.operations.operation_type_and_preview import Operation

@@ -8,8 +8,8 @@ from functools import partial
 
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.pbs_units import show_count
-from tui.backends.commands_interface import Change, ChangeError, Commands
-from tui.backends.read_value_before_and_after_change import IN_USE, OFFLINE, Offline
+from tui.backends.interface.commands_interface import Change, ChangeError, Commands
+from tui.backends.interface.read_value_before_and_after_change import IN_USE, OFFLINE, Offline
 from tui.operations.by_target.drain_plan import (
     BEFORE,
     booking_lines,

@@ -14,7 +14,7 @@ from hooks.translate.queues import read_sizes
 from hooks.translate.snapshot import translate
 from policy import Ledger, decide
 from policy.model.pbs_units import show_job
-from tui.backends.commands_interface import Change, ChangeError, Commands
+from tui.backends.interface.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import RUNNING_STATES, SUSPENDED_STATES, seconds
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
 from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from policy.model.pbs_units import show_count, show_job
-from tui.backends.commands_interface import Change
+from tui.backends.interface.commands_interface import Change
 from tui.model.typed_attributes import amount, spoken, user_of
 from tui.operations.operation_type_and_preview import Operation
 from tui.operations.work_lost_if_run_ends import Cost, cost_of

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from policy.explain.change_preview import Effect, Preview
+from policy.model.pbs_units import show_count
 from tui.operations.operation_type_and_preview import UNAFFECTED
+from tui.operations.work_lost_if_run_ends import cost_of
 from tui.state.cluster_view import ClusterView
 from tui.state.wording_by_queue_mode import preemptions_in, starts_in
 from tui.text.screen_line import Line, safe
@@ -61,7 +63,7 @@ def _sentence(cluster: ClusterView, effect: Effect) -> str:
 
 
 def _part(title: str, effects: Sequence[Effect], cluster: ClusterView) -> list[Line]:
-    sums = _sums(effects)
+    sums = _sums(effects, cluster)
     lines: list[Line] = [((title, "title"), (f": {sums}" if sums else "", "dim"))]
     if not effects:
         return [*lines, (("  no start, preemption or reservation changes", "dim"),)]
@@ -79,9 +81,13 @@ _COUNTED = (
 )
 
 
-def _sums(effects: Sequence[Effect]) -> str:
-    """``3 preempted, 2 start``, where there are too many lines to count them at a glance."""
+def _sums(effects: Sequence[Effect], cluster: ClusterView) -> str:
+    """``3 preempted (96 cores, which ran 12.0 core-hours), 2 start``, where runs end or lines are too many to be
+    counted at a glance."""
     kinds = [effect.kind for effect in effects]
-    if len(kinds) <= _AT_A_GLANCE:
+    if len(kinds) <= _AT_A_GLANCE and "preempted" not in kinds:
         return ""
-    return ", ".join(f"{kinds.count(kind):,} {words}" for kind, words in _COUNTED if kind in kinds)
+    costs = [cost_of(cluster, effect.job) for effect in effects if effect.kind == "preempted"]
+    cores, hours = show_count(sum(cost.cores for cost in costs), "core"), sum(cost.core_s for cost in costs) / 3600
+    about = {"preempted": f" ({cores}, which ran {hours:,.1f} core-hours)"}
+    return ", ".join(f"{kinds.count(kind):,} {words}{about.get(kind, '')}" for kind, words in _COUNTED if kind in kinds)

@@ -19,7 +19,8 @@ from tui.pages.cluster.needs_attention import needs
 from tui.pages.link_target_type import PLAN, Link
 from tui.pages.plan.console_plan_in_short_and_mode_notes import plan_in_short
 from tui.pages.plan.pass_page import would_have
-from tui.state.cluster_view import AHEAD, QUARTER_S, ClusterView, execution_queues
+from tui.state.cluster_view import ClusterView, execution_queues
+from tui.state.cores_idle_and_coming_free import AHEAD, QUARTER_S, idle_cores
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
 from tui.tables.columns_by_view.queue_columns import queue_columns
@@ -333,7 +334,7 @@ def _coming_free(cluster: ClusterView, cells: int, rows: int) -> list[Part]:
     if decision is None or not cluster.counts.vnodes.total:
         return []
     total, now_s = cluster.counts.vnodes.total, cluster.now_s
-    idle = max(0, total - cluster.counts.vnodes.used)
+    idle = idle_cores(decision.snapshot)
     coming = [min(total, idle + cores) for cores in decision.coming_free]
     end = coming[-1]
     free = [cores / end if end else 0.0 for cores in coming]

@@ -90,7 +90,7 @@ def _jobs(cluster: ClusterView, history: IdleHistory, cells: int) -> Line:
     if history.ratio is None or cells <= _NARROW:
         return left
     hours = history.hours
-    drawn = heights([hour.mean for hour in hours], max(hour.mean for hour in hours))
+    drawn = heights([hour.mean for hour in hours], 1.0)
     seen = "last" if cluster.passes.idle else "watched"
     watched = "1 h" if len(hours) == 1 else f"{len(hours)} h"
     return spread(left, ((f"idle, {seen} {watched} ", ""), (drawn, "bar"), (f" {history.ratio:.1%}", "")), cells)

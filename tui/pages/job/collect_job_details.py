@@ -3,7 +3,7 @@ its script and log, which take longer."""
 
 from __future__ import annotations
 
-from tui.backends.backend_protocol import Backend, BackendError
+from tui.backends.interface.backend_protocol import Backend, BackendError
 from tui.backends.job_output_tail import ERRORS, tail_of
 from tui.pages.job.job_page import JobDetail, JobFiles
 from tui.pages.job.job_story_from_passes import story_of

@@ -13,7 +13,8 @@ from tui.forecast.job_not_submitted_yet import ProposedJob
 from tui.forecast.when_it_starts import HIDDEN, ProposedJobForecast, When
 from tui.model.typed_attributes import RUNNING_STATES, moment, user_of
 from tui.pages.job.job_explanation import labelled
-from tui.state.cluster_view import QUARTER_S, ClusterView
+from tui.state.cluster_view import ClusterView
+from tui.state.cores_idle_and_coming_free import QUARTER_S, free_by_quarter, idle_cores
 from tui.state.wording_by_queue_mode import starts_in
 from tui.tables.columns_by_view.job_start_and_end import expected_end
 from tui.text.name_ranges import folded_names
@@ -88,9 +89,10 @@ def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
         return labelled("starts", f"not by itself: {when.waits_for}", cells, "title")
     lines: list[Line] = []
     beyond = f"later than {_moment(when.forecast.horizon_s, now_s)}, as far as the forecast looks"
+    if when.never:
+        return labelled("starts", f"never with the vnodes as they are: {when.never}", cells, "title")
     if when.is_beyond:
-        why = labelled("waits for", safe(when.waits_for), cells, "title") if when.waits_for else []
-        return [*labelled("starts", beyond, cells, "title"), *why]
+        return [*labelled("starts", beyond, cells, "title"), *labelled("waits for", when.waits_for, cells, "title")]
     for label, at_s, cases in (
         ("starts", estimate.half_s, "in half of the cases"),
         (" ", estimate.nine_tenths_s, "in nine of ten"),
@@ -142,21 +144,22 @@ def in_line_lines(cluster: ClusterView, job_id: str, cells: int) -> list[Line]:
         return []
     return [
         *labelled("place in line", describe_place(ahead), cells),
-        *labelled("cores coming free", _coming_free(cluster), cells),
+        *labelled("cores coming free", _coming_free(cluster, (cluster.job(job_id) or {}).get("queue", "")), cells),
     ]
 
 
 _SHOWN_HOURS = (1, 4, 12)
 
 
-def _coming_free(cluster: ClusterView) -> str:
-    """``12 idle, 40 in 1 h, 96 in 4 h``: the idle cores of all vnodes, and as many more as runs give back by then."""
+def _coming_free(cluster: ClusterView, queue: str) -> str:
+    """``12 idle, 40 in 1 h, 96 in 4 h``: the idle cores of the queue's vnodes, as the reasons of its jobs count them,
+    and as many more as runs give back by then."""
     decision = cluster.decision
     if decision is None:
         return ""
-    idle = max(0, cluster.counts.vnodes.total - cluster.counts.vnodes.used)
+    idle, coming = idle_cores(decision.plan.started, queue), free_by_quarter(decision.plan.started, queue)
     quarters = [int(hours * 3600 / QUARTER_S) - 1 for hours in _SHOWN_HOURS]
-    sums = [f"{idle + decision.coming_free[at]:,} in {hours} h" for hours, at in zip(_SHOWN_HOURS, quarters)]
+    sums = [f"{idle + coming[at]:,} in {hours} h" for hours, at in zip(_SHOWN_HOURS, quarters)]
     return f"{idle:,} idle now, {', '.join(sums)}, by the asked walltimes, before any job takes them"
 
 
@@ -222,6 +225,7 @@ def answer_data(cluster: ClusterView, when: When) -> dict[str, Any]:
         "vnodes": list(estimate.vnodes) if estimate else [],
         "vnode_count": estimate.vnode_count if estimate else 0,
         "waits_for": printable(when.waits_for),
+        "never": printable(when.never),
         "forecast": {
             "by": when.by,
             "made_s": forecast.time_s,
@@ -252,6 +256,8 @@ def _short(cluster: ClusterView, when: When) -> str:
     estimate = when.estimate
     if estimate is None:
         return f"not by itself: {when.waits_for}"
+    if when.never:
+        return "never with the vnodes as they are"
     half, most = (
         "later" if at_s is None else _moment(at_s, cluster.now_s) for at_s in (estimate.half_s, estimate.nine_tenths_s)
     )

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui.action_registry import BY_NAME, Action, CommandError, Situation
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.screen.actions.command_line_theme_help_quit import ConsoleActions
-from tui.screen.actions.copy_export import ExportActions
-from tui.screen.actions.filter_sort_columns_and_marks import FindActions
 from tui.screen.actions.find_action_method import methods_of
-from tui.screen.actions.jump_to_related import JumpActions
-from tui.screen.actions.navigate import NavigateActions
-from tui.screen.actions.operate_on_rows import OperateActions
-from tui.screen.actions.quota_pause_undo import QuotaActions
+from tui.screen.actions.on_cluster.operate_on_rows import OperateActions
+from tui.screen.actions.on_cluster.quota_pause_undo import QuotaActions
+from tui.screen.actions.on_cluster.simulation_controls import SimulationActions
+from tui.screen.actions.on_cluster.stop_migrating_jobs import MigrationActions
+from tui.screen.actions.on_views.copy_export import ExportActions
+from tui.screen.actions.on_views.filter_sort_columns_and_marks import FindActions
+from tui.screen.actions.on_views.jump_to_related import JumpActions
+from tui.screen.actions.on_views.navigate import NavigateActions
+from tui.screen.actions.on_views.show_subjobs_ended_users_ranks import InspectActions
 from tui.screen.actions.screen_api import ScreenApi
-from tui.screen.actions.show_subjobs_ended_users_ranks import InspectActions
-from tui.screen.actions.simulation_controls import SimulationActions
-from tui.screen.actions.stop_migrating_jobs import MigrationActions
 from tui.screen.views.bases.base_view import MOVES
 from tui.tables.filter_line import FilterError
 

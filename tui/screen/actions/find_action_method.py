@@ -8,7 +8,7 @@ from typing import Any
 
 from tui.action_registry import ACTIONS
 from tui.operations.operation_registry import BY_NAME
-from tui.screen.actions.operate_on_rows import OperateActions
+from tui.screen.actions.on_cluster.operate_on_rows import OperateActions
 from tui.screen.views.bases.base_view import MOVES
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tui.backends.backend_protocol import Backend, SteeredBackend
+from tui.backends.interface.backend_protocol import Backend, SteeredBackend
 from tui.screen.views.bases.visited_places import Place, Places
 from tui.state.cluster_view import ClusterView
 from tui.state.server_poller import Poller

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from tui.screen.dialogs.base_list_dialog import ListDialog
+from tui.screen.dialogs.lines_below_header import lines_for_dialog
 from tui.screen.widgets.base_line_view import Paper
 from tui.text.screen_line import Line, safe
 
@@ -67,7 +68,7 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
 
     def show_entries(self) -> None:
         """Show the columns, as many as there is room for."""
-        self.paper.styles.height = max(1, min(len(self._names), self.app.size.height - _OTHER_LINES))
+        self.paper.styles.height = max(1, min(len(self._names), lines_for_dialog(self.app) - _OTHER_LINES))
         lines: list[Line] = []
         for index, name in enumerate(self._names):
             here = index == self.at

@@ -15,9 +15,10 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.operations.confirmation.typed_confirmation import is_confirmed
 from tui.operations.operation_type_and_preview import Operation
+from tui.screen.dialogs.lines_below_header import lines_for_dialog
 from tui.screen.widgets.base_line_view import Paper
 from tui.screen.workers.operation_runner import Make, OperationRunner
 from tui.screen.workers.worker_messages import PreviewLines
@@ -167,7 +168,7 @@ class OperationDialog(ModalScreen[None]):
     @property
     def _room(self) -> int:
         """The lines about the operation that there is room for."""
-        return max(1, self.app.size.height - _OTHER_LINES)
+        return max(1, lines_for_dialog(self.app) - _OTHER_LINES)
 
     # The keys.
 

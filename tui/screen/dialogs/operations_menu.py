@@ -15,6 +15,7 @@ from textual.containers import Vertical
 from textual.events import Key
 
 from tui.screen.dialogs.base_list_dialog import ListDialog
+from tui.screen.dialogs.lines_below_header import lines_for_dialog
 from tui.text.screen_line import Line, safe, wrap
 
 _NAME_CELLS = 16
@@ -82,7 +83,7 @@ class ActMenu(ListDialog["Item | None"]):
                 name = ""
         keys: Line = (("enter", "key"), (" or the letter   " if self._has_letters else " apply   ", ""))
         lines.append((*keys, ("esc", "key"), (" cancel", "")))
-        self.paper.styles.height = max(1, min(len(lines), self.app.size.height - _FRAME_LINES))
+        self.paper.styles.height = max(1, min(len(lines), lines_for_dialog(self.app) - _FRAME_LINES))
         self.paper.show(lines)
         self.paper.show_index(here)
 

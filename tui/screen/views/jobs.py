@@ -10,7 +10,7 @@ from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
 from tui.tables.columns_by_view.job_columns import job_columns, job_fields_also
-from tui.tables.columns_by_view.planned_job_outcome import describe_job
+from tui.tables.columns_by_view.planned_job_outcome import describe_job, describe_use_and_start
 from tui.tables.filter_line import Value
 from tui.text.screen_line import Line
 
@@ -69,6 +69,10 @@ class JobsView(TableWithDetails[str]):
     def describe(self, cluster: ClusterView, key: str) -> Line:
         """Where the job runs and until when, or the full reason why it waits."""
         return describe_job(cluster, key)
+
+    def describe_more(self, cluster: ClusterView, key: str) -> list[Line]:
+        """What the job asks for and uses, and when it is likely to start."""
+        return describe_use_and_start(cluster, key)
 
     def attributes(self, cluster: ClusterView) -> AttributesOf[str]:
         """PBS's attributes of a job."""

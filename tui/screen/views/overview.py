@@ -9,6 +9,7 @@ from tui.pages.link_target_type import Link
 from tui.screen.views.bases.base_view import FAR, View, lines_of
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.text.screen_line import Line, fit_line
+from tui.text.text_bars import is_picture
 
 _MARK_CELLS = 1
 _AT = tuple[int, int]
@@ -107,7 +108,11 @@ class OverviewView(View):
             here = (number, index) == self._at and part.link is not None
             spans.append(("▸" if here else " ", "mark"))
             line = fit_line(part.line, cells)
-            spans += [(text, f"{role} here".strip()) for text, role in line] if here else line
+            if here:
+                line = tuple(
+                    (text, f"{role} {'behind' if is_picture(text) else 'here'}".strip()) for text, role in line
+                )
+            spans += line
             spans.append(("  " if index + 1 < len(row.parts) else "", ""))
         return tuple(spans)
 

@@ -13,12 +13,14 @@ from tui.screen.views.bases.base_view import View, lines_of
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.screen.widgets.occupancy_grid import GridView
 from tui.state.cluster_view import ClusterView
+from tui.state.temperatures_seen import Temperatures
 from tui.tables.attribute_columns import AttributesOf
 from tui.tables.columns import Column
 from tui.tables.columns_by_view.vnode_columns import vnode_columns, vnode_fields_also
 from tui.tables.filter_line import Value
+from tui.tables.vnode_grid.cell_gauges import TEMPERATURE_SLOTS, course_of_temperature, gauges_of_cell, steps_of
 from tui.tables.vnode_grid.grid_colours import COLOURS, Colours, colours_by
-from tui.tables.vnode_grid.occupancy_grid import describe_cell, describe_more, jobs_of_cell, legend, legend_rest
+from tui.tables.vnode_grid.occupancy_grid import Cell, describe_cell, describe_more, jobs_of_cell, legend, legend_rest
 from tui.tables.vnode_grid.vnode_ranks import MODES, Ranks, rank
 from tui.text.screen_line import Line, wrapped
 
@@ -144,10 +146,29 @@ class OccupancyView(View):
             cluster = self.shown.cluster
             about: list[Line] = [((f" {describe_cell(cluster, cell)}", "bold"),), ((f" {more}", ""),)]
             lines = wrapped(about, self.size.width)
+            if self._detail_lines >= _DETAIL_LINES_TALL:
+                lines = [*self._steps(), *lines, *self._gauges(cluster, cell)]
             rest = wrapped([((f" {self._legend_rest}", "dim"),)], self.size.width) if self._legend_rest else []
             jobs = jobs_of_cell(cluster, cell, max(0, self._detail_lines - len(lines) - len(rest)))
             lines += jobs + rest
             self.details.show(lines)
+
+    def _steps(self) -> list[Line]:
+        """What the steps of the colours are, and a line apart; nothing where the screen has no colours."""
+        steps = steps_of(self._colours) if self._colours is not None and not self.app.current_theme.ansi else ()
+        return [steps, ()] if steps else []
+
+    def _gauges(self, cluster: ClusterView, cell: Cell) -> list[Line]:
+        """The cell's bars, and the course of its temperature."""
+        temperatures = self.shown.temperatures if self.shown is not None else Temperatures()
+        return [
+            line
+            for line in (
+                gauges_of_cell(cluster, cell, self.size.width),
+                course_of_temperature(temperatures.of(cell.vnodes, TEMPERATURE_SLOTS)),
+            )
+            if line
+        ]
 
     def colour_by(self, colour: str) -> None:
         """Colour the cells by another of :data:`COLOURS`."""

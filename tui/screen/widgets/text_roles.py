@@ -13,7 +13,7 @@ from textual.app import App
 
 _HEATS, _HUES = range(1, 6), range(1, 9)
 ROLES = (
-    *("dim", "bold", "title", "good", "warn", "bad", "key", "mark", "bar", "cursor", "tab", "here", "pick"),
+    *("dim", "bold", "title", "good", "warn", "bad", "key", "mark", "bar", "cursor", "tab", "here", "behind", "pick"),
     *(f"heat{step}" for step in _HEATS),
     *(f"hue{number}" for number in _HUES),
     *(f"on-heat{step}" for step in _HEATS),
@@ -44,6 +44,7 @@ ROLE_RULES = (
 .role-pick { color: $accent; text-style: bold reverse; }
 .role-tab { color: $primary; text-style: bold reverse; }
 .role-here { background: $here; text-style: $here-style; }
+.role-behind { background: $here; }
 """
 )
 

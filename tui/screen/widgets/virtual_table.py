@@ -18,8 +18,8 @@ from textual.message import Message
 from tui.screen.widgets.base_line_view import LineView
 from tui.tables.column_layout import GAP, Placed, Widths, header, row
 from tui.tables.columns import Column, Sort
-from tui.text.screen_line import Line, safe
-from tui.text.text_bars import BAR_GLYPHS
+from tui.text.screen_line import Line, fit_line, safe
+from tui.text.text_bars import is_picture
 
 Key = TypeVar("Key", bound=Hashable)
 _MARK_CELLS = 2
@@ -208,9 +208,9 @@ class Table(LineView, Generic[Key]):
         mark = "*" if key in self.marked else " "
         line: Line = ((f"{mark} ", "mark"), *self._row(placed, key))
         if index == self._index:
-            line = ((f"{mark}▸", "mark"), *line[1:])
-            # Without colours the row is in reverse, in which a bar would read as its opposite.
-            return tuple((text, role if BAR_GLYPHS.issuperset(text) else f"{role} here".strip()) for text, role in line)
+            line = ((f"{mark}▸", "mark"), *fit_line(line[1:], cells - _MARK_CELLS))
+            # Without colours the row is in reverse, but for its pictures.
+            return tuple((text, f"{role} {'behind' if is_picture(text) else 'here'}".strip()) for text, role in line)
         return line
 
     def _row(self, placed: list[Placed[Key]], key: Key) -> Line:
@@ -237,6 +237,12 @@ class Table(LineView, Generic[Key]):
             for key, each in zip(COLUMN_KEYS, placed)
         ]
         return tuple((text, "key" if role else role) for text, role in header(titles, Sort()))
+
+    @property
+    def columns_with_keys(self) -> str:
+        """The columns on the line, each with the key that sorts by it: ``1 id  2 user``."""
+        placed = self._place(self.size.width - _MARK_CELLS)
+        return "  ".join(f"{key} {each.column.name}" for key, each in zip(COLUMN_KEYS, placed))
 
     def column_of_key(self, key: str) -> str | None:
         """The name of the column that has this key in the header."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textual.worker import get_current_worker
 
 from tui.audit.read_and_merge_audit_records import find_problem, read_trail
-from tui.backends.backend_protocol import Backend, BackendError, SteeredBackend
+from tui.backends.interface.backend_protocol import Backend, BackendError, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
 from tui.pages.job.collect_job_details import detail_of, files_of
 from tui.screen.workers.worker_messages import (

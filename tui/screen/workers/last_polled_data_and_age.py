@@ -14,6 +14,7 @@ from tui.backends.idle_core_history import IdleHistory
 from tui.screen.views.bases.base_view import Shown
 from tui.state.cluster_view import ClusterView
 from tui.state.server_poller import Polled, PollFailed
+from tui.state.temperatures_seen import Temperatures
 from tui.state.use_by_entity import use_by_entity
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class LastPolled:
         self._history = IdleHistory()
         self._watched = (0, 0, 0)
         self._day = Day()
+        self._temperatures = Temperatures()
         self._trail: tuple[tuple[AuditRecord, ...], str] = ((), "")
         self.cluster: ClusterView | None = None
         self.migration: Migration | None = None
@@ -52,7 +54,7 @@ class LastPolled:
         if self.cluster is None:
             return None
         day = self._day.filled_from(self.cluster.passes.day)
-        return Shown(self.cluster, self._history, *self._trail, self.is_stale, self.migration, day)
+        return Shown(self.cluster, self._history, *self._trail, self.is_stale, self.migration, day, self._temperatures)
 
     def fail(self, news: PollFailed) -> None:
         """A poll has failed."""
@@ -66,6 +68,7 @@ class LastPolled:
         vnodes = cluster.counts.vnodes
         self._history = self._history.sampled(cluster.now_s, vnodes.total - vnodes.used, vnodes.total)
         self._day = self._sampled(cluster)
+        self._temperatures.sample(cluster.server_status.vnodes, cluster.now_s)
         self._history = self._history.with_passes(cluster.passes.idle, vnodes.total)
         return was_away
 
@@ -84,4 +87,4 @@ class LastPolled:
 
     def begin_history(self) -> None:
         """Another workload begins: the idle cores of the old one are dropped."""
-        self._history, self._day = IdleHistory(), Day()
+        self._history, self._day, self._temperatures = IdleHistory(), Day(), Temperatures()

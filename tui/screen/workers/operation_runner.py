@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tui.audit.audit_file import AuditLog
 from tui.audit.unconfirmed_changes import report_unconfirmed
-from tui.backends.backend_protocol import Backend, audit_log_for
-from tui.backends.commands_interface import Change, ChangeError, Commands, Target
+from tui.backends.interface.backend_protocol import Backend, audit_log_for
+from tui.backends.interface.commands_interface import Change, ChangeError, Commands, Target
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool
 from tui.config.production_servers_and_server_list import Site
 from tui.operations.compare_and_set import make_all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.audit.audit_file import UNCONFIRMED
-from tui.audit.read_and_merge_audit_records import AuditRecord
+from tui.audit.read_and_merge_audit_records import LOG, REQUEST, AuditRecord
 from tui.tables.columns import Column
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time
@@ -32,8 +32,10 @@ def audit_columns(records: Mapping[int, AuditRecord], now_s: float, cells: int) 
 
     def became(number: int) -> str:
         record = records[number]
-        if record.logged:
-            return "in the server's log"
+        if record.source == LOG:
+            return "in the server's log, can be forged"
+        if record.source == REQUEST:
+            return record.reply or "recorded by the server"
         reply = f": {record.reply}" if record.reply else ""
         return f"{record.before or 'none'} → {record.after or 'none'}{reply}"
 

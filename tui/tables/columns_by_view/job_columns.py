@@ -27,12 +27,15 @@ from tui.tables.columns_by_view.planned_job_outcome import outcome_of
 from tui.tables.filter_line import Value
 from tui.text.memory_amount_as_text import in_bytes
 from tui.text.screen_line import Line, plain, safe
+from tui.text.text_bars import thin_bar
 from tui.text.times_and_durations import day_and_time, short_span, show_hms
 
+_DONE_CELLS = 13
+"""The cells of the bar of the walltime and its per cent."""
 _NO_PROJECT = "_pbs_project_default"
 _ORDER = (
-    "id", "user", "queue", "state", "cores", "gpus", "mem", "walltime", "time", "left", "eff", "memeff", "gpueff",
-    "name", "group", "project", "wait", "submitted", "starts", "starts-by", "ends", "ended", "why",
+    "id", "user", "queue", "state", "cores", "gpus", "mem", "walltime", "time", "left", "done", "eff", "memeff",
+    "gpueff", "name", "group", "project", "wait", "submitted", "starts", "starts-by", "ends", "ended", "why",
 )  # fmt: skip
 """The names of all columns, from left to right."""
 _STATE_ROLES = {"R": "good", "B": "good", "H": "warn", "S": "warn", "U": "warn", "E": "dim", "F": "dim"}
@@ -111,9 +114,9 @@ def _name_columns(cluster: ClusterView, jobs: _Jobs) -> list[Column[str]]:
         return lambda job_id: ((safe(of(job_id)), ""),)
 
     return [
-        Column("id", "job", 6, number, show_id, most=28, export_value=lambda job_id: job_id, names=True),
-        Column("user", "user", 6, user, text(user), most=32, names=True),
-        Column("queue", "queue", 6, queue, text(queue), rank=3, most=24, names=True),
+        Column("id", "job", 4, number, show_id, most=28, export_value=lambda job_id: job_id, names=True),
+        Column("user", "user", 5, user, text(user), most=32, names=True),
+        Column("queue", "queue", 5, queue, text(queue), rank=3, most=24, names=True),
         Column("state", "state", 6, jobs.state, show_state, most=16),
         Column("name", "name", 8, name, text(name), rank=2, most=40),
         Column("group", "group", 8, group, text(group), rank=SPARE, most=32, names=True),
@@ -146,10 +149,10 @@ def _request_columns(cluster: ClusterView, jobs: _Jobs) -> list[Column[str]]:
         return ((show_hms(jobs.walltime_s(job_id)), ""),)
 
     return [
-        Column("cores", cluster.counted, len(cluster.counted) + 1, cores, show_cores, ">"),
+        Column("cores", cluster.counted, len(cluster.counted), cores, show_cores, ">"),
         *([Column("gpus", "gpus", 4, gpus, show_gpus, ">", 5)] if _has_gpus(cluster) else []),
-        Column("mem", "mem", 6, memory, show_memory, ">", 7),
-        Column("walltime", "walltime", 9, jobs.walltime_s, show_walltime, ">", 4),
+        Column("mem", "mem", 6, memory, show_memory, ">", 6),
+        Column("walltime", "walltime", 9, jobs.walltime_s, show_walltime, ">", 7),
     ]
 
 
@@ -178,9 +181,21 @@ def _span_columns(cluster: ClusterView, jobs: _Jobs) -> list[Column[str]]:
             return (("-", "dim"),)
         return ((short_span(found), ""),) if found > 0 else (("over", "bad"),)
 
+    def done(job_id: str) -> int | None:
+        """How much of its walltime a running job has had, in per cent, rounded down."""
+        found, length_s = left_s(job_id), jobs.walltime_s(job_id)
+        return None if found is None or not length_s else int(100 * (1 - found / length_s))
+
+    def show_done(job_id: str) -> Line:
+        found = done(job_id)
+        if found is None:
+            return ()
+        return *thin_bar(found, 100, _DONE_CELLS - 5), (f" {min(found, 999):3d}%", "" if found < 100 else "bad")
+
     return [
         Column("time", "time", 6, elapsed_s, show_elapsed, ">", 1),
-        Column("left", "left", 7, left_s, show_left, ">", 6),
+        Column("left", "left", 7, left_s, show_left, ">", 4),
+        Column("done", "done", _DONE_CELLS, done, show_done, rank=8),
         Column("wait", "waited", 9, waited_s, lambda job_id: ((show_hms(waited_s(job_id)), ""),), ">", SPARE + 2),
     ]
 
@@ -269,13 +284,21 @@ def _has_gpus(cluster: ClusterView) -> bool:
 
 def job_fields_also(cluster: ClusterView) -> dict[str, Callable[[str], Value]]:
     """Further filter fields without a column: the counted resource by its own name, the id by its title, of a subjob
-    also its array's, and the vnodes of a job."""
+    also its array's, the vnodes of a job, and the exit status of an ended one."""
     jobs = _Jobs(cluster)
     return {
         cluster.counted: lambda job_id: amount(jobs[job_id], f"Resource_List.{cluster.counted}"),
         "job": lambda job_id: tuple(dict.fromkeys((show_job(job_id), show_job(parent_of(job_id))))),
+        "exit": lambda job_id: _exit_status(jobs[job_id]),
         "vnode": lambda job_id: vnodes_of(jobs[job_id].get("exec_vnode", "")),
     }
+
+
+def _exit_status(attributes: Attributes) -> int | None:
+    try:
+        return int(attributes.get("Exit_status", ""))
+    except ValueError:
+        return None
 
 
 def elapsed_of(cluster: ClusterView, job_id: str) -> float | None:

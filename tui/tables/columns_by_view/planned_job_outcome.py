@@ -8,11 +8,22 @@ from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from policy import Reason
 from policy.model.pbs_units import show_count, show_job
 from tui.model.job_state_and_exit_status_words import exit_words, state_words, substate_words
-from tui.model.typed_attributes import RUNNING_STATES, Attributes, moment, seconds, subjobs_waiting, vnodes_of
+from tui.model.typed_attributes import (
+    MAY_START_STATES,
+    RUNNING_STATES,
+    Attributes,
+    amount,
+    moment,
+    seconds,
+    subjobs_waiting,
+    vnodes_of,
+)
 from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 from tui.state.wording_by_queue_mode import preemptions_in, starts_in
+from tui.tables.columns_by_view.job_start_and_end import likely_start
 from tui.tables.columns_by_view.reason_in_short import in_short
+from tui.text.memory_amount_as_text import in_bytes
 from tui.text.name_ranges import few_names
 from tui.text.screen_line import Line, Span, safe
 from tui.text.times_and_durations import day_and_time, short_span
@@ -59,6 +70,41 @@ def describe_job(cluster: ClusterView, job_id: str) -> Line:
     ends_s = began_s + walltime_s
     left = f", in {short_span(ends_s - cluster.now_s)}" if ends_s > cluster.now_s else ", over by now"
     return *outcome, (f" · ends {day_and_time(ends_s, cluster.now_s)} at the latest{left}", "")
+
+
+def describe_use_and_start(cluster: ClusterView, job_id: str) -> list[Line]:
+    """What a job asks for, beside what it uses if it runs, and its likely start if it waits; a line each."""
+    attributes = cluster.job(job_id) or {}
+    amounts = ((amount(attributes, f"Resource_List.{resource}"), name) for name, resource in _COUNTED)
+    memory = amount(attributes, "Resource_List.mem")
+    asks = [show_count(count, name) for count, name in amounts if count]
+    asks += [in_bytes(memory)] if memory else []
+    asks.append(safe(attributes.get("Resource_List.walltime", "no walltime")))
+    lines: list[Line] = [(("asks for ", "dim"), (", ".join(asks), ""))]
+    state = attributes.get("job_state", "")
+    if state in RUNNING_STATES:
+        shares = cluster.shares(job_id)
+        parts = (("its cores", shares.cpu), ("its memory", shares.memory), ("its GPUs", shares.gpu))
+        used = [f"{share:.0%} of {name}" for name, share in parts if share is not None]
+        lines.append((("uses     ", "dim"), (", ".join(used) or "no figures yet", "warn" if shares.is_idle else "")))
+    elif state in MAY_START_STATES:
+        starts = _likely(cluster, job_id)
+        lines += [(("starts   ", "dim"), (starts, ""))] if starts else []
+    return lines
+
+
+_COUNTED = (("core", "ncpus"), ("GPU", "ngpus"))
+
+
+def _likely(cluster: ClusterView, job_id: str) -> str:
+    """When a waiting job starts, in half of the cases and in nine of ten; empty where nothing is known."""
+    half_s, most_s = likely_start(cluster, job_id), likely_start(cluster, job_id, nine_tenths=True)
+    if half_s is None or not math.isfinite(half_s):
+        return ""
+    if most_s is None or not math.isfinite(most_s) or most_s == half_s:
+        return f"about {day_and_time(half_s, cluster.now_s)}"
+    by, at_most = day_and_time(half_s, cluster.now_s), day_and_time(most_s, cluster.now_s)
+    return f"in half of the cases by {by}, in nine of ten by {at_most}"
 
 
 def _state(cluster: ClusterView, job_id: str, attributes: Attributes) -> Line:

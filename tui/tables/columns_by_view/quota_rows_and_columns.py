@@ -14,7 +14,7 @@ from hooks.pbs.custom_resources import PRIORITY
 from hooks.quota_plan.published_quota_plan import ShownQuota
 from hooks.record.hourly_use import Trend
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, show_entity
-from tui.backends.read_value_before_and_after_change import show_limit
+from tui.backends.interface.read_value_before_and_after_change import show_limit
 from tui.model.job_efficiency import LOW
 from tui.model.status_counts import Use, UserKey, count
 from tui.model.typed_attributes import soft_limits
@@ -109,12 +109,13 @@ def planned_in(cluster: ClusterView, scope: QuotaScope) -> dict[EntityKey, list[
 
 def _uses_in(cluster: ClusterView, scope: QuotaScope) -> tuple[_Uses, _Uses, _Uses]:
     """The use of users, of groups and of projects, by name, as quotas count it: a job with exclusive vnodes counts with
-    all of their cores."""
+    all of their cores, and a chunk without cores with one. Before
+    there is a plan, with the cores that its jobs ask for."""
     counts = cluster.counts
     if scope.resource != cluster.counted:
         counts = count(cluster.server_status.jobs, cluster.server_status.vnodes, scope.resource)
     kept = {}
-    if cluster.decision is not None and (counts is not cluster.counts or _has_alone(cluster)):
+    if cluster.decision is not None:
         kept = cluster.decision.snapshot.use(scope.queue, scope.resource)
     found = []
     for kind, uses in (("u", counts.users), ("g", counts.groups), ("p", counts.projects)):
@@ -132,16 +133,6 @@ def _summed(uses: dict[UserKey, Use], queue: str) -> _Uses:
     for (_, name), use in uses.items():
         by_name.setdefault(name, []).append(use)
     return {name: _sum(parts) for name, parts in by_name.items()}
-
-
-def _has_alone(cluster: ClusterView) -> bool:
-    """Whether a run has exclusive vnodes."""
-    if cluster.decision is None:
-        return False
-    snapshot = cluster.decision.snapshot
-    return snapshot.cluster().capacity.sharing.has_lone_vnodes or any(
-        run.job.request.exclusive for run in snapshot.runs.values()
-    )
 
 
 def _most_over(row: QuotaRow) -> tuple[float, str, str]:

@@ -19,8 +19,9 @@ from tui.text.text_bars import heights
 
 COLOURS = ("fill", "user", "queue", "job", "gpus", "temperature", "walltime")
 STEPS, HUES = 5, 8
-_COOL, _HOT = 30.0, 90.0
-_LONG_S = 24 * 3600.0
+COOL, HOT = 30.0, 90.0
+LONG_S = 24 * 3600.0
+"""The temperatures between which the ramp is, and the time that is its end."""
 _DAY_S = 86400.0
 _MEANT = {
     "fill": "cores in use",
@@ -110,7 +111,7 @@ def _heat(cluster: ClusterView, names: Sequence[str]) -> Shade:
     degrees = [reading.heat.now for reading in readings if reading is not None and reading.heat is not None]
     if not degrees:
         return _NOTHING
-    share = min(1.0, max(0.0, (max(degrees) - _COOL) / (_HOT - _COOL)))
+    share = min(1.0, max(0.0, (max(degrees) - COOL) / (HOT - COOL)))
     return Shade(str(min(9, int(share * 10))), f"{max(degrees):.0f}", step_of(share))
 
 
@@ -144,7 +145,7 @@ def _until(ends: Mapping[str, float], names: Sequence[str], now_s: float) -> Sha
         return Shade("∞", "any", f"heat{STEPS}")
     hours = int(left_s // 3600)
     value = f"{int(left_s // _DAY_S)}d" if hours >= 100 else f"{hours}h" if hours else f"{int(left_s // 60)}m"
-    return Shade(str(min(9, hours)), value, step_of(left_s / _LONG_S))
+    return Shade(str(min(9, hours)), value, step_of(left_s / LONG_S))
 
 
 def _short(number: int) -> str:

@@ -242,9 +242,19 @@ def jobs_of_cell(cluster: ClusterView, cell: Cell, most: int) -> list[Line]:
                 *fit_line(((safe(user_of(attributes)), ""),), 12),
                 (f"{cores:>6,}c  ", ""),
                 *fit_line(((safe(attributes.get("Job_Name", "")), "dim"),), 18),
-                (f"  {left}", "dim"),
+                (f"  {left:<28}", "dim"),
+                *_use(cluster, job_id),
             )
         )
     if len(jobs) > most > 0:
         lines[-1:] = [((f" and {len(jobs) - most + 1:,} more jobs: enter", "dim"),)]
     return lines
+
+
+def _use(cluster: ClusterView, job_id: str) -> Line:
+    """The shares of its cores and memory that a job uses, as far as they are known."""
+    shares = cluster.shares(job_id)
+    parts = [
+        f"{name} {share:>4.0%}" for name, share in (("cpu", shares.cpu), ("mem", shares.memory)) if share is not None
+    ]
+    return ((f"  {'  '.join(parts)}{'  idle' if shares.is_idle else ''}", "warn" if shares.is_idle else "dim"),)

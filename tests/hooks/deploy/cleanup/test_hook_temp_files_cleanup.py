@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.deploy.cleanup.hook_temp_files_cleanup import clear_copies, find_forks, find_leftovers, sweep
-from hooks.deploy.deploy_hooks import HOOKS
+from hooks.deploy.hook_names import HOOKS
 
 OURS = (
     "hook_periodic_pbsteer_periodic_7.out",

@@ -11,10 +11,11 @@ import pytest
 
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import source_digest
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.deployment_record import DeploymentRecord
 from hooks.deploy.health.hook_errors_in_log import Complaint
 from hooks.deploy.health.hook_health import Evidence, Health, check_health, find_waiting_moms
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import Installed
 from hooks.pbs.custom_resources import RESOURCES, Resource
 from policy.settings.site_settings import Settings
@@ -42,6 +43,15 @@ def installed(tmp_path: Path) -> Installed:
 def check(installed: Installed, *, tracking: str = SENT, entry: dict[str, Any] = ENTRY, **more: Any) -> Health:
     evidence = Evidence(installed, DeploymentRecord(frozenset(RESOURCES)), folder=True, tracking=tracking, entry=entry)
     return check_health(evidence._replace(**more), HOOKS, NOW_S)
+
+
+def test_a_server_without_vnodes_is_told(tmp_path: Path) -> None:
+    qmgr = FakeQmgr(tmp_path)
+    qmgr.objects["node"] = []
+    deployment = Deployment(str(tmp_path), qmgr)
+    deployment.apply(Settings(), lambda _: None)
+    (told,) = check(deployment.read()).hints
+    assert "the server has no vnodes: no job can start" in told
 
 
 def test_where_all_is_well_nothing_needs_attention(installed: Installed) -> None:
@@ -118,7 +128,7 @@ def test_another_version_is_told_with_both_hashes(installed: Installed) -> None:
 def test_a_fault_that_several_hooks_share_is_told_once(installed: Installed) -> None:
     hooks = {name: replace(hook, script="# hash: 0123456789ab\n") for name, hook in installed.hooks.items()}
     assert check(replace(installed, hooks=hooks)).problems == (
-        f"pbsteer_queuejob and 7 others: 0123456789ab, where this version is {source_digest()}",
+        f"pbsteer_queuejob and {len(hooks) - 1} others: 0123456789ab, where this version is {source_digest()}",
     )
 
 

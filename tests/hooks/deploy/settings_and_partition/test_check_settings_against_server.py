@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.read_installed_server_state import DeployError
 from hooks.deploy.settings_and_partition.check_settings_against_server import find_missing, find_unfit
-from policy.settings.site_settings import AlertSettings, QuotaSettings, ServerSettings, Settings
+from policy.settings.settings_of_server_and_passes import AlertSettings, ServerSettings
+from policy.settings.site_settings import QuotaSettings, Settings
 from tests.hooks.admin_steps_for_deploy_tests import SETTINGS, silent
 from tests.hooks.fake_qmgr import FakeQmgr
 from tui.cli.hooks_commands import hooks as hooks_cli

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import DeployError
 from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part
 from tests.hooks.admin_steps_for_deploy_tests import PART, SETTINGS, silent, snapshot

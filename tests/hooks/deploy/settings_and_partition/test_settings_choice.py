@@ -9,8 +9,9 @@ import pytest
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.read_installed_server_state import DeployError
 from hooks.deploy.settings_and_partition.settings_choice import BUILT_IN, Change, choose
+from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.settings.simulated_queues import QueueSettings
-from policy.settings.site_settings import BackfillSettings, ScheduleSettings, Settings
+from policy.settings.site_settings import BackfillSettings, Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 
 FAST = Settings(schedule=ScheduleSettings(interval_s=5, budget_s=2), backfill=BackfillSettings(shrink_factor=0.5))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.checkpoint.withdraw_save_requests import CANNOT_START, GIVEN_UP, GONE, RUNS
+from hooks.checkpoint.victims.withdraw_save_requests import CANNOT_START, GIVEN_UP, GONE, RUNS
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
 from policy.model.save_method_names import SAVE_METHODS as METHODS
 

@@ -9,7 +9,8 @@ import pytest
 from hooks.translate.job.runone import Alternatives, find_alternatives
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
-from policy.settings.site_settings import Settings, SubmissionSettings
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import job, server_status, snapshot_of
 
 BOUNDS = SubmissionSettings()

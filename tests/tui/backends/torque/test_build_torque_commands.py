@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.backends.commands_interface import ChangeError, Target
+from tui.backends.interface.commands_interface import ChangeError, Target
 from tui.backends.torque.build_change_commands import TorqueCommands
 
 FILE = "/etc/pbsteer/policy.toml"
@@ -51,10 +51,6 @@ def test_a_name_that_is_no_nodes_is_refused(name: str) -> None:
         COMMANDS.set_offline(name, {"state": "free"})
 
 
-def test_what_torque_has_not_is_refused_with_the_reason() -> None:
-    assert COMMANDS.unsupported.keys() == {"quota-plan", "pause-pbsteer", "resume-pbsteer"}
-
-
 def test_a_quota_is_an_edit_of_the_settings_file_and_its_undo_the_edit_back() -> None:
     texts = {"max_run_res_soft.ncpus": "[u:alice=4],[g:chem=9]"}
     change = COMMANDS.set_limits(BATCH, texts, "ncpus", {("u", "alice"): 8, ("u", "bob"): 2})
@@ -73,6 +69,12 @@ def test_priorities_and_modes_are_edits_too_and_other_attributes_are_qmgrs() -> 
         ("edit-settings", FILE, "batch", "mode", "drive"),
         ("edit-settings", FILE, "batch", "mode", ""),
     )
+    texts = {"resources_available.pbsteer_paused": "a while"}
+    server = Target("server", "tq")
+    resume = COMMANDS.set_attribute(server, texts, "resources_available.pbsteer_paused", "", "none")
+    assert (resume.argv, resume.before, resume.after) == (
+        ("edit-settings", FILE, "@server", "paused", ""), "a while", "none",
+    )  # fmt: skip
     started = COMMANDS.set_attribute(BATCH, {}, "started", "True", "False")
     assert started.argv == ("qmgr", "-c", "set queue batch started = True")
     with pytest.raises(ChangeError, match="allowed on Torque is observe or drive"):

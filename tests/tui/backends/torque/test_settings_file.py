@@ -44,6 +44,7 @@ def lines_changed(before: str, after: str) -> tuple[list[str], list[str]]:
         ("short", "quotas.ncpus", "[u:bob=2]", "", 'quotas = "[u:bob=2]"'),
         ("short", "quotas.ngpus", "[u:bob=2]", "", 'quotas = { "ngpus" = "[u:bob=2]" }'),
         ("short", "mode", "drive", "", 'mode = "drive"'),
+        ("", "paused", 'say "no"', "", 'paused = "say \\"no\\""'),
         ("", "quotas.ncpus", "[u:PBS_GENERIC=32]", 'quotas = "[u:PBS_GENERIC=64]"', 'quotas = "[u:PBS_GENERIC=32]"'),
     ],
 )  # fmt: skip

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from policy import Settings
-from policy.settings.site_settings import TorqueSettings
+from policy.settings.settings_of_server_and_passes import TorqueSettings
 from tests.torque.record_status import RECORDED
 from tests.torque.recorded_status import recorded_text, status_by_programs
 from torque.passes.settings_as_server_attributes import with_settings
 from torque.read.parse_program_output import parse_objects
-from tui.backends.backend_protocol import BackendError, Reply
 from tui.backends.find_torque import TorquePlace
+from tui.backends.interface.backend_protocol import BackendError, Reply
 from tui.backends.torque.server import TorqueBackend
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
+from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.deployment_record import DeploymentRecord
 from hooks.deploy.health.hook_health import Evidence, check_health
+from hooks.deploy.hook_names import HOOKS
 from hooks.pbs.custom_resources import RESOURCES
 from policy.settings.site_settings import Settings
 from tests.hooks.fake_qmgr import FakeQmgr

@@ -12,7 +12,8 @@ import pytest
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PAUSED_ATTRIBUTE
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import QuotaSettings, ServerSettings, Settings
+from policy.settings.settings_of_server_and_passes import ServerSettings
+from policy.settings.site_settings import QuotaSettings, Settings
 from tests.tui.call_pbsteer_command import run
 from tests.tui.cli.doctor.observed_healthy_server import PASS, a_healthy_server
 from tests.tui.scripted_server import NOON_S, changed
@@ -95,6 +96,12 @@ def test_where_passes_act_and_nothing_bounds_the_number_of_jobs_that_is_said(tmp
     assert "set server max_queued" in found[0].remedy
     of_queue = edited(acting, "queues", "workq", **{MODE_ATTRIBUTE: "drive", "max_queued": "[u:PBS_GENERIC=9]"})
     assert not [each for each in bad(of_queue) if "workq" in each.text and "max_queued" in each.text]
+
+
+def test_a_server_without_vnodes_is_named(tmp_path: Path) -> None:
+    (found,) = bad(with_status(a_healthy_server(tmp_path), vnodes={}))
+    assert (found.level, found.text) == (Level.WARN, "the server has no vnodes: no job can start")
+    assert "create node" in found.remedy
 
 
 def test_a_pause_is_named_with_what_ends_it(tmp_path: Path) -> None:

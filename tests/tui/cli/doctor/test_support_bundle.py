@@ -12,7 +12,8 @@ import pytest
 
 from hooks.deploy.bundle_hook import EVENTS
 from hooks.deploy.health.hook_errors_in_log import Complaint
-from policy.settings.site_settings import AlertSettings, ServerSettings, Settings
+from policy.settings.settings_of_server_and_passes import AlertSettings, ServerSettings
+from policy.settings.site_settings import Settings
 from tests.tui.cli.doctor.observed_healthy_server import PASS, a_healthy_server
 from tests.tui.scripted_server import a_job, changed
 from tui.cli.doctor.doctor import examine

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from hooks.deploy.deploy_hooks import HOOKS, Deployment
-from policy.settings.site_settings import AlertSettings, Settings
+from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.hook_names import HOOKS
+from policy.settings.settings_of_server_and_passes import AlertSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 from tui.cli.hooks_commands import hooks as hooks_cli
 from tui.cli.hooks_commands import send_test_alert as alert_cli

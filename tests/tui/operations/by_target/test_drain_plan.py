@@ -8,7 +8,7 @@ import pytest
 
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, PBS, a_server_status, changed, running
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.model.typed_attributes import is_draining
 from tui.operations.by_target.drain_plan import drain_lines, plan_drain
 from tui.operations.by_target.vnode_ops import clear, drain

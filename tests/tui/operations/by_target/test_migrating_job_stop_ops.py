@@ -8,7 +8,7 @@ from migration.passes.source.notes_on_other_clusters import Notes
 from policy import Ledger, Settings
 from tests.tui.files_of_migrating_jobs import AT_B, ENDED, GUEST, IN_PLACE, ON_THE_WAY, WAITING, a_record
 from tests.tui.scripted_server import NOON_S, a_server_status
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.model.migrating_jobs import Migration
 from tui.operations.by_target.migrating_job_stop_ops import BRING_BACK, DISCARD, stop_jobs
 from tui.operations.operation_type_and_preview import Operation

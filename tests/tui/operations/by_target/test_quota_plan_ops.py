@@ -13,7 +13,7 @@ from policy import Ledger, Settings
 from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota
 from tests.tui.scripted_server import NOON_S, a_server_status
 from tui.audit.audit_file import Actor, AuditLog
-from tui.backends.commands_interface import ChangeError
+from tui.backends.interface.commands_interface import ChangeError
 from tui.operations.by_target.quota_plan_ops import PlanFolder, plan_quotas, withdraw_quotas
 from tui.operations.compare_and_set import make
 from tui.state.cluster_view import ClusterView, see

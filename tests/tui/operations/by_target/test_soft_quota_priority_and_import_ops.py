@@ -17,8 +17,8 @@ from policy import Ledger, Settings
 from policy.quota_plan.planned_quotas import LimitKey
 from tests.tui.scripted_server import NOON_S, PBS, ScriptedBackend, a_server_status
 from tui.audit.audit_file import Actor, AuditLog, account_name, audit_path
-from tui.backends.backend_protocol import Reply
-from tui.backends.commands_interface import ChangeError, Target
+from tui.backends.interface.backend_protocol import Reply
+from tui.backends.interface.commands_interface import ChangeError, Target
 from tui.model.typed_attributes import limit_entry, soft_limits
 from tui.operations.by_target.soft_quota_priority_and_import_ops import import_quotas, set_quota
 from tui.operations.compare_and_set import make, make_all

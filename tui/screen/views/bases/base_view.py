@@ -13,6 +13,7 @@ from tui.backends.idle_core_history import IdleHistory
 from tui.screen.views.bases.visited_places import Place
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.state.cluster_view import ClusterView
+from tui.state.temperatures_seen import Temperatures
 from tui.text.screen_line import Line, spread
 from tui.text.times_and_durations import clock_time
 
@@ -34,7 +35,7 @@ def lines_of(move: str, page: int) -> int:
 class Shown:
     """What views show: the cluster view, idle cores over the day, and the audit records. ``is_stale``: the server does
     not answer any more. ``migration`` is None where the site has no other clusters; ``day`` is the last day's
-    activity."""
+    activity, ``temperatures`` what hosts have reported since the console was opened."""
 
     cluster: ClusterView
     history: IdleHistory = field(default_factory=IdleHistory)
@@ -43,6 +44,7 @@ class Shown:
     is_stale: bool = False
     migration: Migration | None = None
     day: Day = field(default_factory=Day)
+    temperatures: Temperatures = field(default_factory=Temperatures)
 
 
 class View(Vertical):

@@ -1,6 +1,6 @@
 """A table with the details of the row under the cursor below it, since what matters most seldom fits into a row.
 
-In a view with few lines the table takes all of them.
+In a view with few lines the table takes all of them, in one with many the details have more lines.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, plain, wrap
 
 _MARGIN = " "
-_DETAIL_LINES = 2
-_ROOMY = 12
-"""Lines that a view needs to show the details."""
+_ROOMY, _TALL = 12, 24
+"""Lines that a view needs to show the details, and more of them."""
+_DETAIL_LINES, _DETAIL_LINES_TALL = 2, 4
 
 
 class TableWithDetails(TableView[Key]):
-    """A table view with two lines of details below the table."""
+    """A table view with lines of details below the table."""
 
-    DEFAULT_CSS = """
-    TableWithDetails > .details { height: 2; }
+    DEFAULT_CSS = f"""
+    TableWithDetails > .details {{ height: {_DETAIL_LINES}; }}
     """
 
     def __init__(self) -> None:
@@ -33,6 +33,10 @@ class TableWithDetails(TableView[Key]):
         """The details of a row, in one line of any length."""
         raise NotImplementedError
 
+    def describe_more(self, cluster: ClusterView, key: Key) -> list[Line]:
+        """Further lines on a row, for a view that has room."""
+        return []
+
     def compose(self) -> ComposeResult:
         """The table, and the details."""
         yield from super().compose()
@@ -41,6 +45,12 @@ class TableWithDetails(TableView[Key]):
     def on_resize(self) -> None:
         """Show the details only where there is room."""
         self.details.display = self.size.height >= _ROOMY
+        self.details.styles.height = self._detail_lines
+
+    @property
+    def _detail_lines(self) -> int:
+        """How many lines the details have."""
+        return _DETAIL_LINES_TALL if self.size.height >= _TALL else _DETAIL_LINES
 
     def retitle(self) -> None:
         """Update the title and the details; called whenever the cursor moves."""
@@ -48,9 +58,18 @@ class TableWithDetails(TableView[Key]):
         if self.shown is None:
             return
         cursor = self.table.cursor
-        text = plain(self.describe(self.shown.cluster, cursor)) if cursor is not None else ""
+        if cursor is None:
+            self.details.show([])
+            return
+        text, most = plain(self.describe(self.shown.cluster, cursor)), self._detail_lines
         lines = wrap(text, max(1, self.size.width - 2 * len(_MARGIN)))
-        shown = lines[:_DETAIL_LINES]
-        if len(lines) > _DETAIL_LINES:
+        shown = lines[:most]
+        if len(lines) > most:
             shown[-1] = f"{shown[-1]} …"
-        self.details.show([((_MARGIN + line, ""),) for line in shown])
+        more = self.describe_more(self.shown.cluster, cursor) if len(shown) < most else []
+        self.details.show(
+            [
+                *[((_MARGIN + line, ""),) for line in shown],
+                *[((_MARGIN, ""), *line) for line in more[: most - len(shown)]],
+            ]
+        )

@@ -1,0 +1,1 @@
+"""PBS on the testbed's hosts: the texts that configure it, and its daemons."""

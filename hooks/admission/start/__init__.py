@@ -1,0 +1,1 @@
+"""Judges one start at the moment of the start (the runjob event)."""

@@ -1,0 +1,1 @@
+"""Judges one submission or alteration of a job, and derives its estimate, priority and stripe from it."""

@@ -1,0 +1,41 @@
+"""Refuses a job whose texts (select, dependencies, environment) are too long for PBS and the passes, or have line
+breaks where PBS writes them into its logs, in every mode."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from hooks.admission.texts.bounds_on_text_lengths import find_overlong
+from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks
+from hooks.pbs.job_attributes.measure_job_texts import (
+    count_subjobs,
+    read_last_count,
+    read_lengths_before,
+    read_text_lengths,
+)
+from hooks.pbs.job_attributes.resource_list import read_select
+from hooks.pbs.job_attributes.text_lengths import read_attribute
+from policy.eligibility.request_text_limits import (
+    find_endless_array,
+    find_excess,
+    find_many_dependencies,
+    find_wide_array,
+)
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
+
+_STARTED_WITH = "variables, arguments and paths"
+
+
+def refuse_beyond_bounds(job: Any, bounds: SubmissionSettings, before: Any = None) -> str:
+    """Why an event's job is refused; empty if it is within the bounds. ``before``: at an alteration, the job as it
+    was, whose texts count with those that stay."""
+    excess = (
+        find_excess(read_select(job.Resource_List), bounds)
+        or find_endless_array(read_last_count(job))
+        or find_wide_array(count_subjobs(job), bounds)
+        or find_many_dependencies(read_attribute(job, "depend"), bounds)
+    )
+    excess = excess or refuse_line_breaks(job, altered=before is not None)
+    was = None if before is None else partial(read_lengths_before, before)
+    return excess or find_overlong(read_text_lengths(job), was, _STARTED_WITH, bounds)

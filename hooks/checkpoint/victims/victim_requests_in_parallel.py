@@ -1,0 +1,160 @@
+"""Sends the victims' requests (signal, checkpoint, requeue) in parallel, from child processes.
+
+The server answers a requeue only when the job has ended, so the pass cannot block on it. Each victim is read again just
+before its request, as its run may be over by then.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable
+
+from hooks.checkpoint.forked_server_request import Child, read_piece, start_child
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
+from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
+from hooks.pbs.job_attributes.job_ids_and_states import read_start_s, was_deleted
+from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, read_marks
+from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
+from hooks.pbs.server_status_type_and_attributes import Attributes
+
+_MOST_CHILDREN = 16
+_LATEST_S = 30.0
+"""Requests that have waited longer than this behind slow victims are dropped: later passes have replanned by then, and
+the job may have started elsewhere. The victim's time to save is not extended by it."""
+_NOT_REQUEUED = "not requeued"
+_ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
+_LOOKED_AT = ("job_state", "stime", "comment", MARK_ATTRIBUTE)
+_LATE = "{} got no request, as those before it took too long"
+_LETS_GO = frozenset({15001, 15016, 15139})
+"""PBS's error numbers for an unknown job, a job in a state that cannot be requeued (not running, or exiting), and a
+finished job (pbs_error.h)."""
+
+
+class VictimRequests:
+    """Sends the requests when constructed, and collects the results.
+
+    ``failures`` has the error by victim. ``skipped`` are the victims whose request was unnecessary: the run had already
+    ended, the job was deleted, or its hold was no longer wanted. ``not_requeued`` are those of the failures that the
+    server answered a requeue with.
+
+    ``release`` is called first in each child and frees what the child must not keep. A simulated server answers at once
+    and lives in this process, so it gets no children.
+    """
+
+    def __init__(self, pbs_ifl: Any, requests: Sequence[VictimRequest], release: Callable[[], None]) -> None:
+        self.failures: dict[str, str] = {}
+        self.skipped: set[str] = set()
+        self.not_requeued: set[str] = set()
+        self._children: dict[int, Child] = {}
+        self._output: dict[int, bytes] = {}
+        self._until_s = time.monotonic() + _LATEST_S
+        # Requests to save are quick, and a running time to save must not wait behind slow requeues.
+        requests = sorted(requests, key=lambda request: _ORDER.index(request.how))
+        if not is_real_server(pbs_ifl):
+            self._note(_ask(pbs_ifl, requests, self._until_s))
+            return
+        for share in split_requests(requests):
+            self._start_child(pbs_ifl, share, release)
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the children, at most ``seconds``; the results of those that ended are recorded. The others go on
+        alone, and what they answer is not read."""
+        deadline = time.monotonic() + seconds
+        while self._children:
+            left_s = deadline - time.monotonic()
+            readable = select.select(list(self._children), [], [], max(0.0, left_s))[0]
+            for pipe in readable:
+                self._read(pipe)
+            if left_s <= 0 and not readable:
+                break
+        for pipe in self._children:
+            os.close(pipe)
+        self._children.clear()
+
+    def _start_child(self, pbs_ifl: Any, requests: Sequence[VictimRequest], release: Callable[[], None]) -> None:
+        def answer() -> bytes:
+            release()
+            answers = _ask(pbs_ifl, requests, self._until_s)
+            lines = [f"{job_id}\t{how}\t{error}" for job_id, (how, error) in answers.items()]
+            return "\n".join(lines).encode("utf-8", "replace")
+
+        child = start_child(answer)
+        self._children[child.pipe] = child
+        self._output[child.pipe] = b""
+
+    def _read(self, pipe: int) -> None:
+        piece = read_piece(self._children[pipe])
+        if piece:
+            self._output[pipe] += piece
+            return
+        del self._children[pipe]
+        lines = self._output.pop(pipe).decode("utf-8", "replace").splitlines()
+        parts = [line.split("\t", 2) for line in lines]
+        self._note({part[0]: (part[1], part[2]) for part in parts if len(part) == 3})
+
+    def _note(self, answers: Mapping[str, tuple[str, str]]) -> None:
+        self.failures.update({job_id: error for job_id, (_, error) in answers.items() if error})
+        self.skipped.update(job_id for job_id, (_, error) in answers.items() if not error)
+        self.not_requeued.update(job_id for job_id, (how, error) in answers.items() if error and how == _NOT_REQUEUED)
+
+
+def split_requests(requests: Sequence[VictimRequest]) -> list[list[VictimRequest]]:
+    """The requests of each child, in the given order.
+
+    Requests to save go to one child per host: a MoM that hangs delays its own jobs and as few others as possible.
+    Requeues take seconds each, so they are dealt out one by one.
+    """
+    shares: list[list[VictimRequest]] = [[] for _ in range(min(_MOST_CHILDREN, len(requests)))]
+    hosts: dict[str, int] = {}
+    for number, request in enumerate(requests):
+        at = number if request.how == REQUEUE else hosts.setdefault(request.host, len(hosts))
+        shares[at % len(shares)].append(request)
+    return [share for share in shares if share]
+
+
+def _ask(pbs_ifl: Any, requests: Sequence[VictimRequest], until_s: float) -> dict[str, tuple[str, str]]:
+    """By victim, whether the server answered its requeue with an error (:data:`_NOT_REQUEUED`), and the error; empty
+    for a skipped one. A victim whose request succeeded is not in the result."""
+    answers: dict[str, tuple[str, str]] = {}
+    try:
+        with Connection(pbs_ifl) as connection:
+            for request in requests:
+                if time.monotonic() > until_s:
+                    answers[request.id] = "", _LATE.format(request.id)
+                    continue
+                try:
+                    if not _ask_one(connection, request):
+                        answers[request.id] = "", ""
+                except IflError as error:
+                    how = _NOT_REQUEUED if request.how == REQUEUE and error.code else ""
+                    answers[request.id] = ("", "") if error.code in _LETS_GO else (how, str(error))
+    except IflError as error:
+        return dict.fromkeys((request.id for request in requests), ("", str(error)))
+    return answers
+
+
+def _ask_one(connection: Connection, request: VictimRequest) -> bool:
+    """Send one request. False if there is no need: the run is over, or the job was deleted (PBS would queue a deleted
+    job again that takes its time to die), or a checkpoint is no longer wanted. Raises :class:`IflError`."""
+    texts = connection.read_job(request.id, _LOOKED_AT)
+    if was_deleted(texts) or read_start_s(texts) != request.start_s:
+        return False
+    if request.how == SIGNAL:
+        connection.signal(request.id, request.signal)
+    elif request.how == REQUEUE:
+        connection.requeue(request.id)
+    elif _is_waited_for(texts):
+        connection.checkpoint(request.id)
+    else:
+        return False
+    return True
+
+
+def _is_waited_for(texts: Attributes) -> bool:
+    """Whether the victim's mark still says that it is held. PBS's checkpoint sets a hold. If a pass has released the
+    victim and cleared its mark while the request waited here, nothing would release that hold."""
+    mark = read_marks(texts).get(None)
+    return mark is not None and mark.held

@@ -1,0 +1,75 @@
+"""What the hook on a MoM makes of the notes that the checkpoint script leaves when it has restarted a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hooks.checkpoint.on_job_host.read_saved_task_notes import SAVED, SAVING_NOTE
+from hooks.checkpoint.on_job_host.report_restarted_as_running import RESTARTED, find_restarted
+from hooks.entries.exechost_periodic import forget_left, report_restarted
+from hooks.scripts import write_saved_task_notes
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "mom_priv").mkdir()
+    return tmp_path
+
+
+def report(home: Path, sessions: dict[str, int | None]) -> dict[str, Any]:
+    jobs = {job_id: SimpleNamespace(session_id=session) for job_id, session in sessions.items()}
+    event = SimpleNamespace(job_list=jobs)
+    report_restarted(SimpleNamespace(event=lambda: event, pbs_conf={"PBS_HOME": str(home)}))
+    return {job_id: job.session_id for job_id, job in jobs.items()}
+
+
+def test_a_restarted_job_is_reported_once_with_another_session_than_before(home: Path) -> None:
+    (home / "mom_priv" / f"{RESTARTED}1.s").touch()
+    assert report(home, {"1.s": 42, "2.s": 43}) == {"1.s": -42, "2.s": 43}
+    assert report(home, {"1.s": -42, "2.s": 43}) == {"1.s": -42, "2.s": 43}
+    (home / "mom_priv" / f"{RESTARTED}1.s").touch()
+    assert report(home, {"1.s": -42}) == {"1.s": 42}
+
+
+def test_a_note_of_a_job_that_is_gone_is_taken_away(home: Path) -> None:
+    (home / "mom_priv" / f"{RESTARTED}1.s").touch()
+    assert report(home, {"2.s": 43}) == {"2.s": 43}
+    assert find_restarted(str(home)) == {}
+
+
+def test_the_script_leaves_the_notes_that_the_hooks_look_for() -> None:
+    assert (write_saved_task_notes.SAVED, write_saved_task_notes.SAVING, write_saved_task_notes.RESTARTED) == (
+        SAVED,
+        SAVING_NOTE,
+        RESTARTED,
+    )
+
+
+def forget(home: Path, *jobs: str) -> set[str]:
+    event = SimpleNamespace(job_list=dict.fromkeys(jobs))
+    forget_left(SimpleNamespace(event=lambda: event, pbs_conf={"PBS_HOME": str(home)}))
+    return {path.name for path in (home / "mom_priv").iterdir() if path.name != "jobs"}
+
+
+def test_what_is_noted_of_saved_jobs_goes_once_the_mom_knows_them_no_more(home: Path) -> None:
+    (home / "mom_priv" / "jobs").mkdir()
+    for job_id in ("1.s", "2[3].s"):
+        (home / "mom_priv" / "jobs" / f"{job_id}.JB").touch()
+    kept = {f"{SAVED}{name}" for name in ("1.s.42", "1.s.43", "2[3].s.44", "4.s.45")} | {"config", f"{SAVED}odd"}
+    for name in kept | {f"{SAVING_NOTE}5.s.46", f"{SAVED}5.s.46", f"{SAVED}5.s.47", f"{SAVED}2[4].s.48"}:
+        (home / "mom_priv" / name).touch()
+    assert forget(home, "4.s") == kept
+    (home / "mom_priv" / "jobs" / "1.s.JB").unlink()
+    assert forget(home, "4.s") == kept - {f"{SAVED}1.s.42", f"{SAVED}1.s.43"}
+
+
+def test_a_host_whose_notes_cannot_be_taken_away_reports_all_the_same(home: Path) -> None:
+    (home / "mom_priv" / f"{SAVED}1.s.42").mkdir()
+    assert forget(home) == {f"{SAVED}1.s.42"}
+    (home / "mom_priv" / f"{SAVED}1.s.42").rmdir()
+    (home / "mom_priv").rmdir()
+    forget_left(SimpleNamespace(event=lambda: SimpleNamespace(job_list={}), pbs_conf={"PBS_HOME": str(home)}))

@@ -1,0 +1,132 @@
+"""Victims asked side by side: each by its method, in its order, and only in the run that was meant."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+
+import pytest
+
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
+from hooks.checkpoint.victims import victim_requests_in_parallel as requeue
+from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
+from hooks.checkpoint.victims.victim_requests_in_parallel import VictimRequests, split_requests
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
+from tests.hooks.sample_server_statuses import job, running, server_status
+from tests.hooks.stand_in import pbs_ifl
+
+START_S = float(running()["stime"])
+HELD = show_marks({None: Mark("9.server", "checkpoint", 1000, 1060, held=True)})
+VICTIMS = (VictimRequest("12.server", REQUEUE, start_s=START_S), VictimRequest("8[2].server", REQUEUE, start_s=START_S))
+
+
+@pytest.fixture(autouse=True)
+def fresh_server() -> Iterator[None]:
+    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
+        log.clear()
+    pbs_ifl.WORLD.update(server_status({"12.server": running(), "8[2].server": running(1)}).to_data())
+    yield
+
+
+def test_victims_are_requeued_and_refusals_kept_by_victim() -> None:
+    pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunnable"
+    victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
+    victim_requests.wait(0)
+    assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [
+        ["requeue", "12.server"],
+        ["requeue", "8[2].server"],
+    ]
+    assert list(victim_requests.failures) == ["8[2].server"]
+    assert "not rerunnable" in victim_requests.failures["8[2].server"]
+
+
+def test_victims_of_a_real_server_are_requeued_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
+    pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunnable"
+    victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
+    victim_requests.wait(30)
+    assert pbs_ifl.CALLS == []
+    assert list(victim_requests.failures) == ["8[2].server"]
+
+
+def test_each_victim_is_asked_by_its_method_and_who_has_to_save_before_who_only_ends() -> None:
+    requests = [
+        VictimRequest("8[2].server", REQUEUE, start_s=START_S),
+        VictimRequest("2.server", CHECKPOINT, start_s=START_S),
+        VictimRequest("1.server", SIGNAL, "USR2", START_S),
+    ]
+    pbs_ifl.WORLD["jobs"].update({"1.server": running(), "2.server": {**running(), MARK_KEY: HELD}})
+    VictimRequests(pbs_ifl, requests, lambda: None).wait(0)
+    assert [call for call in pbs_ifl.CALLS if call[0] in ("signal", "hold", "alter", "requeue")] == [
+        ["signal", "1.server", "USR2"],
+        ["hold", "2.server", "s"],
+        ["requeue", "8[2].server"],
+    ]
+
+
+@pytest.mark.parametrize("mark", ["", HELD.removesuffix(" held")], ids=["none", "let go"])
+def test_a_victim_released_before_its_request_is_not_checkpointed(mark: str) -> None:
+    pbs_ifl.WORLD["jobs"]["2.server"] = {**running(), **({MARK_KEY: mark} if mark else {})}
+    victim_requests = VictimRequests(pbs_ifl, [VictimRequest("2.server", CHECKPOINT, start_s=START_S)], lambda: None)
+    victim_requests.wait(0)
+    assert ([call for call in pbs_ifl.CALLS if call[0] == "hold"], victim_requests.failures) == ([], {})
+
+
+def test_who_waits_too_long_behind_slow_victims_is_not_asked_by_this_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([0.0, 1.0, requeue._LATEST_S + 1])
+    monkeypatch.setattr(requeue, "time", types.SimpleNamespace(monotonic=lambda: next(seconds)))
+    victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
+    assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [["requeue", "12.server"]]
+    assert victim_requests.failures == {"8[2].server": "8[2].server got no request, as those before it took too long"}
+
+
+def acts() -> list[list[str]]:
+    return [call for call in pbs_ifl.CALLS if call[0] in ("signal", "hold", "requeue")]
+
+
+@pytest.mark.parametrize("how", [SIGNAL, CHECKPOINT, REQUEUE])
+@pytest.mark.parametrize(
+    "since",
+    [
+        running(stime=f"{START_S + 40:.0f}"),
+        job(),
+        job("H", stime=f"{START_S:.0f}"),
+        running(comment="Job run at Sun Nov 22 at 07:00 on (v1:ncpus=2) and terminated by alice@login"),
+        None,
+    ],
+    ids=["another run", "waits", "held", "deleted", "gone"],
+)
+def test_a_run_that_nobody_meant_is_let_alone(how: str, since: dict[str, str] | None) -> None:
+    """Whose turn comes late may have gone, and been started again, meanwhile."""
+    del pbs_ifl.WORLD["jobs"]["12.server"]
+    if since is not None:
+        pbs_ifl.WORLD["jobs"]["12.server"] = {**since, MARK_KEY: HELD}
+    victim_requests = VictimRequests(pbs_ifl, [VictimRequest("12.server", how, "USR2", START_S)], lambda: None)
+    assert (acts(), victim_requests.failures, victim_requests.skipped) == ([], {}, {"12.server"})
+
+
+def test_a_child_tells_whom_it_let_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
+    del pbs_ifl.WORLD["jobs"]["12.server"]
+    victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
+    victim_requests.wait(30)
+    assert (victim_requests.failures, victim_requests.skipped) == ({}, {"12.server"})
+
+
+def test_one_child_for_each_host_asks_victims_to_save() -> None:
+    saving = [VictimRequest(f"{n}.s", SIGNAL, "USR2", START_S, f"h{n % 3}") for n in range(30)]
+    ending = [VictimRequest(f"{n}.s", REQUEUE, "", START_S, "h0") for n in range(30, 62)]
+    shares = split_requests([*saving, *ending])
+    assert sorted(request for share in shares for request in share) == sorted([*saving, *ending])
+    assert [{each.host for each in share if each.how == SIGNAL} for share in shares[:4]] == [
+        {"h0"}, {"h1"}, {"h2"}, set(),
+    ]  # fmt: skip
+    assert {sum(each.how == REQUEUE for each in share) for share in shares} == {2}
+
+
+@pytest.mark.parametrize("hosts", [1, 16, 40])
+def test_there_are_never_more_children_than_may_be(hosts: int) -> None:
+    requests = [VictimRequest(f"{n}.s", CHECKPOINT, "", START_S, f"h{n % hosts}") for n in range(100)]
+    shares = split_requests(requests)
+    assert len(shares) == min(hosts, 16)
+    assert all(shares)

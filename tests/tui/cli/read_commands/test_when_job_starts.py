@@ -1,0 +1,320 @@
+"""``pbsteer when``: for a job on the server, for one that is not submitted, by a published forecast and without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from hooks.forecast.past_runs import PastRuns
+from hooks.forecast.published_forecast import Estimate, PublishedForecast
+from hooks.pbs.server_status_type_and_attributes import ENDED_ATTRIBUTES
+from hooks.store.state_files import FORECAST, FORECAST_HISTORY, State
+from policy.forecast.forecast_hits_and_correction import ForecastRecord
+from policy.model.jobs_runs_vnodes_queues import Finished
+from tests.tui.scripted_server import HOSTILE_NAMES, NOON_S, ScriptedBackend, a_job, changed, with_job
+from tests.tui.written_journal_and_audit import a_pass, write_journal
+from tui.cli.main import main
+from tui.forecast.job_not_submitted_yet import NEW_JOB
+
+ENDS_S = NOON_S + 5400
+"""When the runs of the scripted server end if they take their walltime of two hours: both began half an hour ago."""
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedBackend:
+    scripted = ScriptedBackend(folder=tmp_path / "pbsteer")
+    # Alice keeps what she has, so that bob waits for an end.
+    scripted.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:PBS_GENERIC=99]"})
+    monkeypatch.setattr("tui.cli.read_commands.when_job_starts.open_backend_by_options", lambda **_: scripted)
+    return scripted
+
+
+def when(*words: str, status: int = 0) -> str:
+    result = CliRunner().invoke(main, ["when", *words])
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+def unwrapped(text: str) -> str:
+    return " ".join(text.split())
+
+
+def data(*words: str) -> dict[str, Any]:
+    found = json.loads(when(*words, "--json"))
+    assert isinstance(found, dict)
+    return found
+
+
+def publish(backend: ScriptedBackend, ago_s: float, **jobs: Estimate) -> None:
+    write_journal(backend.folder, a_pass(ago_s))
+    known = {f"{job[1:]}.hpc1": estimate for job, estimate in jobs.items()}
+    made = PublishedForecast(NOON_S - ago_s, NOON_S + 86400, 30, 30, 412, 2.0, known, {"15.hpc1": "held"})
+    State(backend.folder).publish(FORECAST, made.to_data(), shared=True)
+
+
+def test_without_a_published_forecast_one_is_made_now(backend: ScriptedBackend) -> None:
+    found = data("13")
+    assert found["starts_half_s"] == found["starts_last_s"] == ENDS_S
+    assert found["after"] in ("11.hpc1", "12.hpc1")
+    assert found["jobs_ahead"] == 0
+    assert found["forecast"]["by"] == "this command"
+    assert found["forecast"]["past_runs"] == 0
+    text = when("13.hpc1")
+    assert "no past run is known here, so all jobs run as long as they asked for" in unwrapped(text)
+    assert "first: no job that waits for room comes before it" in text
+
+
+def test_the_servers_own_history_is_learned_from(backend: ScriptedBackend) -> None:
+    ended = {"job_state": "F", "resources_used.walltime": "00:36:00", "Exit_status": "0", "run_count": "1"}
+    backend.ended = {f"{n}.hpc1": a_job("alice", 8, **ended, obittime=str(int(NOON_S - n))) for n in range(1, 6)}
+    found = data("13")
+    assert found["starts_half_s"] == NOON_S - 1800 + 2160
+    assert found["starts_last_s"] == ENDS_S
+    assert found["forecast"]["past_runs"] == 5
+    assert "5 past runs of the server's job history" in unwrapped(when("13"))
+
+
+def test_the_rest_of_a_requeued_run_tells_no_run_time(backend: ScriptedBackend) -> None:
+    ended = {"job_state": "F", "resources_used.walltime": "00:01:00", "Exit_status": "0", "run_count": "2"}
+    whole = a_job("alice", 8, **ended, obittime=str(int(NOON_S)))
+    backend.ended = {"1.hpc1": {name: text for name, text in whole.items() if name.split(".")[0] in ENDED_ATTRIBUTES}}
+    assert data("13")["forecast"]["past_runs"] == 0
+
+
+def test_the_passes_history_comes_first(backend: ScriptedBackend) -> None:
+    write_journal(backend.folder, a_pass(10))
+    past = PastRuns(tuple(Finished("", "alice", "", 8, 0.0, 3000.0, 7200.0) for _ in range(3)))
+    kept = {**past.to_data(), "record": ForecastRecord().to_data()}
+    State(backend.folder).publish(FORECAST_HISTORY, kept, shared=True)
+    assert data("13")["starts_half_s"] == NOON_S - 1800 + 3000
+
+
+def test_a_published_forecast_is_used_and_its_age_said(backend: ScriptedBackend) -> None:
+    soon = Estimate(NOON_S + 600, NOON_S + 1200, ENDS_S, "12.hpc1", 0.6, ("v2",), 1)
+    publish(backend, 120, j13=soon)
+    found = data("13")
+    assert (found["starts_half_s"], found["starts_nine_tenths_s"]) == (NOON_S + 600, NOON_S + 1200)
+    assert found["forecast"] == {
+        "by": "the passes", "made_s": NOON_S - 120, "age_s": 120.0, "horizon_s": NOON_S + 86400, "draws": 30,
+        "draws_wanted": 30, "past_runs": 412, "jobs_left_out": 0,
+    }  # fmt: skip
+    text = when("13")
+    assert "made 2 min ago by the passes" in text
+    assert "the end of job 12, in 60% of the cases" in text
+
+
+def test_a_moment_that_has_passed_since_a_forecast_is_not_now(backend: ScriptedBackend) -> None:
+    publish(backend, 120, j13=Estimate(NOON_S - 120, NOON_S - 60, ENDS_S, "12.hpc1", 0.6, ("v2",), 1))
+    text = unwrapped(when("13"))
+    assert "in half of the cases now" in text
+    assert "in nine of ten now" not in text
+    assert ", which has passed since this was forecast" in text
+
+
+def test_an_old_one_or_one_that_does_not_know_the_job_is_not(backend: ScriptedBackend) -> None:
+    soon = Estimate(NOON_S + 600, NOON_S + 1200, ENDS_S)
+    publish(backend, 3600, j13=soon)
+    assert data("13")["starts_half_s"] == ENDS_S
+    publish(backend, 60, j99=soon)
+    assert data("13")["starts_half_s"] == ENDS_S
+    publish(backend, 60, j13=soon)
+    assert data("13", "--fresh")["starts_half_s"] == ENDS_S
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"version": 1, "jobs": {"13.hpc1": [1, 2]}}', "\x00\xff"])
+def test_a_damaged_one_is_as_none(backend: ScriptedBackend, text: str) -> None:
+    publish(backend, 60)
+    (backend.folder / FORECAST).write_text(text)
+    assert data("13")["starts_half_s"] == ENDS_S
+
+
+def test_hostile_texts_in_a_published_forecast_are_shown_harmless(backend: ScriptedBackend) -> None:
+    publish(backend, 60)
+    written = json.loads((backend.folder / FORECAST).read_text())
+    hostile = [name for name in HOSTILE_NAMES if "\ud800" not in name]
+    written["jobs"]["13.hpc1"] = [NOON_S, NOON_S, NOON_S, "".join(hostile), 1.0, hostile, len(hostile)]
+    written["unknown"]["14.hpc1"] = "".join(hostile)
+    (backend.folder / FORECAST).write_text(json.dumps(written))
+    for job in ("13", "14"):
+        assert "\x1b" not in when(job)
+        assert "\u202e" not in when(job)
+        assert "\x1b" not in when(job, "--json")
+
+
+def test_a_job_that_this_user_is_not_shown_is_not_named(backend: ScriptedBackend) -> None:
+    publish(backend, 60, j13=Estimate(NOON_S + 1, NOON_S + 2, NOON_S + 3, "666.hpc1", 0.5))
+    assert "666" not in when("13") + when("13", "--json")
+    assert "the end of another job" in when("13")
+
+
+def test_where_users_see_their_own_jobs_only_it_says_so(backend: ScriptedBackend) -> None:
+    server = {**backend.server_status.server, "query_other_jobs": "False"}
+    backend.server_status = changed(backend.server_status, server=server)
+    assert "this server may show you your own jobs only" in when("13")
+
+
+def test_a_job_that_does_not_start_by_itself(backend: ScriptedBackend) -> None:
+    found = data("15")
+    assert found["starts_half_s"] is None
+    assert found["waits_for"] == "it is held by its owner: releasing it lets it run"
+    assert "not by itself: it is held by its owner" in when("15")
+
+
+def test_a_job_that_was_held_or_released_since_the_forecast(backend: ScriptedBackend) -> None:
+    publish(backend, 60, j15=Estimate(NOON_S + 600, NOON_S + 1200, ENDS_S))
+    assert data("15")["starts_half_s"] is None, "held now"
+    released = a_job("carol", 2)
+    backend.server_status = with_job(backend.server_status, "15.hpc1", released)
+    written = json.loads((backend.folder / FORECAST).read_text())
+    (backend.folder / FORECAST).write_text(json.dumps({**written, "jobs": {}, "unknown": {"15.hpc1": "held"}}))
+    assert data("15")["starts_half_s"] == NOON_S
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_job_larger_than_what_is_up_can_never_start_and_what_it_lacks_is_told(
+    backend: ScriptedBackend, published: bool
+) -> None:
+    if published:
+        publish(backend, 60, j14=Estimate(None, None, None))
+    found, told = data("14"), unwrapped(when("14"))
+    assert (found["starts_half_s"], found["starts_last_s"]) == (None, None)
+    assert "for lack of ncpus=64 for each" in found["never"]
+    assert "starts never with the vnodes as they are: needs 64 cores in 1 chunk" in told
+    assert "as far as the forecast looks" not in told
+
+
+def test_a_job_behind_one_without_an_end_could_start_and_is_later_than_the_forecast_looks(
+    backend: ScriptedBackend,
+) -> None:
+    publish(backend, 60, j13=Estimate(None, None, None))
+    assert "as far as the forecast looks" in unwrapped(when("13"))
+    assert data("13")["never"] == ""
+
+
+def test_a_request_that_no_vnodes_hold_can_never_start(backend: ScriptedBackend) -> None:
+    found = data("-l", "select=1:ncpus=2:ngpus=64", "-q", "workq", "-u", "carol")
+    assert "for lack of ngpus=64 for each" in found["never"]
+
+
+def test_a_job_without_a_walltime_before_it_never_ends_as_far_as_is_known(backend: ScriptedBackend) -> None:
+    for job in ("11.hpc1", "12.hpc1"):
+        texts = {name: text for name, text in backend.server_status.jobs[job].items() if "walltime" not in name}
+        backend.server_status = with_job(backend.server_status, job, texts)
+    assert data("13")["starts_half_s"] is None
+
+
+def test_a_stopped_queue_and_a_mode_that_starts_nothing_are_told(backend: ScriptedBackend) -> None:
+    backend.set_queue("workq", started="False")
+    assert data("13")["starts_half_s"] is None
+    backend.set_queue("workq", started="True", **{"resources_available.pbsteer_mode": "observe"})
+    assert "observe: nothing of this is carried out" in when("13")
+
+
+def test_a_running_job_has_started(backend: ScriptedBackend) -> None:
+    assert data("11") == {"job": "11.hpc1", "running": True, "started_s": NOON_S - 1800, "ends_by_s": ENDS_S}
+    assert "runs already" in when("11")
+
+
+def test_a_job_that_is_not_there(backend: ScriptedBackend) -> None:
+    assert "job '999' is not on hpc1" in when("999", status=1)
+
+
+# Not submitted
+
+
+def test_a_job_not_submitted_and_what_would_start_sooner(backend: ScriptedBackend) -> None:
+    alone = {job: texts for job, texts in backend.server_status.jobs.items() if job != "16[].hpc1"}
+    backend.server_status = changed(backend.server_status, jobs=alone)
+    found = data("-l", "select=2:ncpus=4", "-l", "walltime=01:00:00", "-q", "workq", "-u", "bob")
+    assert found["starts_half_s"] == ENDS_S
+    names = [each["name"] for each in found["alternatives"]]
+    assert names == ["with half the walltime, 0:30:00", "with half as many chunks, 1:ncpus=4", "in queue gpu"]
+    fewer = found["alternatives"][1]
+    assert fewer["starts_half_s"] == NOON_S, "four cores of v2 are idle"
+    assert fewer["request"]["select"] == "1:ncpus=4"
+    text = when("-l", "select=2:ncpus=4,walltime=1:00:00", "-u", "bob", "-q", "workq")
+    assert "a job submitted now by bob to workq" in text
+    assert text.index("half as many chunks") < text.index("half the walltime"), "the soonest first"
+
+
+def test_it_gets_the_defaults_of_its_queue_and_the_server(backend: ScriptedBackend) -> None:
+    more = {"resources_default.walltime": "01:00:00", "resources_default.place": "scatter", "default_chunk.mem": "1gb"}
+    backend.set_queue("workq", **more)
+    backend.server_status = changed(
+        backend.server_status, server={**backend.server_status.server, "default_queue": "workq"}
+    )
+    found = data("-l", "ncpus=4")
+    assert found["request"] == {"select": "1:ncpus=4:mem=1gb", "walltime": "01:00:00", "place": "scatter"}
+
+
+def test_what_pbs_would_refuse_is_said(backend: ScriptedBackend) -> None:
+    limits = {"resources_max.walltime": "01:00:00", "resources_max.ncpus": "2", "enabled": "False"}
+    backend.set_queue("workq", **limits, acl_user_enable="True", acl_users="alice,carol")
+    found = data("-l", "select=1:ncpus=4", "-l", "walltime=2:00:00", "-q", "workq", "-u", "bob")
+    assert found["refused"] == [
+        "queue workq does not take jobs of bob (acl_users)",
+        "queue workq takes walltimes up to 01:00:00",
+        "queue workq takes jobs of up to 2 cores",
+        "queue workq takes no jobs now (enabled = False)",
+    ]
+    assert "but PBS refuses it" in when("-l", "select=1:ncpus=4", "-q", "workq", "-u", "bob")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "give either JOB, or a request"),
+        (("13", "-l", "select=1"), "give either JOB, or a request"),
+        (("13", "-q", "workq"), "-q and -u belong to -l"),
+        (("-l", "select"), "allowed is NAME=VALUE"),
+        (("-l", "select=1:ncpus=x"), "-l: "),
+        (("-l", "select=1", "-l", "select=2"), "-l select is given twice"),
+        (("-l", "nodes=2:ppn=4"), "PBS's old form"),
+        (("-l", "select=1", "-l", "mem=4gb"), "go into the select"),
+        (("-l", "walltime=soon"), "-l: "),
+        (("-l", "select=1", "-q", "\x1b[2J"), "no queue of this server"),
+    ],
+)
+def test_what_is_not_understood_is_named_with_what_is_allowed(
+    backend: ScriptedBackend, words: tuple[str, ...], said: str
+) -> None:
+    output = when(*words, status=1 if "-q" in words and "-l" in words else 2)
+    assert said in " ".join(output.split())
+    assert "\x1b" not in output
+
+
+def test_the_imagined_job_never_meets_one_of_the_servers(backend: ScriptedBackend) -> None:
+    assert NEW_JOB not in backend.server_status.jobs
+    assert not NEW_JOB.endswith(".hpc1")
+
+
+def test_a_resource_that_the_server_does_not_have_is_refused(backend: ScriptedBackend) -> None:
+    misspelt = ("-q", "workq", "-l", "select=1:ncpus=4", "-l", "walltim=1:00:00")
+    assert data(*misspelt)["refused"] == [], "the server lists only some"
+    known = {name: {"type": "long"} for name in ("ncpus", "mem", "walltime")}
+    backend.server_status = changed(backend.server_status, resources=known)
+    assert "no resource 'walltim'" in when(*misspelt, status=1)
+    assert "no resource 'ngpus'" in when("-q", "workq", "-l", "select=1:ncpus=4:ngpus=1", status=1)
+    right = ("-l", "select=1:ncpus=4:mem=1gb", "-l", "walltime=1:00:00", "-l", "place=scatter")
+    assert data("-q", "workq", *right)["refused"] == []
+
+
+def test_what_starts_beyond_the_forecast_says_what_it_waits_for(backend: ScriptedBackend) -> None:
+    """A run without a walltime, of a user without history, has no end that a forecast knows."""
+    jobs = dict(backend.server_status.jobs)
+    for job_id in ("11.hpc1", "12.hpc1"):
+        jobs[job_id] = {name: text for name, text in jobs[job_id].items() if name != "Resource_List.walltime"}
+    backend.server_status = changed(backend.server_status, jobs=jobs)
+    asked = ("-l", "select=1:ncpus=8", "-l", "walltime=1:00:00", "-q", "workq", "-u", "dave")
+    for words in (("13",), asked):
+        found = data(*words)
+        assert (found["starts_half_s"], found["starts_last_s"]) == (None, None)
+        assert "needs 8 cores" in found["waits_for"]
+        assert f"waits for {found['waits_for']}" in unwrapped(when(*words))
+    publish(backend, 60, j13=Estimate(None, None, None))
+    assert data("13")["forecast"]["by"] == "the passes"
+    assert "needs 8 cores" in data("13")["waits_for"]

@@ -1,0 +1,1 @@
+"""Actions that change the cluster: operations on rows, quotas, pause, undo, migrating jobs, the simulation."""
