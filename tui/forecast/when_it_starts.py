@@ -7,7 +7,7 @@ Nothing is shown of other jobs that the user's own look at the server does not s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
 from hooks.translate.snapshot import modes_of, translate
-from policy import Ledger, Plan, Snapshot, decide
+from policy import Ledger, decide
 from policy.explain.queue_position import InLine
 from policy.forecast.simulate_until_all_started import LimitsFrom
 from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
@@ -100,7 +100,7 @@ def when_submitted(
         return _made(with_job(cluster, each), cluster, NEW_JOB, learned, part_s)
 
     when = made(proposed)
-    if when.is_beyond and not when.never:
+    if when.is_beyond:
         when = when._replace(waits_for=_wait_of_new_job(cluster, proposed))
     return ProposedJobForecast(
         proposed, when, [(name, each, made(each)) for name, each in others], find_refusals(cluster, proposed)
@@ -110,7 +110,7 @@ def when_submitted(
 def _explained(when: When, cluster: ClusterView, job_id: str) -> When:
     """With what the job waits for now, if it starts beyond what the forecast looks at."""
     decision = cluster.decision
-    found = decision.reason_of(job_id) if decision is not None and when.is_beyond and not when.never else None
+    found = decision.reason_of(job_id) if decision is not None and when.is_beyond else None
     if decision is None or found is None:
         return when
     job, reason = found
@@ -120,16 +120,12 @@ def _explained(when: When, cluster: ClusterView, job_id: str) -> When:
 def _wait_of_new_job(cluster: ClusterView, proposed: ProposedJob) -> str:
     """What a job that is not submitted would wait for; empty if it would start at once."""
     snapshot = translate(with_job(cluster, proposed), cluster.settings).snapshot
-    return _reason(snapshot, decide(snapshot, cluster.ledger, cluster.settings), cluster, NEW_JOB)
-
-
-def _reason(snapshot: Snapshot, plan: Plan, cluster: ClusterView, job_id: str, codes: Collection[str] = ()) -> str:
-    """Why a plan leaves a job waiting, if that is one of the ``codes`` (empty: whatever it is); else empty."""
-    job = snapshot.cluster().jobs.get(job_id)
-    reason = next((wait.reason for wait in plan.waits for each in wait.jobs if each.id == job_id), None)
-    if job is None or reason is None or (codes and reason.code not in codes):
+    plan = decide(snapshot, cluster.ledger, cluster.settings)
+    found = ((job, wait.reason) for wait in plan.waits for job in wait.jobs if job.id == NEW_JOB)
+    job, reason = next(found, (None, None))
+    if job is None or reason is None:
         return ""
-    return reason.sentence(job, snapshot.time_s, InLine(plan, cluster.settings).numbers(job_id))
+    return reason.sentence(job, cluster.now_s, InLine(plan, cluster.settings).numbers(NEW_JOB))
 
 
 def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Learned, cpu_s: float) -> When:
@@ -161,7 +157,12 @@ def _why_never(status: ServerStatus, cluster: ClusterView, job_id: str) -> str:
     # Other waiting jobs change nothing of it; what runs tells how much of the vnodes is in use beside jobs.
     jobs = {each: texts for each, texts in status.jobs.items() if each == job_id or texts.get("job_state") != "Q"}
     snapshot = translate(replace(status, jobs=jobs), cluster.settings).snapshot
-    return _reason(snapshot, decide(snapshot, Ledger(), cluster.settings), cluster, job_id, _NEVER)
+    plan = decide(snapshot, Ledger(), cluster.settings)
+    job = snapshot.cluster().jobs.get(job_id)
+    reason = next((wait.reason for wait in plan.waits for each in wait.jobs if each.id == job_id), None)
+    if job is None or reason is None or reason.code not in _NEVER:
+        return ""
+    return reason.sentence(job, snapshot.time_s, InLine(plan, cluster.settings).numbers(job_id))
 
 
 def planned_limits_of(cluster: ClusterView, status: ServerStatus, horizon_s: float) -> list[LimitsFrom]:

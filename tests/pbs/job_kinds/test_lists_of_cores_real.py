@@ -8,7 +8,7 @@ import pytest
 
 from hooks.placement.bind_to_cores import read_processors
 from policy.settings.site_settings import RankingSettings
-from tests.hooks.deploy_on_testbed import deploy_and_drive, quick_settings
+from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 
 SHOW = """
@@ -50,6 +50,19 @@ def test_a_list_of_the_job_s_own_does_not_stand(pbs: PbsCluster) -> None:
     job_id = pbs.qsub("alice", SHOW, options=["-j", "oe", "-v", "PBSTEER_VNODES=n:n:1:1:0:0"])
     pbs.wait_for_state(job_id, "F")
     assert pbs.read_output("alice", job_id).splitlines()[0] == "vnodes="
+
+
+def test_a_list_of_millions_that_a_user_sets_holds_up_no_start(pbs: PbsCluster) -> None:
+    """Where no pass starts jobs, the user's own variable reaches the host, and there the hook of root's reads it."""
+    deploy(pbs, quick_settings("observe", ranking=RankingSettings(interval_s=2, lists="files")))
+    hooks = [pbs.testbed.pbs_home(mom) / "mom_priv" / "hooks" for mom in pbs.spec.mom_hosts]
+    pbs.wait_until(
+        lambda: all(list(each.glob("*execjob_launch.CF")) for each in hooks), 120.0, "the hosts have the hook"
+    )
+    forged = "n:n:8:1::" + "/".join(["0-99999"] * 300)
+    job_id = pbs.qsub("alice", ("/bin/true",), options=["-v", f"PBSTEER_VNODES={forged}"])
+    assert pbs.wait_for_state(job_id, "F")["Exit_status"] == 0
+    assert "alarm call while running execjob_launch hook" not in pbs.mom_log()
 
 
 def test_files_are_there_on_each_host_and_go_with_the_job(pbs: PbsCluster) -> None:

@@ -3,11 +3,14 @@ the passes go on and the jobs of everybody else start. What passes take then: ``
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from container import testbed as testbeds
+from container.testbed_spec import TestbedSpec
 from hooks.store.state_files import PASSES
 from policy.settings.settings_of_server_and_passes import ScheduleSettings, SubmissionSettings
 from tests.bench_pbs.testbed import calling, job_attributes, script
@@ -161,8 +164,20 @@ def test_long_texts_are_refused_and_those_that_are_there_stop_no_starts(pbs: Pbs
         assert "allowed are 8,192 (submission.text_length)" in done.stderr
 
 
-def test_an_over_wide_array_is_refused_and_one_that_is_there_stops_no_starts(pbs: PbsCluster) -> None:
+@pytest.fixture
+def pbs_of_its_own(pbs_exec: str) -> Iterator[PbsCluster]:
+    """A testbed for what takes a server minutes to delete: each subjob of an array is written once more."""
+    spec = TestbedSpec(name=f"pbst-{os.getpid()}-own", pbs_exec=pbs_exec)
+    try:
+        built, _ = testbeds.up(spec)
+        yield PbsCluster(built)
+    finally:
+        testbeds.down(spec.name)
+
+
+def test_an_over_wide_array_is_refused_and_one_that_is_there_stops_no_starts(pbs_of_its_own: PbsCluster) -> None:
     """PBS takes it where the site has raised ``max_array_size``; some of its subjobs run, so that it has begun."""
+    pbs = pbs_of_its_own
     pbs.qmgr("set server max_array_size = 200000")
     wide = pbs.qsub("alice", options=["-J", "0-199999%1"], select="1:ncpus=8")
     pbs.wait_until(lambda: pbs.job_state(wide) == "B", 60.0, "the array has begun")

@@ -92,7 +92,8 @@ def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
     if when.never:
         return labelled("starts", f"never with the vnodes as they are: {when.never}", cells, "title")
     if when.is_beyond:
-        return [*labelled("starts", beyond, cells, "title"), *labelled("waits for", when.waits_for, cells, "title")]
+        why = labelled("waits for", safe(when.waits_for), cells, "title") if when.waits_for else []
+        return [*labelled("starts", beyond, cells, "title"), *why]
     for label, at_s, cases in (
         ("starts", estimate.half_s, "in half of the cases"),
         (" ", estimate.nine_tenths_s, "in nine of ten"),

@@ -105,6 +105,10 @@ class Table(LineView, Generic[Key]):
         self.update()
         self.post_message(self.Moved())
 
+    def forget_cursor(self) -> None:
+        """Put the cursor on the first row when keys are shown next."""
+        self._index, self._cursor = 0, None
+
     def look_for(self, key: Key | None) -> None:
         """Put the cursor on this key when keys are shown next, if it is among them."""
         if key is not None:

@@ -149,7 +149,7 @@ def _request_columns(cluster: ClusterView, jobs: _Jobs) -> list[Column[str]]:
         return ((show_hms(jobs.walltime_s(job_id)), ""),)
 
     return [
-        Column("cores", cluster.counted, len(cluster.counted), cores, show_cores, ">"),
+        Column("cores", cluster.counted, len(cluster.counted) + 1, cores, show_cores, ">"),
         *([Column("gpus", "gpus", 4, gpus, show_gpus, ">", 5)] if _has_gpus(cluster) else []),
         Column("mem", "mem", 6, memory, show_memory, ">", 6),
         Column("walltime", "walltime", 9, jobs.walltime_s, show_walltime, ">", 7),

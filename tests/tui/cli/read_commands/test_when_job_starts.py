@@ -304,7 +304,23 @@ def test_a_resource_that_the_server_does_not_have_is_refused(backend: ScriptedBa
 
 
 def test_what_starts_beyond_the_forecast_says_what_it_waits_for(backend: ScriptedBackend) -> None:
-    """A run without a walltime, of a user without history, has no end that a forecast knows."""
+    asked = ("-l", "select=1:ncpus=64", "-l", "walltime=1:00:00", "-q", "workq", "-u", "dave")
+    assert "64" in data(*asked)["waits_for"]
+    assert data("14")["starts_last_s"] is None
+    assert "64" in data("14")["waits_for"]
+    publish(backend, 60, j14=Estimate(None, None, None))
+    assert data("14")["forecast"]["by"] == "the passes"
+    assert "64" in data("14")["waits_for"]
+    assert data("13")["waits_for"] == ""
+    publish(backend, 60, j13=Estimate(None, None, None))
+    text = unwrapped(when("13"))
+    assert "later than" in text
+    assert "waits for" in text
+    assert data("13")["waits_for"] in text
+
+
+def test_what_stands_behind_a_run_without_walltime_says_what_it_waits_for(backend: ScriptedBackend) -> None:
+    """Such a run, of a user without history, has no end that a forecast knows."""
     jobs = dict(backend.server_status.jobs)
     for job_id in ("11.hpc1", "12.hpc1"):
         jobs[job_id] = {name: text for name, text in jobs[job_id].items() if name != "Resource_List.walltime"}
@@ -315,6 +331,3 @@ def test_what_starts_beyond_the_forecast_says_what_it_waits_for(backend: Scripte
         assert (found["starts_half_s"], found["starts_last_s"]) == (None, None)
         assert "needs 8 cores" in found["waits_for"]
         assert f"waits for {found['waits_for']}" in unwrapped(when(*words))
-    publish(backend, 60, j13=Estimate(None, None, None))
-    assert data("13")["forecast"]["by"] == "the passes"
-    assert "needs 8 cores" in data("13")["waits_for"]

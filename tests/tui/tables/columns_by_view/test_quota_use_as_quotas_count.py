@@ -16,7 +16,7 @@ def test_chunks_without_cores_count_with_one_core_each(monkeypatch: pytest.Monke
     run = running("erin", 0, "v2", **{"Resource_List.select": "3:mem=1gb", "schedselect": "3:mem=1gb"})
     where = "+".join(["(v2:mem=1048576kb)"] * 3)
     backend.server_status = with_job(backend.server_status, "17.hpc1", {**run, "exec_vnode": where})
-    monkeypatch.setattr("tui.cli.table_commands.open_backend_by_options", lambda **_: backend)
+    monkeypatch.setattr("tui.cli.read_commands.table_commands.open_backend_by_options", lambda **_: backend)
     result = CliRunner().invoke(main, ["quotas", "workq", "--json"])
     assert result.exit_code == 0, result.output
     rows = {row["user"]: row for row in json.loads(result.stdout)["rows"]}

@@ -223,8 +223,8 @@ class TableView(View, Generic[Key]):
             raise
 
     def sort_by(self, column: str) -> Sort:
-        """Sort by a column, shown or not; the same column again reverses the order, ``-`` or ``default`` restores the
-        rows' own order. Raises ValueError with the names of the columns.
+        """Sort by a column, shown or not, and go to the first row; the same column again reverses the order, ``-`` or
+        ``default`` restores the rows' own order. Raises ValueError with the names of the columns.
         """
         sort = Sort()
         if column not in _DEFAULT:
@@ -232,6 +232,7 @@ class TableView(View, Generic[Key]):
             now = self.layout_chosen.sort
             sort = Sort(found.name, not now.down if now.column == found.name else found.align == ">")
         self.layout_chosen = replace(self.layout_chosen, sort=sort)
+        self.table.forget_cursor()
         self.repaint()
         return sort
 

@@ -76,6 +76,14 @@ async def test_s_and_the_key_of_a_column_sorts_and_s_s_takes_the_sort_away(
         assert "sort:" not in steered.title
 
 
+async def test_after_a_sort_the_cursor_is_on_the_first_row(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (120, 30)) as steered:
+        await steered.press("5", "G")
+        assert not steered.table[1].startswith(" ▸")
+        await steered.command("sort cores")
+        assert steered.table[1].startswith(" ▸"), "what is most of it is what one sorts for"
+
+
 # Columns
 
 
