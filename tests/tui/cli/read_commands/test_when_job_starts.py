@@ -317,3 +317,17 @@ def test_what_starts_beyond_the_forecast_says_what_it_waits_for(backend: Scripte
     assert "later than" in text
     assert "waits for" in text
     assert data("13")["waits_for"] in text
+
+
+def test_what_stands_behind_a_run_without_walltime_says_what_it_waits_for(backend: ScriptedBackend) -> None:
+    """Such a run, of a user without history, has no end that a forecast knows."""
+    jobs = dict(backend.server_status.jobs)
+    for job_id in ("11.hpc1", "12.hpc1"):
+        jobs[job_id] = {name: text for name, text in jobs[job_id].items() if name != "Resource_List.walltime"}
+    backend.server_status = changed(backend.server_status, jobs=jobs)
+    asked = ("-l", "select=1:ncpus=8", "-l", "walltime=1:00:00", "-q", "workq", "-u", "dave")
+    for words in (("13",), asked):
+        found = data(*words)
+        assert (found["starts_half_s"], found["starts_last_s"]) == (None, None)
+        assert "needs 8 cores" in found["waits_for"]
+        assert f"waits for {found['waits_for']}" in unwrapped(when(*words))
