@@ -15,7 +15,7 @@ from typing import Any
 from hooks.checkpoint.on_job_host.read_saved_task_notes import find_left
 from hooks.checkpoint.on_job_host.report_restarted_as_running import find_restarted
 from hooks.pbs.custom_resources_on_hosts import READING
-from hooks.placement.find_left_lists import find_left_lists
+from hooks.placement.find_left_core_lists import find_left_core_lists
 from hooks.store.settings_for_host_hooks import read_section
 from hooks.telemetry.host_reading_format import INTERVAL_S, STALE_INTERVALS, is_due, parse_reading
 from hooks.telemetry.host_sensors import load_counts, read_counts, read_host, save_counts
@@ -76,5 +76,5 @@ def forget_left(pbs: Any) -> None:
     not keep the host from being reported."""
     with contextlib.suppress(Exception):
         home, jobs = pbs.pbs_conf["PBS_HOME"], pbs.event().job_list
-        for left in (*find_left(home, jobs), *find_left_lists(Path(home), jobs)):
+        for left in (*find_left(home, jobs), *find_left_core_lists(Path(home), jobs)):
             left.unlink()

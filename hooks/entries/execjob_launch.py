@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hooks.placement.bind_to_cores import bound_command, openmp_places_on_host
-from hooks.placement.list_files_on_host import entries_of_host, write_lists
+from hooks.placement.files_with_core_list import entries_of_host, write_lists
 from hooks.store.settings_for_host_hooks import read_section
 from policy.model.lists_for_programs import VARIABLE, parse_entries
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tui.backends.pass_journal import Pass
 from tui.state.cluster_view import ClusterView
-from tui.state.pause_state import pause_of
+from tui.state.pbsteer_pause import pause_of
 from tui.text.screen_line import safe
 
 _LEFT_UNDONE = {

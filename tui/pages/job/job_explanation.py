@@ -17,7 +17,7 @@ from policy.explain.job_explanation import Explanation, explain
 from policy.model.printable_text import printable
 from tui.backends.pass_journal import PassReason
 from tui.state.cluster_view import ClusterView
-from tui.state.pause_state import pause_of
+from tui.state.pbsteer_pause import pause_of
 from tui.state.wording_by_queue_mode import Wording, preemptions_in, starts_in
 from tui.text.screen_line import Line, safe, wrap
 from tui.text.times_and_durations import clock_time

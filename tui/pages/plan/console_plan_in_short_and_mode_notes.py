@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from policy.model.pbs_units import show_job
 from tui.pages.plan.pass_page import would_have
 from tui.state.cluster_view import ClusterView, Decision
-from tui.state.pause_state import pause_of
+from tui.state.pbsteer_pause import pause_of
 from tui.state.wording_by_queue_mode import Wording, preemptions_in, starts_in, titles_of
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import clock_time

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hooks.placement.find_left_lists import FOLDER, PREFIX
+from hooks.placement.find_left_core_lists import FOLDER, PREFIX
 from hooks.store.atomic_file import replace_file
 from policy.model.lists_for_programs import Entry, mpich_hostfile, open_mpi_hostfile, ranked_lines
 

@@ -1,4 +1,4 @@
-"""The files with jobs' lists on a host that outlived their jobs (:mod:`hooks.placement.list_files_on_host`)."""
+"""The files with jobs' lists on a host that outlived their jobs (:mod:`hooks.placement.files_with_core_list`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FOLDER = "aux"
 PREFIX = "pbsteer."
 
 
-def find_left_lists(home: Path, jobs: Collection[str]) -> list[Path]:
+def find_left_core_lists(home: Path, jobs: Collection[str]) -> list[Path]:
     """The files of jobs that are not among these. Raises OSError."""
     return [
         path

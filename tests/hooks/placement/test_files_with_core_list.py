@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.placement.find_left_lists import find_left_lists
-from hooks.placement.list_files_on_host import entries_of_host, write_lists
+from hooks.placement.files_with_core_list import entries_of_host, write_lists
+from hooks.placement.find_left_core_lists import find_left_core_lists
 from policy.model.lists_for_programs import Entry
 
 ENTRIES = (Entry("n2", "n2", 4, (1,), (16, 17), 32), Entry("n4.site", "n4", 2, (0,), (), 32))
@@ -29,9 +29,9 @@ def test_lists_of_jobs_that_are_gone_are_found_and_nothing_else(tmp_path: Path) 
     (tmp_path / "aux/1.server").touch()
     kept = write_lists(tmp_path, "1.server", ENTRIES)
     left = write_lists(tmp_path, "2.server", ENTRIES)
-    assert find_left_lists(tmp_path, ["1.server"]) == sorted(left.values())
+    assert find_left_core_lists(tmp_path, ["1.server"]) == sorted(left.values())
     assert not set(kept.values()) & set(left.values())
-    assert find_left_lists(tmp_path / "none", []) == []
+    assert find_left_core_lists(tmp_path / "none", []) == []
 
 
 def test_a_host_has_the_entries_of_its_vnodes() -> None:
