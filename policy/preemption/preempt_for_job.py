@@ -18,7 +18,8 @@ from policy.model.limit_attributes import EntityKey, show_entity
 from policy.preemption.preemptible_runs_cache import PreemptibleRunsCache
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
-from policy.preemption.victim_candidates_and_gain_bounds import Basis, Candidates, Pool
+from policy.preemption.victim_candidates_and_gain_bounds import Basis, Candidates
+from policy.preemption.victim_pool import Pool
 from policy.preemption.victim_search import Guard, Search
 from policy.preemption.victim_selection import Found, VictimSelection
 from policy.reasons.reason import Reason

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from policy.eligibility.classes_by_priority_quota import BASE, Classes
-from policy.eligibility.soft_quotas import Owner, Quotas
+from policy.eligibility.soft_quotas import Quotas
 from policy.fit.best_fit import fits
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Run
@@ -18,90 +18,11 @@ from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes, indices_of
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptibleSums, PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
-from policy.preemption.victim_search import Size, add_idle, cores_in, countable, size_of
+from policy.preemption.victim_pool import Pool
+from policy.preemption.victim_search import add_idle, cores_in, countable, size_of
 from policy.settings.site_settings import Settings
 from policy.state.cluster_index import ClusterIndex
 from policy.state.vnodes_by_idle_cores import Capacity
-
-
-class Pool:
-    """The possible victims on some vnodes.
-
-    ``ordered``: in the configured order; ``sizes``: by size, with the index in ``ordered``; ``by_class``: lowest class
-    first. ``owners``: the owner by whose entries each run counts. ``counted``: the cores of each run over quota.
-    ``spares``: how much rule A may take from each owner. ``in_classes``: cores by queue and class. ``exempt``: the runs
-    still in their exempt time.
-    """
-
-    __slots__ = (
-        "_most", "_most_of_all", "_of_users", "_owners", "by_class", "counted", "exempt", "in_classes",
-        "ordered", "owners", "sizes", "spares", "sums",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.ordered: list[Run] = []
-        self.sizes: list[tuple[Size, int]] = []
-        self.by_class: list[Run] = []
-        self.counted: dict[str, int] = {}
-        self.owners: dict[str, Owner] = {}
-        self.spares: dict[Owner, int] = {}
-        self.in_classes: dict[tuple[str, int], int] = {}
-        self.exempt: list[Run] = []
-        self.sums: PreemptibleSums | None = None
-        # Sums by user, as they are needed for every job that may preempt.
-        self._of_users: dict[str, int] = {}
-        self._owners: dict[str, list[Owner]] | None = None
-        self._most: dict[str, int] = {}
-        self._most_of_all: int | None = None
-
-    def note_over(self, run: Run, cores: int) -> None:
-        """Note a run over quota, with its cores on these vnodes."""
-        user = run.job.user
-        self.counted[run.id] = cores
-        self._of_users[user] = self._of_users.get(user, 0) + cores
-
-    def count_out(self, run: Run, owner: Owner, need: int) -> None:
-        """Take the run out of the possible victims; its owner holds ``need`` less."""
-        if self.sums is not None:
-            self.sums.count_out(run)
-        user = run.job.user
-        cores = self.counted.pop(run.id, 0)
-        if cores:
-            self._of_users[user] -= cores
-        if self.spares.get(owner, 0) > 0:
-            self.spares[owner] -= need
-        if self._most_of_all is not None:
-            before = self._most.pop(user, 0)
-            self._most_of_all += self._most_of(user) - before
-
-    def most_by_quota(self, user: str) -> int:
-        """The most cores that rule A could take from users other than this one: no owner gives more than is spare."""
-        if self._most_of_all is None:
-            self._most_of_all = sum(self._most_of(each) for each in self._over_by_user())
-        return self._most_of_all - self._most_of(user)
-
-    def gives_of(self, user: str) -> str:
-        """The user's name if rule A may take from an owner with this user's runs; else "". Rule A offers the same runs
-        to all users with the same result, so it serves as a cache key."""
-        return user if any(self.spares[owner] > 0 for owner in self._over_by_user().get(user, ())) else ""
-
-    def _over_by_user(self) -> dict[str, list[Owner]]:
-        """The owners over quota, by user. None is added once the pool is made."""
-        if self._owners is None:
-            self._owners = {}
-            for owner, spare in self.spares.items():
-                if spare > 0:
-                    self._owners.setdefault(owner[1], []).append(owner)
-        return self._owners
-
-    def _most_of(self, user: str) -> int:
-        """The most cores that rule A could take from this user."""
-        most = self._most.get(user)
-        if most is None:
-            cores = self._of_users.get(user, 0)
-            most = sum(min(max(0, self.spares[owner]), cores) for owner in self._over_by_user().get(user, ()))
-            self._most[user] = most
-        return most
 
 
 class Basis(NamedTuple):

@@ -19,7 +19,8 @@ from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.preemption.preemptible_runs_cache import PreemptibleRuns, PreemptibleRunsCache
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
-from policy.preemption.victim_candidates_and_gain_bounds import Candidates, Pool
+from policy.preemption.victim_candidates_and_gain_bounds import Candidates
+from policy.preemption.victim_pool import Pool
 from policy.preemption.victim_search import Search, Slot
 from policy.state.cluster_index import ClusterIndex
 
