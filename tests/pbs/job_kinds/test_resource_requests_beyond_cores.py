@@ -138,7 +138,8 @@ def test_a_size_of_the_sites_own_is_counted_as_it_was_asked_for(rich: PbsCluster
     first = rich.mom_names[0]
     assert rich.pbsnodes()[first]["resources_assigned"]["scratch"] == f"{60 << 20}kb"
     second = rich.qsub("alice", select="1:ncpus=1:scratch=60gb")
-    assert "needs 1 core, 23 are idle, but not as it asks for them" in why_it_waits(rich, second)
+    why = "needs 1 core, 23 are idle, but too few of them where scratch=62914560 is free for each chunk"
+    assert why in why_it_waits(rich, second)
 
 
 def test_fractions_are_never_given_out_twice(rich: PbsCluster) -> None:
@@ -146,7 +147,7 @@ def test_fractions_are_never_given_out_twice(rich: PbsCluster) -> None:
     driven(rich)
     run_by_pass(rich, select="1:ncpus=1:fpga=0.5")
     second = rich.qsub("alice", select="1:ncpus=1:fpga=1")
-    assert "but not as it asks for them" in why_it_waits(rich, second)
+    assert "but too few of them where fpga=1 is free for each chunk" in why_it_waits(rich, second)
     run_by_pass(rich, options=["-l", "tokens=1.5"])
     third = rich.qsub("alice", options=["-l", "tokens=1.2"])
     assert "asks for 2 tokens of the server: 0 are left" in why_it_waits(rich, third)

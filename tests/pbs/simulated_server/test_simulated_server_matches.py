@@ -135,6 +135,7 @@ def test_pbs_ifl_answers_alike(pbs: PbsCluster) -> None:
     pbs.restart_clean_server()
     # Of a testbed alone (container/pbs/pbs_config.py).
     pbs.qmgr("unset server sync_mom_hookfiles_timeout")
+    pbs.qmgr("unset server mailer")
     pbs.qmgr("set server scheduling = false")
     pbs.wait_until(lambda: _holds_nothing(pbs), 120.0, "the server has what the jobs of other tests held")
     real_jobs = {name: submit_real(pbs, attributes) for name, attributes in JOBS.items()}
