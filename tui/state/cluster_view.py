@@ -217,6 +217,8 @@ class ClusterView:
         found = translate(self.server_status, self.settings, known=known)
         waiting = [entry[3] for entry in queue_line(found.snapshot.cluster(), found.snapshot.time_s).entries]
         plan = decide(found.snapshot, self.ledger, self.settings)
+        # Several threads read both versions of the snapshot: one index for both would be changed under another's eyes.
+        plan = plan._replace(started=plan.started.fork())
         in_line = InLine(plan, self.settings)
         longest = Longest(found.snapshot.cluster(), plan, self.settings)
         decision = Decision(found.snapshot, plan, found.problems, stopwatch() - began_s, waiting, in_line, longest)

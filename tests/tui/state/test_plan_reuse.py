@@ -109,3 +109,16 @@ def test_waiting_jobs_come_by_promise_then_class_then_queue_order_and_strangers_
         "x",
         "a",
     ]
+
+
+def test_the_snapshot_and_the_one_after_the_starts_are_read_without_changing_each_other() -> None:
+    """The screen's thread reads one while its workers read the other: with one index for both, each read would first
+    bring it to the other version."""
+    idle = changed(PICTURE, jobs={job: texts for job, texts in PICTURE.jobs.items() if texts["job_state"] == "Q"})
+    decision = a_cluster(idle).decided(seconds_of_work).decision
+    assert decision is not None
+    before, after = decision.snapshot.cluster(), decision.plan.started.cluster()
+    assert decision.plan.starts
+    assert before is not after
+    assert before.runs.keys() | {start.id for start in decision.plan.starts} == after.runs.keys()
+    assert decision.snapshot.cluster() is before
