@@ -60,8 +60,8 @@ class Earmarks:
                 # While heads hold promises, the victims' cores are needed even if idle ones would do for the job
                 # itself.
                 early = not still or not ledger.promises
-                # On other cores than the earmarked ones it could be in the way of a promised head, as it is started
-                # before heads have their reservations: in queue order they come first.
+                # Earmarks are honoured before heads have their reservations: on other cores than the earmarked ones
+                # the job could delay a promised head. Without its earmark it is attempted after that head.
                 elsewhere = not still and not ledger.promises.keys() - {job_id}
                 allocation = self._where_now(job, earmark, allowed, elsewhere=elsewhere) if early else None
                 if allocation is not None and blocking is None:

@@ -208,8 +208,7 @@ class VictimSelection:
         self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
     ) -> list[Run]:
         """The starts and runs that are offered to the job if no other run is gone, in order."""
-        owner = job.user if starts and self._starts.has_of(job.user) else pool.gives_of(job.user)
-        key = (id(pool), rights, owner, search.allowed, search.closed)
+        key = self._key_of_offer(job, rights, search, pool, starts)
         offered = self._cache.alone.get(key)
         if offered is None:
             is_offered = self._asks(job, rights, search)
@@ -262,14 +261,20 @@ class VictimSelection:
         self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
     ) -> PreemptibleRuns:
         """The sequence of starts and runs offered to the job."""
-        owner = job.user if starts and self._starts.has_of(job.user) else pool.gives_of(job.user)
-        key = (id(pool), rights, owner, search.allowed, search.closed)
+        key = self._key_of_offer(job, rights, search, pool, starts)
         sequence = self._cache.sequences.get(key)
         if sequence is None:
             offered = chain(starts, self._in_order(rights, pool))
             sequence = PreemptibleRuns(offered, self._asks(job, rights, search), self._quotas)
             self._cache.sequences[key] = sequence
         return sequence
+
+    def _key_of_offer(
+        self, job: Job, rights: PreemptionRights, search: Search, pool: Pool, starts: Sequence[Run]
+    ) -> object:
+        """A key that is equal for jobs to which the rules offer the same starts and runs."""
+        owner = job.user if starts and self._starts.has_of(job.user) else pool.gives_of(job.user)
+        return (id(pool), rights, owner, search.allowed, search.closed)
 
     def _walk(self, search: Search, sequence: PreemptibleRuns) -> Slot | None:
         """The first runs of the sequence that are enough."""

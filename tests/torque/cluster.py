@@ -92,11 +92,13 @@ class TorqueCluster:
         return "down" not in parse_objects(self.run(["pbsnodes", "-x", name]).stdout, "Node")[name]["state"]
 
     def reset(self) -> None:
-        """No jobs, no offline nodes, the queues as they were."""
+        """No jobs, no offline nodes, no queue but ``batch``, which is as it was."""
         self.qmgr("set server scheduling = False", "set server keep_completed = 0")
         for job_id in self.jobs():
             self.run(["qdel", "-p", job_id])
         self.wait_until(lambda: not self.jobs(), "no job is left")
+        queues = parse_objects(self.run(["qstat", "-Q", "-f", "-x"]).stdout, "Queue")
+        self.qmgr(*(f"delete queue {name}" for name in queues if name != "batch"))
         for name in self.mom_names:
             self.run(["pbsnodes", "-c", "-N", "", name]).demand_success()
         self.qmgr("set server keep_completed = 300", "set queue batch started = True", "set queue batch enabled = True")

@@ -1,4 +1,4 @@
-"""Another scheduler beside pbsteer: a process of that name on this host, or whoever has the port of schedulers.
+"""Another scheduler beside pbsteer: a process of that name on this host, or one that has the port of schedulers.
 
 Two schedulers would start jobs on the same slots, so pbsteer does not drive beside one. Torque's own has the port on
 which the server wakes schedulers; Maui and Moab need not, are known by their names, and are not seen on other hosts.
@@ -25,7 +25,7 @@ def find_other_scheduler(proc: Path = Path("/proc")) -> str:
 
 
 def find_listener(port: int, proc: Path = Path("/proc")) -> str:
-    """The name and process of who listens on a port of this host; a few words if that is not known."""
+    """The name and number of the process that listens on a port of this host; a few words if that is not known."""
     inodes = set(_find_inodes(port, proc))
     for pid, name in _walk_processes(proc):
         with contextlib.suppress(OSError):

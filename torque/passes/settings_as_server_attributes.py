@@ -77,7 +77,7 @@ def with_settings(status: ServerStatus, settings: Settings, *, is_stopped: bool)
         for name, texts in status.queues.items()
     }
     server = {**status.server, **attributes_of(settings.cluster)}
-    # A True means to PBS that its scheduler starts jobs; in Torque it lets the server wake whoever listens.
+    # A True means to PBS that its scheduler starts jobs; in Torque it lets the server wake the process that listens.
     server.pop("scheduling", None)
     if is_stopped:
         server["scheduling"] = "False"

@@ -20,6 +20,7 @@ from hooks.translate.snapshot import modes_of, translate
 from policy import Ledger, decide
 from policy.explain.queue_position import InLine
 from policy.forecast.simulate_until_all_started import LimitsFrom
+from policy.settings.site_settings import Settings
 from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
 from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.model.typed_attributes import MAY_START_STATES
@@ -108,7 +109,7 @@ def when_submitted(
 
 
 def _explained(when: When, cluster: ClusterView, job_id: str) -> When:
-    """With what the job waits for now, if it starts beyond what the forecast looks at."""
+    """The answer with what the job waits for now, if it starts later than the forecast looks."""
     decision = cluster.decision
     found = decision.reason_of(job_id) if decision is not None and when.is_beyond else None
     if decision is None or found is None:
@@ -119,13 +120,19 @@ def _explained(when: When, cluster: ClusterView, job_id: str) -> When:
 
 def _wait_of_new_job(cluster: ClusterView, proposed: ProposedJob) -> str:
     """What a job that is not submitted would wait for; empty if it would start at once."""
-    snapshot = translate(with_job(cluster, proposed), cluster.settings).snapshot
-    plan = decide(snapshot, cluster.ledger, cluster.settings)
-    found = ((job, wait.reason) for wait in plan.waits for job in wait.jobs if job.id == NEW_JOB)
-    job, reason = next(found, (None, None))
-    if job is None or reason is None:
-        return ""
-    return reason.sentence(job, cluster.now_s, InLine(plan, cluster.settings).numbers(NEW_JOB))
+    return _what_it_waits_for(with_job(cluster, proposed), cluster.ledger, cluster.settings, NEW_JOB)[1]
+
+
+def _what_it_waits_for(status: ServerStatus, ledger: Ledger, settings: Settings, job_id: str) -> tuple[str, str]:
+    """The code and the sentence of the reason for which a job would wait in that status; empty if it would start."""
+    snapshot = translate(status, settings).snapshot
+    plan = decide(snapshot, ledger, settings)
+    for wait in plan.waits:
+        for job in wait.jobs:
+            if job.id == job_id:
+                more = InLine(plan, settings).numbers(job_id)
+                return wait.reason.code, wait.reason.sentence(job, snapshot.time_s, more)
+    return "", ""
 
 
 def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Learned, cpu_s: float) -> When:
@@ -156,13 +163,8 @@ def _why_never(status: ServerStatus, cluster: ClusterView, job_id: str) -> str:
     """What the vnodes lack to hold the job even without any other; empty if they could hold it."""
     # Other waiting jobs change nothing of it; what runs tells how much of the vnodes is in use beside jobs.
     jobs = {each: texts for each, texts in status.jobs.items() if each == job_id or texts.get("job_state") != "Q"}
-    snapshot = translate(replace(status, jobs=jobs), cluster.settings).snapshot
-    plan = decide(snapshot, Ledger(), cluster.settings)
-    job = snapshot.cluster().jobs.get(job_id)
-    reason = next((wait.reason for wait in plan.waits for each in wait.jobs if each.id == job_id), None)
-    if job is None or reason is None or reason.code not in _NEVER:
-        return ""
-    return reason.sentence(job, snapshot.time_s, InLine(plan, cluster.settings).numbers(job_id))
+    code, sentence = _what_it_waits_for(replace(status, jobs=jobs), Ledger(), cluster.settings, job_id)
+    return sentence if code in _NEVER else ""
 
 
 def planned_limits_of(cluster: ClusterView, status: ServerStatus, horizon_s: float) -> list[LimitsFrom]:

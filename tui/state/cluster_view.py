@@ -217,7 +217,8 @@ class ClusterView:
         found = translate(self.server_status, self.settings, known=known)
         waiting = [entry[3] for entry in queue_line(found.snapshot.cluster(), found.snapshot.time_s).entries]
         plan = decide(found.snapshot, self.ledger, self.settings)
-        # Several threads read both versions of the snapshot: one index for both would be changed under another's eyes.
+        # Threads of the console read both versions of the snapshot at once. Versions with one index take turns with it:
+        # a read of one changes what a read of the other is looking at.
         plan = plan._replace(started=plan.started.fork())
         in_line = InLine(plan, self.settings)
         longest = Longest(found.snapshot.cluster(), plan, self.settings)

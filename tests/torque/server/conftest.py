@@ -52,7 +52,7 @@ def torque(testbed: TorqueCluster) -> TorqueCluster:
 
 @pytest.fixture
 def passes(torque: TorqueCluster) -> Iterator[Passes]:
-    """No pass has been made; pbs_sched is away; the server wakes whoever listens."""
+    """No pass has been made; pbs_sched is away; the server wakes the process that listens."""
     forget_passes(torque)
     with without_pbs_sched(torque):
         torque.qmgr("set server scheduling = True", "set server automatic_requeue_exit_code = 85")
