@@ -14,7 +14,7 @@ from typing import Callable
 from container import testbed as testbeds
 from container.run_program import Finished
 from container.testbed import Testbed
-from torque.read.parse_program_output import parse_objects
+from torque.read.parse_program_output import parse_objects, parse_texts
 
 SLEEP = "sleep 600\n"
 
@@ -97,7 +97,7 @@ class TorqueCluster:
         for job_id in self.jobs():
             self.run(["qdel", "-p", job_id])
         self.wait_until(lambda: not self.jobs(), "no job is left")
-        queues = parse_objects(self.run(["qstat", "-Q", "-f", "-x"]).stdout, "Queue")
+        queues = parse_texts(self.run(["qstat", "-Q", "-f"]).stdout)
         self.qmgr(*(f"delete queue {name}" for name in queues if name != "batch"))
         for name in self.mom_names:
             self.run(["pbsnodes", "-c", "-N", "", name]).demand_success()
