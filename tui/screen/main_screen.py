@@ -460,9 +460,13 @@ class MainScreen(Screen[None], inherit_bindings=False):
         view = self.view
         if isinstance(view, TableView) and choosing != self._sorting:
             view.table.number_columns(choosing)
-            # In the header a narrow column has no room for its key and its whole name.
-            self.say(f"sort by {view.table.columns_with_keys}  s none" if choosing else "")
+            self.say(view.table.sort_keys if choosing else "")
         self._sorting = choosing
+
+    def on_table_refitted(self, _: Table.Refitted) -> None:
+        """Another width has other columns; a view shown for the first time gets its width after the key, too."""
+        if self._sorting and isinstance(self.view, TableView):
+            self.say(self.view.table.sort_keys)
 
     def on_taken_out(self, message: TakenOut) -> None:
         """An export was written, or failed."""

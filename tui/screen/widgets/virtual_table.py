@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from textual.events import Click, MouseScrollDown, MouseScrollUp
+from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
 from textual.message import Message
 
 from tui.screen.widgets.base_line_view import LineView
@@ -39,6 +39,9 @@ class Table(LineView, Generic[Key]):
 
     class Opened(Message):
         """A row was clicked twice."""
+
+    class Refitted(Message):
+        """The columns are numbered, and a new width of the table may have numbered them anew."""
 
     class SortAsked(Message):
         """The header of a column was clicked; ``column`` is its name."""
@@ -164,6 +167,12 @@ class Table(LineView, Generic[Key]):
         self._place_again(self.size.width - _MARK_CELLS)
         super().update_all()
 
+    def on_resize(self, event: Resize) -> None:
+        """Another width has room for other columns."""
+        super().on_resize(event)
+        if self.numbered:
+            self.post_message(self.Refitted())
+
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         """The wheel moves the cursor."""
         event.stop()
@@ -243,10 +252,14 @@ class Table(LineView, Generic[Key]):
         return tuple((text, "key" if role else role) for text, role in header(titles, Sort()))
 
     @property
-    def columns_with_keys(self) -> str:
-        """The columns on the line, each with the key that sorts by it: ``1 id  2 user``."""
+    def sort_keys(self) -> str:
+        """The columns on the line, each with the key that sorts by it: ``sort by 1 id  2 user  s none``.
+
+        In the header a narrow column has no room for its key and its whole name.
+        """
         placed = self._place(self.size.width - _MARK_CELLS)
-        return "  ".join(f"{key} {each.column.name}" for key, each in zip(COLUMN_KEYS, placed))
+        columns = (f"{key} {each.column.name}" for key, each in zip(COLUMN_KEYS, placed))
+        return "sort by " + "  ".join((*columns, "s none"))
 
     def column_of_key(self, key: str) -> str | None:
         """The name of the column that has this key in the header."""

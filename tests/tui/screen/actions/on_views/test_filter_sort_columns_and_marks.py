@@ -76,6 +76,17 @@ async def test_s_and_the_key_of_a_column_sorts_and_s_s_takes_the_sort_away(
         assert "sort:" not in steered.title
 
 
+async def test_the_keys_of_the_columns_follow_the_width_of_the_screen(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (50, 30)) as steered:
+        await steered.press("3", "s")
+        assert "3 fill" not in steered.text, "no room"
+        await steered.pilot.resize_terminal(120, 30)
+        await steered.pilot.pause()
+        assert "sort by 1 vnode  2 state  3 fill" in steered.text
+        await steered.press("3")
+        assert "sort: fill, least first" in steered.text
+
+
 async def test_after_a_sort_the_cursor_is_on_the_first_row(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (120, 30)) as steered:
         await steered.press("5", "G")
