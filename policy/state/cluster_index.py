@@ -14,6 +14,7 @@ from typing import Any, Callable
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Queue, Reading, Run, Server, Vnode, Window
 from policy.model.limit_attributes import EntityKey
+from policy.state.regions_of_queues import join_overlapping
 from policy.state.usage_by_user import Scope, Usage
 from policy.state.vnodes_by_idle_cores import Capacity
 
@@ -309,18 +310,7 @@ class ClusterIndex:
         """Each queue's region: the vnodes of all queues that share vnodes with it, directly or by a chain of other
         queues."""
         if self._regions is None:
-            regions = {queue: self.vnodes_of(queue) for queue in self.queues}
-            merged = True
-            while merged:
-                merged = False
-                for queue, mask in regions.items():
-                    wide = mask
-                    for other in regions.values():
-                        wide |= other if other & mask else 0
-                    if wide != mask:
-                        regions[queue] = wide
-                        merged = True
-            self._regions = regions
+            self._regions = join_overlapping({queue: self.vnodes_of(queue) for queue in self.queues})
         return self._regions
 
     def partitions(self) -> tuple[tuple[int, tuple[str, ...], int], ...]:

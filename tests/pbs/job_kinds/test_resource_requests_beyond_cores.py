@@ -76,6 +76,7 @@ def wishes(pbs: PbsCluster) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.takes(80)
 def test_every_request_is_placed_as_well_as_by_pbs_sched(rich: PbsCluster) -> None:
     asked = wishes(rich)
     by_sched = [run_by_sched(rich, **each) for each in asked]

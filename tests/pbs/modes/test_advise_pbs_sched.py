@@ -62,6 +62,7 @@ def priority_of(pbs: PbsCluster, job_id: str) -> int:
     return int(pbs.job(job_id)["Priority"])
 
 
+@pytest.mark.takes(150)
 def test_a_victim_is_held_until_its_beneficiary_has_run_into_its_place(by_priority: PbsCluster) -> None:
     """Carol has waited longer, and would get the cores from pbs_sched by its own rules.
 
@@ -103,6 +104,7 @@ def test_a_victim_is_held_until_its_beneficiary_has_run_into_its_place(by_priori
     assert [failure for entry in entries for failure in entry["failures"]] == []
 
 
+@pytest.mark.takes(150)
 def test_the_highest_priority_of_an_older_job_gets_no_victims_cores(by_priority: PbsCluster) -> None:
     """Carol has waited longer, at PBS's highest priority as far as users come, and raises her job again and again."""
     pbs, cores = by_priority, by_priority.spec.cores

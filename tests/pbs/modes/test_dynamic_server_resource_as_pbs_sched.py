@@ -131,6 +131,7 @@ def by_pass(pbs: PbsCluster, case: Case) -> tuple[list[bool], str]:
     return found, said
 
 
+@pytest.mark.takes(100)
 def test_the_same_jobs_start_by_what_a_program_prints(licensed: PbsCluster) -> None:
     of_sched = {name: by_sched(licensed, case) for name, case in CASES.items()}
     settings = Settings(schedule=ScheduleSettings(interval_s=5, budget_s=60, look_s=0))

@@ -81,6 +81,7 @@ def test_a_pause_by_name(pbs: PbsCluster, reason: str) -> None:
     pbs.wait_for_state(job, "R", 60.0 + LATE_S)
 
 
+@pytest.mark.takes(60)
 def test_a_stop_outlasts_failing_passes_the_way_out_of_drive_and_the_removal(pbs: PbsCluster) -> None:
     """Whoever stopped everything has to end that: no hand-back to PBS's scheduler does."""
     driven(pbs)

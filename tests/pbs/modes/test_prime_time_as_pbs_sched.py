@@ -145,6 +145,7 @@ def by_pass(pbs: PbsCluster, case: Case) -> list[int]:
     return found
 
 
+@pytest.mark.takes(95)
 @pytest.mark.parametrize("part", [0, 1])
 def test_the_same_jobs_start_in_prime_and_non_prime_time_as_by_pbs_sched(
     pbs: PbsCluster, sched_priv: Path, part: int

@@ -176,6 +176,7 @@ def test_changing_the_mode_again_and_again_overcommits_nothing(pbs: PbsCluster) 
     assert {ended[job]["run_count"] for job in ended if "[]" not in job} == {1}
 
 
+@pytest.mark.takes(140)
 def test_a_reservation_is_confirmed_and_its_jobs_start_while_the_queue_is_driven(pbs: PbsCluster) -> None:
     deploy_and_drive(pbs, quick_settings())
     start, end = (pbs.run(["date", "-d", f"+{minutes} minutes", "+%H%M"]).stdout.strip() for minutes in (3, 9))

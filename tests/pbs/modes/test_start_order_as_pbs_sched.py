@@ -244,6 +244,7 @@ def usage(pbs: PbsCluster, entity: str) -> float:
     return float(found.group(1))
 
 
+@pytest.mark.takes(90)
 def test_usage_is_charged_once_whoever_starts_the_jobs(pbs: PbsCluster, sched_priv: Path) -> None:
     """alice's job runs since before the queue is driven, bob's since then; both go on when it is handed back."""
     case = Case((), ("fair_share: True ALL", "fairshare_usage_res: ncpus*walltime"), _TREE)

@@ -196,6 +196,7 @@ def differences(six: PbsCluster, cases: Mapping[str, Case], is_same: Callable[[l
     return "\n".join(f"{name}: pbs_sched {of_sched[name]}, a pass {of_pass[name]}" for name in wrong)
 
 
+@pytest.mark.takes(120)
 def test_vnodes_run_the_same_jobs_within_their_limits_as_by_pbs_sched(six: PbsCluster) -> None:
     """Which vnode of those that are as good a job gets is not the same."""
 

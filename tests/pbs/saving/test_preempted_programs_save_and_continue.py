@@ -131,6 +131,7 @@ def test_a_program_that_does_not_listen_repeats_what_came_after_its_last_save(cl
     assert 0 <= repeated(cluster, job) <= 5
 
 
+@pytest.mark.takes(120)
 @pytest.mark.parametrize("kind", ["program", "script"])
 def test_a_job_that_pbs_checkpoints_repeats_nothing(checkpointing: PbsCluster, kind: str) -> None:
     checkpoint_twice(checkpointing, counting("save; exit 0"), kind)
@@ -163,6 +164,7 @@ def checkpoint_twice(pbs: PbsCluster, program: str, kind: str, exit_status: int 
     return job
 
 
+@pytest.mark.takes(60)
 def test_a_job_whose_restart_fails_is_queued_again(checkpointing: PbsCluster) -> None:
     pbs = checkpointing
     job = submit(pbs, counting("save; exit 0"), "-l", "pbsteer_save=checkpoint")
@@ -227,6 +229,7 @@ def test_subjobs_are_asked_too(cluster: PbsCluster) -> None:
         assert counts == list(range(1, len(counts) + 1))
 
 
+@pytest.mark.takes(90)
 def test_the_second_part_of_a_job_that_was_cut_for_a_promise_runs_after_the_head(pbs: PbsCluster) -> None:
     """The picture of P3 (tests/pbs/saving/test_backfilled_job_cut_for_promise.py draws it); the program saves, so E
     goes on."""
