@@ -247,7 +247,7 @@ class ClusterIndex:
         return old
 
     def _note_limits(self) -> None:
-        """Note whether the server or some queue has soft quotas, whether the jobs of any queue have classes, and whether
+        """Note whether the server or any queue has soft quotas, whether the jobs of any queue have classes, and whether
         those of any are ordered as its scheduler orders them."""
         self.has_quotas = any(queue.quotas_by_resource() for queue in self.queues.values()) or any(
             self.server.quotas.values()
