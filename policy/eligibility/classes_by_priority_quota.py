@@ -51,9 +51,7 @@ class Classes:
         self._cluster = cluster
         self._now_s = now_s
         self._quotas = quotas
-        self._express = {
-            queue.name: EXPRESS + queue.priority for queue in cluster.queues.values() if queue.is_express
-        }
+        self._express = {queue.name: EXPRESS + queue.priority for queue in cluster.queues.values() if queue.is_express}
         self._subjects: dict[tuple[str, str, str], Subject | None] = {}
         self._remaining: dict[QuotaEntry, int] = {}
         self.of_jobs: dict[str, int] = {}
