@@ -21,7 +21,7 @@ from tests.hooks.deploy_on_testbed import (
 )
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.modes.cycles_of_pbs_sched import hang_up
-from tests.pbs.modes.run_until_told import run_until_told
+from tests.pbs.run_until_told import run_until_told
 from tests.pbs.saving.checkpointing_test_jobs import passes_with
 
 BY_PRIORITY = 'job_sort_key: "job_priority HIGH"\tALL\n'

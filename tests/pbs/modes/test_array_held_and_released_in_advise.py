@@ -10,8 +10,8 @@ import pytest
 from policy.settings.site_settings import CheckpointSettings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.modes.run_until_told import run_until_told
 from tests.pbs.modes.test_advise_pbs_sched import by_priority, started_s
+from tests.pbs.run_until_told import run_until_told
 from tests.pbs.saving.checkpointing_test_jobs import passes_with
 
 __all__ = ["by_priority"]
