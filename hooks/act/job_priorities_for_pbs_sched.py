@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.admission.submission.priority_below_beneficiaries import BENEFICIARY
 from hooks.translate.job.jobs import read_manager_priority
-from policy.eligibility.classes_by_priority_quota import BASE
+from policy.model.priority_class import BASE
 from policy.plan.plan_types import Plan
 from policy.settings.site_settings import Settings
 

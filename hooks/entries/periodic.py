@@ -36,7 +36,6 @@ from hooks.control.decision_time_limit import (
 )
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult
-from hooks.control.express_preemption_not_honoured import find_express_queues
 from hooks.control.fair_share_charges import (
     charge_usage,
     record_from_data,
@@ -260,11 +259,8 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     notes += describe_not_requeued(found.not_requeued)
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
-    remarks = [
-        *find_express_queues(server_status, translation.modes, found.files).items(),
-        *find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings).items(),
-    ]
-    notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks)]
+    remarks = find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings)
+    notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks.items())]
     notes += assignment.notes
     quota_work = find_quota_work(found.quota_plan, found.raw, translation.modes, permissions.pause)
     notes += quota_work.notes()

@@ -10,9 +10,9 @@ from collections.abc import Container, Generator, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from operator import itemgetter
 
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.order_as_pbs_scheduler_would import Place
 from policy.model.jobs_runs_vnodes_queues import Job
+from policy.model.priority_class import BASE
 from policy.order.fair_share_tree import Claim, FairShareTree, Node
 from policy.order.site_order_settings import SiteOrder
 from policy.state.cluster_index import ClusterIndex, Entry

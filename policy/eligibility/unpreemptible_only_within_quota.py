@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Quotas
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
+from policy.model.priority_class import BASE
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.settings.site_settings import QuotaSettings

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Callable
 
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Standing
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.limit_attributes import EntityKey, show_entity
+from policy.model.priority_class import BASE, is_express
 from policy.preemption.preemptible_runs_cache import PreemptibleRunsCache
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
@@ -106,7 +107,7 @@ class Preemption:
             refused += [self._why_base(job, self._classes)] if above == BASE else []
         if not by_quota and above == BASE:
             return None, tuple(refused)
-        everywhere = self._classes is None or self._classes.compare_queues
+        everywhere = self._classes is None or self._classes.compare_queues or is_express(rank)
         return PreemptionRights(by_quota, above, rank, None if everywhere else job.queue), ()
 
     def after_delay(

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Quotas
 from policy.fit.best_fit import fits
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.ledger_between_passes import Ledger
+from policy.model.priority_class import BASE
 from policy.model.vnode_bitsets import count_vnodes, indices_of
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptibleSums, PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts

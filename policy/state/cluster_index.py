@@ -53,7 +53,7 @@ class ClusterIndex:
         "arrangements",
         "arrivals",
         "ends",
-        "has_priorities",
+        "has_classes",
         "has_quotas",
         "has_site_order",
         "has_windows",
@@ -111,7 +111,7 @@ class ClusterIndex:
         twin.vnodes, twin.queues = dict(self.vnodes), dict(self.queues)
         twin.jobs, twin.runs = dict(self.jobs), dict(self.runs)
         twin.order, twin.ends = list(self.order), list(self.ends)
-        twin.has_quotas, twin.has_priorities, twin.has_windows = self.has_quotas, self.has_priorities, self.has_windows
+        twin.has_quotas, twin.has_classes, twin.has_windows = self.has_quotas, self.has_classes, self.has_windows
         twin.has_site_order = self.has_site_order
         twin.arrangements = dict(self.arrangements)
         twin._queued, twin._vnodes_of_queue = dict(self._queued), dict(self._vnodes_of_queue)
@@ -247,12 +247,12 @@ class ClusterIndex:
         return old
 
     def _note_limits(self) -> None:
-        """Note whether the server or some queue has soft quotas, whether some queue has priorities, and whether some
-        queue's jobs are ordered as its scheduler orders them."""
+        """Note whether the server or any queue has soft quotas, whether the jobs of any queue have classes, and whether
+        those of any are ordered as its scheduler orders them."""
         self.has_quotas = any(queue.quotas_by_resource() for queue in self.queues.values()) or any(
             self.server.quotas.values()
         )
-        self.has_priorities = any(queue.priorities for queue in self.queues.values())
+        self.has_classes = any(queue.priorities or queue.is_express for queue in self.queues.values())
         self.has_site_order = any(queue.order is not None for queue in self.queues.values())
 
     def _note_windows(self) -> None:
