@@ -1,7 +1,7 @@
 """The comments of a pass: why each job that it does not start waits, few enough not to delay the server.
 
-Most comments go to the jobs that are next in the order, the rest to the jobs behind them, in rotation from pass to
-pass. Times in them are moments, not spans from now, so a comment that is still true is not written again.
+Most go to the jobs that are next in the order, the rest to the jobs behind them in rotation; times in them are moments,
+so a comment that is still true is not written again.
 """
 
 from __future__ import annotations

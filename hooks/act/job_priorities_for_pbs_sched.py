@@ -1,7 +1,7 @@
-"""Sets the job ``Priority`` of queues in ``advise``, so that PBS's own scheduler starts jobs in pbsteer's order.
+"""Sets the job ``Priority`` of queues in ``advise`` by class (docs/policies.md, P2), beneficiaries above all, so that
+PBS's own scheduler starts jobs in pbsteer's order.
 
-The priority follows the job's class (docs/policies.md, P2); a beneficiary stands above all until it runs. The user's
-own priority is recorded, decides in the passes, and is restored when the queue leaves ``advise``.
+The user's own priority is recorded, decides in the passes, and is restored when the queue leaves ``advise``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One pass: which jobs start, which runs are preempted, which jobs get a reservation, and why all others wait
 (docs/policies.md, "Together, in one pass").
 
-Jobs are attempted in queue order, by class where users have priorities. The first job of a region that does not fit
-preempts or becomes the head; jobs behind it start only if its reserved time stays, or preempt.
+Jobs are attempted in queue order, by class where users have priorities; the first job of a region that does not fit
+preempts or becomes the head, and no start behind it moves its reserved time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """P2: the class of each job, by its user's priority and what is left of the priority quota (docs/policies.md, P2).
 
-Waiting jobs are classed in queue order: a job that the rest of the quota covers takes the priority, any other the base
-class. All jobs of an express queue have its class. Classes are decided in each pass and frozen when a job starts.
+Waiting jobs are classed in queue order in each pass: a job that the rest of the quota covers takes the priority, any
+other the base class, all jobs of an express queue its class, and each keeps its class once it starts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The order of waiting jobs under fair share, in which each start of a pass moves its entity back.
+"""The order of waiting jobs under fair share, in which each start of a pass moves its entity back, as in PBS's
+scheduler.
 
-A start, or becoming the head, adds what the job requests to its entity's usage, as in PBS's scheduler. Usage only
-grows, so an entity's old claim is a lower bound, and a heap yields the next entity.
+Usage only grows during a pass, so an entity's old claim is a lower bound, and a heap yields the next entity.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Sorts waiting jobs as the site's own PBS scheduler would (docs/policies.md, "The site's own order").
 
 The least significant key is sorted first, one column of floats at a time, which is much faster than sorting tuples.
-:mod:`policy.eligibility.job_order_by_fair_share` keeps the order by fair share up to date during the pass.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Jobs that may not be preempted start only within quota, or in a class above base (docs/policies.md, P1, 17).
 
-Beyond the quota such a job would keep other users from theirs until it ends. A job that no quota counts is exempt.
+Beyond the quota such a job would keep other users from theirs until it ends.
 """
 
 from __future__ import annotations

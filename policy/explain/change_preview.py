@@ -1,7 +1,6 @@
 """What a change would do to the current runs and jobs: the same pass decided without and with it, and compared.
 
-Nothing is estimated. The pass is decided on the snapshot as it is and on the snapshot with the change, and the
-differences are listed job by job, with the number of runs that become open to preemption or safe from it.
+The differences are listed job by job, with the number of runs that become open to preemption or safe from it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lines about one job beside its reason: quota and class, how it is tested, whether it may be cut, why it is there.
 
-Each line follows from the snapshot, the settings and the ledger that the plan leaves. If a decision depended on more
-than these, there is no line (docs/policies.md, "Reasons").
+Each line follows from the snapshot, the settings and the ledger that the plan leaves; a decision that depended on more
+has no line (docs/policies.md, "Reasons").
 """
 
 from __future__ import annotations

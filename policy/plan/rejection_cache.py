@@ -1,7 +1,7 @@
 """Cache of rejections: jobs that cannot start now and may not preempt are left with one look-up each.
 
-Why a job may not preempt depends on its owner and on what it needs of the quota. Until something starts or is
-preempted, all jobs alike in that share one reason and one list.
+Until something starts or is preempted, all jobs alike in owner and in what they need of the quota share one reason and
+one list.
 """
 
 from __future__ import annotations

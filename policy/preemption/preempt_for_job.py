@@ -1,7 +1,7 @@
 """Preemption for a job within quota (rule A) or of a higher class (rule B) (docs/policies.md, P1 and P2).
 
 Starts of the same pass are taken back before any run is preempted; a run in its exempt time, one that was preempted too
-often, or one that may not be rerun is no victim. :mod:`policy.preemption.victim_selection` chooses among the rest.
+often, or one that may not be rerun is no victim.
 """
 
 from __future__ import annotations

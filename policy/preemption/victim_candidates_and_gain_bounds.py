@@ -1,7 +1,7 @@
-"""The runs that rules A and B could preempt, and upper bounds on what they free (docs/policies.md, P1 and P2).
+"""The runs that rules A and B could preempt, once for a pass and a set of vnodes, and upper bounds on what they free
+(docs/policies.md, P1 and P2).
 
-A pool is made once for a pass and a set of vnodes: rules and quotas are tested again when a run is taken, and what is
-free only shrinks. The bounds show when a search would be in vain, never that it will succeed.
+The bounds show when a search would be in vain, never that it will succeed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Selects the victims of a job among the runs that rules A and B offer (docs/policies.md, P1 and P2).
 
 Starts of this pass come first, then runs of lower classes in P2's order, then runs that only rule A offers in the
-configured order, each tested with those before it gone. :mod:`policy.preemption.victim_search` decides whether they
-suffice.
+configured order, each tested with those before it gone.
 """
 
 from __future__ import annotations

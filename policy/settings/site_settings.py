@@ -1,8 +1,7 @@
-"""The site's settings: typed, in a few tables, checked key by key.
+"""The site's settings: typed, in a few tables, checked key by key; an error names the key, the value, what is allowed
+and the file.
 
-A field's declaration holds its default, what is allowed and the check; an error names the key, the value, what is
-allowed and the file. Quotas and priorities are in PBS instead, those of a simulated cluster in
-:mod:`policy.settings.simulated_queues`.
+Quotas and priorities are in PBS instead, those of a simulated cluster in :mod:`policy.settings.simulated_queues`.
 """
 
 from __future__ import annotations

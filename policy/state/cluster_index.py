@@ -1,8 +1,7 @@
 """The cluster index: four tables (vnodes, queues, jobs, runs) and what follows from them (the queue order, the runs by
 expected end, what is free, and what each user, group and project uses).
 
-What follows is updated with every change of an entry and depends on the tables alone. Every change returns the change
-that undoes it.
+What follows is updated with every change of an entry, and every change returns the change that undoes it.
 """
 
 from __future__ import annotations

@@ -78,18 +78,18 @@ class PbsCluster:
     def wait_for_refusal(self, user: str, **asked: Any) -> str:
         """What qsub said as it refused the job. After a slow look at the vnodes the hook lets jobs through for a while,
         and a machine with other work to do makes any look slow; such jobs are deleted again."""
-        said: list[str] = []
+        messages: list[str] = []
 
         def is_refused() -> bool:
             done = self.try_qsub(user, **asked)
             if not done.status:
                 self.run(["qdel", "-W", "force", "-x", done.stdout.strip()])
                 return False
-            said.append(done.stderr)
+            messages.append(done.stderr)
             return True
 
         self.wait_until(is_refused, 120.0, f"qsub refuses {asked}")
-        return said[0]
+        return messages[0]
 
     def qstat_json(self) -> dict[str, dict[str, Any]]:
         """All jobs with all attributes, ended ones and subjobs too: job id -> attributes."""

@@ -47,9 +47,9 @@ def test_a_hook_is_enabled_only_when_all_of_it_is_there(deployment: Deployment, 
 def test_apply_does_what_the_plan_shows_and_nothing_else(deployment: Deployment, qmgr: FakeQmgr) -> None:
     planned = list(show_steps(deployment.plan_apply(SETTINGS)))
     assert qmgr.lines == []
-    said: list[str] = []
-    deployment.apply(SETTINGS, said.append)
-    assert said == planned
+    messages: list[str] = []
+    deployment.apply(SETTINGS, messages.append)
+    assert messages == planned
     assert [f'qmgr -c "{line}"' for line in qmgr.lines] == [line for line in planned if line.startswith("qmgr")]
 
 

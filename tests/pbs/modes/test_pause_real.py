@@ -29,9 +29,9 @@ def demand_pause(pbs: PbsCluster, words: str) -> str:
     assert any(words in note for note in last_pass(pbs)["notes"])
     comment = pbs.job(job)["comment"]
     assert f": would start now, but pbsteer is paused {words}" in comment.replace("(", "").replace("by ", "")
-    told = json.loads(pbs.run([PBSTEER, "explain", job, "--json"]).demand_success().stdout)
-    assert (told["state"], told["reason"]["code"]) == ("waiting", "left-undone")
-    assert words in told["reason"]["sentence"]
+    answer = json.loads(pbs.run([PBSTEER, "explain", job, "--json"]).demand_success().stdout)
+    assert (answer["state"], answer["reason"]["code"]) == ("waiting", "left-undone")
+    assert words in answer["reason"]["sentence"]
     return job
 
 

@@ -59,10 +59,10 @@ def test_a_planned_quota_is_set_followed_taken_back_and_left_where_changed(pbs: 
     end_s = begin_s + 40 * slower
     rows = [f"{user},workq,8,{iso(begin_s)},{iso(end_s)}" for user in ("alice", "bob")]
     path = write_table(pbs, *rows, f"carol,workq,4,{iso(begin_s)},{iso(end_s)}")
-    said = on_server(pbs, "-m", "tui.cli.main", "quota", "plan", str(path), "--yes").demand_success().stdout
-    assert "plan 3 quotas: done, verified" in said
+    output = on_server(pbs, "-m", "tui.cli.main", "quota", "plan", str(path), "--yes").demand_success().stdout
+    assert "plan 3 quotas: done, verified" in output
     # Whether bob waits less depends on how long alice's earlier jobs ran, which are those of other tests.
-    assert "all that wait" in said, "the preview compares the waits over the whole span"
+    assert "all that wait" in output, "the preview compares the waits over the whole span"
     assert limits(pbs) == {"alice": 24, "bob": 0}
     assert (state_of(pbs).path / QUOTA_PLAN).stat().st_mode & 0o777 == 0o600
 
