@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # How many tests run side by side. Those of a real PBS server mostly wait, each worker's on a testbed of its own; the
-# fifth to eighth testbed start once the machine has idle time.
+# fifth to eighth testbed start once the machine has time for them.
 WORKERS  ?= 2
 TESTBEDS ?= 8
 # How many parts of `make everything` run side by side.
@@ -74,8 +74,8 @@ test-fast: dev   ## tests that need no PBS
 test-laws: dev   ## tests/property: what holds of every cluster
 	@$(PART) $(NICE) $(PYTEST) -n $(WORKERS) --dist worksteal tests/property
 
-test-real: dev   ## tests of a real PBS or Torque server (root, installed); those that fail side by side run again, one by one
-	@AGAIN='$(PYTEST) --last-failed --last-failed-no-failures none $(REAL)' \
+test-real: dev   ## tests of a real PBS or Torque server (root, installed); those that fail side by side run again, two at a time
+	@AGAIN='$(PYTEST) -n 2 --last-failed --last-failed-no-failures none $(REAL)' \
 		$(PART) $(PYTEST) -n $(TESTBEDS) --dist worksteal $(REAL)
 
 test-faults: dev ## the short form of `make faults`, some of each kind (root, PBS installed)

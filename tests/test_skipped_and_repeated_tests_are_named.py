@@ -44,7 +44,7 @@ def test_what_failed_at_first_and_passed_when_it_ran_again_is_named(tmp_path: Pa
     failed = next(line for line in collected if line.startswith(f"{ANY}::"))
     (cache / "v" / "cache").mkdir(parents=True, exist_ok=True)
     (cache / "v" / "cache" / "lastfailed").write_text(json.dumps({failed: True}))
-    again = ("--last-failed", "--last-failed-no-failures", "none", "-o", f"cache_dir={cache}", ANY)
+    again = ("-n", "2", "--last-failed", "--last-failed-no-failures", "none", "-o", f"cache_dir={cache}", ANY)
     named = [line for line in run_pytest(*again) if line.startswith("PASSED ONLY")]
     assert named == [f"PASSED ONLY AT THE SECOND TRY {failed}"]
     assert is_shown_by_ci(named[0])

@@ -1,7 +1,8 @@
-"""Carries out a plan within a time budget: victims requeued, jobs started, reasons written into comments.
+"""Carries out a plan within a time budget, queue by queue as the permissions allow: victims requeued, jobs started,
+reasons written into comments.
 
-Only what the permissions allow, queue by queue. A request that the server refuses is recorded and the rest goes on;
-what does not fit into the budget is left to the next pass, which decides anew.
+A request that the server refuses is recorded and the rest goes on; what does not fit into the budget is left to the
+next pass, which decides anew.
 """
 
 from __future__ import annotations

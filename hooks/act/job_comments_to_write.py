@@ -1,7 +1,7 @@
 """The comments of a pass: why each job that it does not start waits, few enough not to delay the server.
 
-Most comments go to the jobs that are next in the order, the rest to the jobs behind them, in rotation from pass to
-pass. Times in them are moments, not spans from now, so a comment that is still true is not written again.
+Most go to the jobs that are next in the order, the rest to the jobs behind them in rotation; times in them are moments,
+so a comment that is still true is not written again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from itertools import islice
 
 from hooks.pbs.job_attributes.job_comment_format import _STAMP, OWN_COMMENT, make_comment, show_moment, without_counts
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.explain.queue_position import InLine
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.printable_text import printable
+from policy.model.priority_class import BASE
 from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import Settings

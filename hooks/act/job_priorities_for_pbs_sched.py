@@ -1,7 +1,7 @@
-"""Sets the job ``Priority`` of queues in ``advise``, so that PBS's own scheduler starts jobs in pbsteer's order.
+"""Sets the job ``Priority`` of queues in ``advise`` by class (docs/policies.md, P2), beneficiaries above all, so that
+PBS's own scheduler starts jobs in pbsteer's order.
 
-The priority follows the job's class (docs/policies.md, P2); a beneficiary stands above all until it runs. The user's
-own priority is recorded, decides in the passes, and is restored when the queue leaves ``advise``.
+The user's own priority is recorded, decides in the passes, and is restored when the queue leaves ``advise``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.admission.submission.priority_below_beneficiaries import BENEFICIARY
 from hooks.translate.job.jobs import read_manager_priority
-from policy.eligibility.classes_by_priority_quota import BASE
+from policy.model.priority_class import BASE
 from policy.plan.plan_types import Plan
 from policy.settings.site_settings import Settings
 

@@ -1,7 +1,7 @@
-"""Limits users' reservations: at any time a user reserves no more than that user's jobs may use within quota.
+"""Limits users' reservations, but not those of managers and operators: at any time a user reserves no more than that
+user's jobs may use within quota.
 
-A reservation belongs to PBS: its vnodes cannot be taken back, and its jobs are in a queue of their own. Managers and
-operators are not limited.
+A reservation belongs to PBS: its vnodes cannot be taken back, and its jobs are in a queue of their own.
 """
 
 from __future__ import annotations

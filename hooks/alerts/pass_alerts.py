@@ -1,7 +1,7 @@
 """Alerts by syslog and by the site's command: failing passes, passes without time for starts, queues handed back.
 
-Each kind is an episode, reported when it begins, once an hour while it lasts, and when it is over. Reports are recorded
-on disk, so that passes, each a process of its own, do not repeat each other.
+Each kind is an episode, reported when it begins, once an hour while it lasts, and when it is over; reports are recorded
+on disk for the next pass, a process of its own.
 """
 
 from __future__ import annotations

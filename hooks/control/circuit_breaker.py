@@ -1,7 +1,8 @@
-"""Circuit breaker: after three passes in a row that crashed or timed out, the queues go back to PBS's own scheduler.
+"""Circuit breaker: after three passes in a row that crashed or timed out, the queues go back to PBS's own scheduler
+(README.md: when passes rest and drive again).
 
 A pass is counted when it begins and taken off when it ends, so that one that raised, was killed or ran into its alarm
-counts alike. README.md has when passes rest and drive again.
+counts alike.
 """
 
 from __future__ import annotations

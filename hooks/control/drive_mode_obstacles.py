@@ -1,7 +1,8 @@
-"""Obstacles to ``drive``: what is configured for a queue's jobs that pbsteer would not honour.
+"""Obstacles to ``drive``: what is configured for a queue's jobs that pbsteer would not honour, each with what removes
+it.
 
-A queue with an obstacle starts and preempts no jobs; a sentence names the obstacle and what removes it. One queue keeps
-all queues of its scheduler from being driven, since a scheduler is switched off as a whole.
+A queue with an obstacle starts and preempts no jobs, and keeps all queues of its scheduler from being driven, since a
+scheduler is switched off as a whole.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which scheduler starts jobs: a partition's scheduler object is off where pbsteer drives, and on elsewhere.
+"""Which scheduler starts jobs: a partition's scheduler object is off where pbsteer drives all its queues, and on
+elsewhere; only pbsteer's own switches are reversed.
 
-A scheduler is switched off only if all queues that it serves are driven, and only pbsteer's own switches are reversed.
 A switch is recorded on disk before it is made, so a killed pass leaves no scheduler off without a record.
 """
 

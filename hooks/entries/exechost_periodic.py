@@ -1,5 +1,5 @@
 """On each MoM, at an interval: report the host's readings, in one resource of its natural vnode, and the jobs that were
-restarted from a checkpoint; and delete notes of saved jobs that are gone.
+restarted from a checkpoint; and delete notes of jobs that are gone.
 
 No request waits for this. It runs in a process of its own, reads a few small files, and sends a reading only if it has
 changed or would soon be too old, since each report is written into the server's database.
@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hooks.checkpoint.on_job_host.read_saved_task_notes import find_left
-from hooks.checkpoint.on_job_host.report_restarted_as_running import find_restarted
+from hooks.checkpoint.on_job_host.read_saved_task_notes import find_left, is_gone
+from hooks.checkpoint.on_job_host.report_restarted_as_running import find_restarted, report
 from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.placement.find_left_core_lists import find_left_core_lists
 from hooks.store.settings_for_host_hooks import read_section
@@ -65,16 +65,18 @@ def handle(pbs: Any) -> str | None:
 def report_restarted(pbs: Any) -> None:
     """Make the server see that restarted jobs run, so that they can be checkpointed again."""
     for job_id, note in find_restarted(pbs.pbs_conf["PBS_HOME"]).items():
+        # The list is from the beginning of the hook: a job that the server sent in that moment comes with the next one.
         job = pbs.event().job_list.get(job_id)
         if job is not None and job.session_id:
-            job.session_id = -int(job.session_id)
-        note.unlink()
+            with contextlib.suppress(OSError):
+                report(job, note)
 
 
 def forget_left(pbs: Any) -> None:
-    """Delete the notes of saved jobs that are gone, and the lists of jobs that are. An error here does
+    """Delete the notes of saved and restarted jobs that are gone, and the lists of jobs that are. An error here does
     not keep the host from being reported."""
     with contextlib.suppress(Exception):
         home, jobs = pbs.pbs_conf["PBS_HOME"], pbs.event().job_list
-        for left in (*find_left(home, jobs), *find_left_core_lists(Path(home), jobs)):
+        restarted = [note for job_id, note in find_restarted(home).items() if is_gone(home, job_id, jobs)]
+        for left in (*find_left(home, jobs), *restarted, *find_left_core_lists(Path(home), jobs)):
             left.unlink()

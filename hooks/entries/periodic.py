@@ -9,19 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable
 
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
-from hooks.act.job_priorities_for_pbs_sched import Advice, find_advice, give_advice
+from hooks.act.job_priorities_for_pbs_sched import find_advice, give_advice
 from hooks.act.soft_walltime_stripe_for_waiting_jobs import (
-    ResourceChanges,
     find_resource_changes,
     write_resource_changes,
 )
 from hooks.audit.audit_from_server_log import copy_server_changes
 from hooks.checkpoint.victims.victims_not_requeued import (
     NOT_REQUEUED,
-    NotRequeued,
     describe_not_requeued,
     read_not_requeued,
     with_new,
@@ -31,7 +29,6 @@ from hooks.checkpoint.victims.victims_not_requeued import (
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.decision_time_limit import (
     ClockDeadline,
-    Slow,
     describe_left_out,
     describe_unstarted,
     time_to_act_s,
@@ -39,10 +36,7 @@ from hooks.control.decision_time_limit import (
 )
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult
-from hooks.control.express_preemption_not_honoured import find_express_queues
 from hooks.control.fair_share_charges import (
-    ChargeRecord,
-    Charges,
     charge_usage,
     record_from_data,
     record_to_data,
@@ -51,7 +45,7 @@ from hooks.control.fair_share_charges import (
 from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
-from hooks.control.scheduler_switch import Assignment, Switched, assign_schedulers, switch, trigger_cycle
+from hooks.control.scheduler_switch import Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
 from hooks.forecast.forecast_due import is_forecast_due
 from hooks.pbs.files_and_output.dynamic_server_resources import find_asked_for
@@ -64,7 +58,6 @@ from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.quota_plan_files import PlanFiles, read_plan_files
 from hooks.quota_plan.set_due_planned_quotas_on_server import (
     QuotaOutcome,
-    QuotaWork,
     commit_quota_work,
     find_quota_work,
     publish_quota_plan,
@@ -73,16 +66,16 @@ from hooks.quota_plan.set_due_planned_quotas_on_server import (
 from hooks.record.add_pass_to_day_of_activity import note_activity
 from hooks.record.job_reasons import describe_reasons
 from hooks.record.pass_as_journal_entry import Timing, describe_pass
+from hooks.record.read_and_decided_in_pass import Decision, ServerRead
 from hooks.record.real_and_dry_run_counts import DryRunCounts
 from hooks.record.runs_gone_since_last_pass import find_finished, learns, note_runs
 from hooks.record.summarize_for_event_hooks import NO_LISTS, summarize
-from hooks.store.event_hook_summary import SUMMARY, Summary
-from hooks.store.original_priorities import Priorities, read_priorities, with_own_priorities, write_priorities
+from hooks.store.event_hook_summary import SUMMARY
+from hooks.store.original_priorities import read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_files import FAIR_SHARE, LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
 from hooks.translate.site_order import needed_attributes
-from hooks.translate.snapshot import Translation, translate
+from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
-from policy.model.ledger_between_passes import Ledger
 from policy.plan.plan_types import Plan
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes
@@ -183,51 +176,6 @@ def _find_next_s(plan: Plan, grace_s: float) -> float | None:
     return min((at_s for at_s in (*moments_s, *ends_s) if at_s > plan.time_s), default=None)
 
 
-class ServerRead(NamedTuple):
-    """What a pass has read. ``raw``: the server's status; ``server_status``: the same with the priorities that users
-    gave; ``files``: the schedulers' files; ``priorities``, ``switched``, ``runs``, ``charged`` and ``ledger_of``: the
-    records of earlier passes; ``quota_plan``: the planned quotas; ``problems``: sentences on programs of dynamic
-    resources; ``not_requeued``: victims that PBS refused to requeue. Which of the ledgers is read depends on what the
-    pass may do."""
-
-    raw: ServerStatus
-    server_status: ServerStatus
-    files: SchedFiles
-    priorities: Priorities
-    switched: Switched
-    runs: Mapping[str, Any]
-    charged: ChargeRecord
-    ledger_of: Callable[[str], tuple[Ledger, str]]
-    quota_plan: PlanFiles = PlanFiles()
-    problems: Sequence[str] = ()
-    not_requeued: Mapping[str, NotRequeued] = {}
-
-
-class Decision(NamedTuple):
-    """What a pass is going to do, what it was decided from, and what has to be on disk before.
-
-    ``ledger``: what was decided from; ``ledger_name``: its file, to be replaced; ``unusable``: why that could not be
-    read; ``runs``: what runs now, None if nothing is learned from runs; ``charges``: fair share usage to charge;
-    ``quota_work``: planned quotas to set.
-    """
-
-    translation: Translation
-    plan: Plan
-    assignment: Assignment
-    permissions: Permissions
-    advice: Advice
-    resource_changes: ResourceChanges
-    notes: list[str]
-    slowest: list[Slow]
-    summary: Summary
-    ledger: Ledger
-    ledger_name: str
-    unusable: str
-    runs: Mapping[str, Any] | None
-    charges: Charges
-    quota_work: QuotaWork
-
-
 def _read(connection: Connection, settings: Settings, state: State, quota_plan: PlanFiles) -> ServerRead:
     """Read the server, the schedulers' files and the records of earlier passes."""
     files: SchedFiles = {}
@@ -311,11 +259,8 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     notes += describe_not_requeued(found.not_requeued)
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
-    remarks = [
-        *find_express_queues(server_status, translation.modes, found.files).items(),
-        *find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings).items(),
-    ]
-    notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks)]
+    remarks = find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings)
+    notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks.items())]
     notes += assignment.notes
     quota_work = find_quota_work(found.quota_plan, found.raw, translation.modes, permissions.pause)
     notes += quota_work.notes()

@@ -1,4 +1,4 @@
-"""The linked lists of attributes that pbs_ifl takes and gives: built for a request, read from an answer."""
+"""The linked lists that pbs_ifl takes and gives: built for a request, read from an answer."""
 
 from __future__ import annotations
 
@@ -17,6 +17,20 @@ class AttributeChain:
         for name, resource, value in reversed(attributes):
             link = pbs_ifl.attrl()
             link.name, link.resource, link.value, link.next = name, resource, value, self.head
+            self._links.append(link)
+            self.head = link
+
+
+class CriteriaChain:
+    """A linked list of criteria (attribute, value, comparison) that a job has to meet all of, kept alive as long as
+    this object is."""
+
+    def __init__(self, pbs_ifl: Any, criteria: Sequence[tuple[str, str, int]]) -> None:
+        self.head: Any = None
+        self._links: list[Any] = []
+        for name, value, operation in reversed(criteria):
+            link = pbs_ifl.attropl()
+            link.name, link.resource, link.value, link.op, link.next = name, "", value, operation, self.head
             self._links.append(link)
             self.head = link
 

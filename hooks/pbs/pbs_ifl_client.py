@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Callable
 
-from hooks.pbs.attribute_lists_of_pbs_ifl import AttributeChain, clean, texts_of, walk
+from hooks.pbs.attribute_lists_of_pbs_ifl import AttributeChain, CriteriaChain, clean, texts_of, walk
 from hooks.pbs.custom_resources import SOFT_LIMIT
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, may_have_runs
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE
@@ -256,15 +256,8 @@ class Connection:
         self, what: str, criteria: Sequence[tuple[str, str, int]], attributes: Sequence[str], extend: str | None
     ) -> Iterator[tuple[str, Texts]]:
         """The jobs that meet all of the criteria (attribute, value, comparison)."""
-        ifl = self._ifl
-        links: list[Any] = []
-        for name, value, operation in criteria:
-            link = ifl.attropl()
-            link.name, link.resource, link.value, link.op = name, "", value, operation
-            if links:
-                links[-1].next = link
-            links.append(link)
-        yield from self._walk(what, attributes, lambda names: ifl.pbs_selstat(self._handle, links[0], names, extend))
+        ifl, chain = self._ifl, CriteriaChain(self._ifl, criteria)
+        yield from self._walk(what, attributes, lambda names: ifl.pbs_selstat(self._handle, chain.head, names, extend))
 
     def _read(self, what: str, attributes: Sequence[str], ask: Any) -> dict[str, Texts]:
         return dict(self._walk(what, attributes, ask))

@@ -17,7 +17,7 @@ from pathlib import Path
 from hooks.scripts.criu import dump, restore
 from hooks.scripts.harden_root_script import bound_memory, close_inherited, complain, refuse_to_run
 from hooks.scripts.save_by_signal_and_restart import restart, save
-from hooks.scripts.write_saved_task_notes import RESTARTED, find_mom_priv, note_of
+from hooks.scripts.write_saved_task_notes import RESTARTED, find_mom_priv, note_of, write_whole
 
 _USAGE = "usage: pbs_python -I checkpoint.py save|restart|dump|restore JOB SID TASK PATH [CRIU]\n"
 _YOUNG_S = 11.0
@@ -62,7 +62,8 @@ def act(arguments: list[str]) -> int:
         with contextlib.suppress(OSError):
             note_of(job_id, session, mom_priv).unlink(missing_ok=True)
         with contextlib.suppress(OSError):
-            (mom_priv / f"{RESTARTED}{job_id}").touch(0o600)
+            # Written anew: an older one may say that this job was reported.
+            write_whole(mom_priv / f"{RESTARTED}{job_id}", "")
         with contextlib.suppress(OSError, ValueError):
             report_the_end(session, mom_priv)
     return failed

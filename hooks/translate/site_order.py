@@ -50,7 +50,7 @@ from policy.order.site_order_settings import (
 
 _SHOWN = 80
 _ENTITIES = ("euser", "egroup", "Account_Name", "queue", "egroup:euser")
-_EXPRESS, _OF_SHARES = "express_queue", "fairshare"
+_EXPRESS, _NORMAL, _OF_SHARES = "express_queue", "normal_jobs", "fairshare"
 _EXPRESS_FROM = 150
 """``preempt_queue_prio`` where it is not set (pbs_internal.h)."""
 _NUMBERS = frozenset({"long", "float", "size", "duration"})
@@ -147,9 +147,11 @@ def _read_options(server_status: ServerStatus, scheduler: str, options: Options,
         enforced = is_true(options, "fairshare_enforce_no_shares", missing=True)
         fair_share = FairShare(tree, usage, enforced, *_read_decay(options))
     preempts = is_true(options, "preemptive_sched")
-    levels = texts.get("preempt_prio", "") or f"{_EXPRESS}, normal_jobs"
+    levels = texts.get("preempt_prio", "") or f"{_EXPRESS}, {_NORMAL}"
     if preempts and _OF_SHARES in levels:
         raise _NotHonouredError(f"preempt_prio is {levels[:_SHOWN]}, which orders by fair share,")
+    if preempts and _EXPRESS in levels.partition(_NORMAL)[2]:
+        raise _NotHonouredError(f"preempt_prio is {levels[:_SHOWN]}, which has express queues below normal jobs,")
     least = read_whole(texts.get("preempt_queue_prio", ""), _EXPRESS_FROM)
     taken = ROUND_ROBIN if rotates else BY_QUEUE if is_true(options, "by_queue") else TOGETHER
     of_jobs = {*(formula.uses if formula else ()), *(key.name for key in keys), *(usage.uses if usage else ())}

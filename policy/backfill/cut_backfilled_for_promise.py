@@ -1,8 +1,8 @@
-"""Keeps the promised start of a head by cutting backfilled runs (docs/policies.md, P3).
+"""Keeps the promised start of a head by cutting backfilled runs that were tested with a shrunk estimate
+(docs/policies.md, P3).
 
-A run that was backfilled with a shrunk estimate may be cut at the head's promised time: the run on most nodes first,
-then the one with most cores, then the earlier submitted, and only until the head fits. A run that was tested with its
-full estimate is never cut.
+The run on most nodes goes first, then the one with most cores, then the earlier submitted, and only until the head
+fits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The head's reservation: its shadow time, what may run beside it, and which runs may be replaced by which job.
 
 A job that ends inside the window is always admitted, one that outlasts it if the head still fits beside it at the
-shadow time (docs/policies.md, "First come, the head, and EASY backfilling"). For a head that asks for single cores
-anywhere, counting cores is exact and suffices.
+shadow time (docs/policies.md, "First come, the head, and EASY backfilling").
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Regions: sets of queues with one head (docs/policies.md, "First come, the head, and EASY backfilling").
 
-Queues that share vnodes, directly or by a chain, are one region. So are queues that only share hosts, as long as some
-job may get such a host alone: a start on one queue's vnodes then blocks another queue's job.
+Queues that share vnodes, directly or by a chain, are one region, and so are queues that share hosts which some job may
+get alone: a start on one queue's vnodes then blocks another queue's job.
 """
 
 from __future__ import annotations

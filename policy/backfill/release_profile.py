@@ -1,7 +1,6 @@
 """Release profile: which resources come free when, by the estimates of runs and of beneficiaries yet to run.
 
-Heads are reserved on it. A beneficiary whose victims have not ended yet counts as running on its earmark, and its
-victims count as gone.
+A beneficiary whose victims have not ended yet counts as running on its earmark, and its victims count as gone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Shadow time: the first time at which the head, which does not fit now, will fit; until then is the backfill window.
+"""Shadow time: the first time at which the head, which does not fit now, will fit (EASY backfilling: Lifka, "The
+ANL/IBM SP scheduling system", JSSPP 1995).
 
-This is EASY backfilling (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995), with vnodes instead of a count of
-processors. Runs are expected to end by their estimates, backfilled ones by the shrunk estimates that they were tested
-with, and cuts may keep it no later than the promise.
+Runs are expected to end by their estimates, backfilled ones by the shrunk estimates that they were tested with, and
+cuts may keep it no later than the promise.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The run time that a job is tested with for backfilling (docs/policies.md, P3).
 
-A job that can be cut when the head's time comes is tested with a shrunk estimate: p times what is left of it, or a
-prediction (Tsafrir, Etsion, Feitelson, "Backfilling using system-generated predictions", IEEE TPDS 2007). Any other job
-is tested with all that is left and never cut.
+A job that can be cut when the head's time comes is tested with p times what is left of its estimate, or with a
+prediction (Tsafrir, Etsion, Feitelson, "Backfilling using system-generated predictions", IEEE TPDS 2007), any other job
+with all that is left.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Attempts to place waiting jobs within the time limit of the pass.
+"""Attempts to place waiting jobs within the time limit of the pass: when it is up, the remaining jobs share one reason,
+and the next pass begins with them.
 
-A user whose jobs have used up their share of the time is postponed until all other users' jobs were tried. When the
-time is up, the remaining jobs share one reason, and the next pass begins with them, so that no job is left out for
-ever.
+A user whose jobs have used up their share of the time is postponed until all other users' jobs were tried.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Backfilling: a job behind a head starts beside it, or inside its window (docs/policies.md, P3).
+"""Backfilling: a job behind a head starts beside it, or inside its window, if the head keeps its start
+(docs/policies.md, P3).
 
-A job is tested with the estimate of :mod:`policy.backfill.shrunk_estimate_and_may_be_cut`, and starts only if the head
-of its region keeps its start. What is found for one job holds for others of the same shape until cores come free.
+What is found for one job holds for others of the same shape until cores come free.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Earmarks: the cores that only a beneficiary may take, from the pass that preempts for it until it runs
 (docs/policies.md, "What happens then").
 
-No other job gets the cores that victims free. A beneficiary starts as soon as its cores are free; if its victims do not
-free them in time, the earmark is dropped and the job is attempted in queue order again.
+A beneficiary starts as soon as its cores are free; if its victims do not free them in time, the earmark is dropped and
+the job is attempted in queue order again.
 """
 
 from __future__ import annotations

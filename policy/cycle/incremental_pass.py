@@ -1,7 +1,7 @@
 """Incremental pass: if only new jobs arrived, reuse the last plan and classify just those.
 
-While one head is reserved and all other jobs wait, time alone starts no job before the reserved time. So until a run
-starts or ends, a new job waits for the same reason as others, or could start; then the whole pass is decided.
+While one head is reserved and all other jobs wait, time alone starts no job before the reserved time, so a new job
+waits for the same reason as others, or could start and the whole pass is decided.
 """
 
 from __future__ import annotations

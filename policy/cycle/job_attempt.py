@@ -12,11 +12,11 @@ from policy.cycle.earmarked_for_preemptor import Earmarks
 from policy.cycle.preempt_backfilled import PromisedCuts
 from policy.cycle.reserve_for_heads_or_yield import Heads
 from policy.cycle.where_job_can_start_now import StartPlaces
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.fit.fits_idle_cluster import fits_idle_cluster
 from policy.fit.split_chunk_within_host import ever_holds
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA
+from policy.model.priority_class import BASE
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.plan.rejection_cache import Rejections, why_pinned

@@ -1,6 +1,6 @@
 """Decides which backfilled runs are cut so that a head starts at its promised time (docs/policies.md, P3).
 
-Only runs started on that condition are cut, if they save or have little to repeat by then. A run that could not be cut
+Only runs started on that condition are cut, if they save or have little to repeat by then; a run that could not be cut
 is planned with its full estimate from then on.
 """
 

@@ -1,8 +1,8 @@
 """P3's rescue: a short job that has waited long for its length gets the cores of one long run (docs/policies.md, "The
 rescue of short jobs").
 
-At most one run is cut in a pass: of those without a better claim, the one with the fewest cores that suffice. No
-promise is broken: what the end of the cut run was to give the head must still be there in time.
+At most one run is cut in a pass, and no promise is broken: what the end of the cut run was to give the head must still
+be there in time.
 """
 
 from __future__ import annotations

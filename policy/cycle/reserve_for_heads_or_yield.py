@@ -1,8 +1,8 @@
 """The heads of the regions: their reservations, and when they give way (docs/policies.md, "First come, the head, and
 EASY backfilling" and "A head has no veto").
 
-A job with a better claim takes cores as if nothing were reserved; the head then gets a new reservation. A promise moves
-only for such a job.
+Only a job with a better claim takes cores as if nothing were reserved, and moves the promise of the head, which then
+gets a new reservation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Where a job can start now, and what prevents it there (docs/policies.md, P4 and P5).
 
-Vnodes that a window closes to the job are left out. For a job with a better claim than the head of its region, a place
-at which the head keeps its start is preferred.
+For a job with a better claim than the head of its region, a place at which the head keeps its start is preferred.
 """
 
 from __future__ import annotations

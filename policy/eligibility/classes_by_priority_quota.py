@@ -1,7 +1,7 @@
 """P2: the class of each job, by its user's priority and what is left of the priority quota (docs/policies.md, P2).
 
-Waiting jobs are classed in queue order: a job that the rest of the quota covers takes the priority, any other the base
-class. Classes are decided in each pass and frozen when a job starts.
+Waiting jobs are classed in queue order in each pass: a job that the rest of the quota covers takes the priority, any
+other the base class, all jobs of an express queue its class, and each keeps its class once it starts.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from policy.eligibility.soft_quotas import QuotaEntry, Quotas
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import GENERIC, EntityKey
+from policy.model.priority_class import BASE, EXPRESS, HIGHEST_PRIORITY
 from policy.reasons.reason_names import Numbers
 from policy.state.cluster_index import ClusterIndex, Entry
-
-BASE = -1
-"""The class of jobs beyond the priority quota, and of users without a priority: lower than every priority."""
 
 
 class Subject(NamedTuple):
@@ -42,7 +40,8 @@ class QuotaLeft(NamedTuple):
 class Classes:
     """The classes of one pass: of runs, frozen at their start, and of waiting jobs, decided by :meth:`order`.
 
-    With ``compare_queues`` the priorities of all queues are on one scale.
+    With ``compare_queues`` the priorities of all queues are on one scale. The class of an express queue is above those
+    of all queues.
     """
 
     def __init__(
@@ -52,6 +51,7 @@ class Classes:
         self._cluster = cluster
         self._now_s = now_s
         self._quotas = quotas
+        self._express = {queue.name: EXPRESS + queue.priority for queue in cluster.queues.values() if queue.is_express}
         self._subjects: dict[tuple[str, str, str], Subject | None] = {}
         self._remaining: dict[QuotaEntry, int] = {}
         self.of_jobs: dict[str, int] = {}
@@ -75,6 +75,9 @@ class Classes:
         """The class that protects a run from preemption: the one it started in or, if higher, the one it would get now
         if it were requeued. Otherwise a victim would preempt again for what was just taken from it."""
         frozen = self.of_runs.get(run.id, BASE)
+        express = self._express.get(run.job.queue)
+        if express is not None:
+            return max(frozen, express)
         subject = self.subject(run.job)
         if subject is None or subject.priority <= frozen:
             return frozen
@@ -88,7 +91,11 @@ class Classes:
 
     def comparable(self, queue: str, other: str) -> bool:
         """Whether the classes of two queues compare."""
-        return self.compare_queues or queue == other
+        return self.compare_queues or queue == other or queue in self._express or other in self._express
+
+    def of_queue(self, queue: str) -> int | None:
+        """The class that all jobs of the queue have because it is an express queue; None if it is none."""
+        return self._express.get(queue)
 
     def start(self, job: Job, run_id: str) -> None:
         """The job starts: freeze its class."""
@@ -161,7 +168,7 @@ class Classes:
         """
         self._line = entries
         by_class: dict[int, list[Entry]] = {}
-        of_job, base = self.of_jobs, by_class.setdefault(BASE, [])
+        of_job, base, express = self.of_jobs, by_class.setdefault(BASE, []), self._express
         # Most jobs belong to users without cores left: one look-up classes those.
         spent: set[tuple[str, str, str]] = set()
         for entry in entries:
@@ -169,6 +176,10 @@ class Classes:
             key = (job.queue, job.user, job.group)
             if key in spent:
                 base.append(entry)
+                continue
+            if job.queue in express:
+                self._consume(job)
+                by_class.setdefault(express[job.queue], []).append(entry)
                 continue
             subject = self.subject(job)
             if subject is None or self._has_no_cores_left(subject):
@@ -184,6 +195,10 @@ class Classes:
 
     def _consume(self, job: Job) -> int:
         """Class one job and take its need off what is left. An array is classed for its next subjob."""
+        express = self._express.get(job.queue)
+        if express is not None:
+            self.of_jobs[job.id] = express
+            return express
         subject = self.subject(job)
         if subject is None:
             return BASE
@@ -227,7 +242,7 @@ class Classes:
         for entity, key in ((user, user), (group, group), (user, ("u", GENERIC)), (group, ("g", GENERIC))):
             priority = queue.priorities.entries.get(key)
             if priority is not None:
-                return Subject(entity, priority, self._quotas.entries_of(job, entity))
+                return Subject(entity, min(priority, HIGHEST_PRIORITY), self._quotas.entries_of(job, entity))
         return None
 
     def _classes_of_runs(self, ledger: Ledger) -> dict[str, int]:
@@ -239,8 +254,8 @@ class Classes:
             held: dict[QuotaEntry, int] = {}
             for run in sorted(runs.values(), key=lambda run: (run.start_s, run.job.submit_s, run.id)):
                 subject = self.subject(run.job)
-                if subject is None:
-                    classes.setdefault(run.id, BASE)
+                if subject is None or run.job.queue in self._express:
+                    classes.setdefault(run.id, self._express.get(run.job.queue, BASE))
                     continue
                 needs = self._quotas.needs(run.job, run.allocation)
                 for entry in subject.quotas:

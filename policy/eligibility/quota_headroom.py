@@ -1,7 +1,7 @@
-"""What each user, group and project may still use within quota, at one moment and in one queue.
+"""What each user, group and project may still use within quota, at one moment and in one queue, and the first entry
+that a job would exceed.
 
-It finds the first entry that a job would exceed. Where only cores are counted that takes a few look-ups, which makes it
-cheap for the many jobs that share a reason.
+Where only cores are counted that takes a few look-ups, which makes it cheap for the many jobs that share a reason.
 """
 
 from __future__ import annotations

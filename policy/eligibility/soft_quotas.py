@@ -1,8 +1,8 @@
 """P1's arithmetic: which jobs are within quota, which users are over, and which runs may be preempted
 (docs/policies.md, P1).
 
-Entries stand on a job's queue and on the server, for cores and other resources. All entries that count a job bind it:
-the user's own or the generic one, the group's, the project's and that of all.
+All entries that count a job, on its queue and on the server, bind it: the user's own or the generic one, the group's,
+the project's and that of all.
 """
 
 from __future__ import annotations

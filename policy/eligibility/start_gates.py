@@ -1,7 +1,7 @@
-"""Gates: conditions that keep a job from starting whatever is free, checked before anything is placed.
+"""Gates: conditions that keep a job from starting whatever is free, such as holds, start times, closed queues, hard
+limits and used-up licences.
 
-They are holds, start times, stopped or closed queues, PBS's hard limits, used-up licences, a quota for unpreemptible
-jobs, and the site's own formula and fair share. A job behind a gate does not become head and blocks no other job.
+They are checked before anything is placed; a job behind a gate does not become head and blocks no other job.
 """
 
 from __future__ import annotations

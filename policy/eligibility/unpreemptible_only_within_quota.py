@@ -1,17 +1,18 @@
 """Jobs that may not be preempted start only within quota, or in a class above base (docs/policies.md, P1, 17).
 
-Beyond the quota such a job would keep other users from theirs until it ends. A job that no quota counts is exempt.
+Beyond the quota such a job would keep other users from theirs until it ends.
 """
 
 from __future__ import annotations
 
 import re
 
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Quotas
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
+from policy.model.priority_class import BASE
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.settings.site_settings import QuotaSettings

@@ -1,7 +1,6 @@
 """What a change would do to the current runs and jobs: the same pass decided without and with it, and compared.
 
-Nothing is estimated. The pass is decided on the snapshot as it is and on the snapshot with the change, and the
-differences are listed job by job, with the number of runs that become open to preemption or safe from it.
+The differences are listed job by job, with the number of runs that become open to preemption or safe from it.
 """
 
 from __future__ import annotations
@@ -11,12 +10,13 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from policy.cycle.engine import decide
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Quotas
 from policy.explain.longest_backfill_walltime import Longest
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.model.pbs_units import show_duration, show_job
+from policy.model.priority_class import BASE, EXPRESS
 from policy.plan.plan_types import Plan
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import Settings
@@ -168,7 +168,7 @@ def _open_to_preemption(snapshot: Snapshot, ledger: Ledger, settings: Settings) 
     """By user, the runs that rule A or B would offer to some job."""
     cluster = snapshot.cluster()
     quotas = Quotas(cluster, settings.quota.counted)
-    by_class = settings.priority.preempt and cluster.has_priorities
+    by_class = settings.priority.preempt and cluster.has_classes
     classes = Classes(cluster, ledger, quotas, snapshot.time_s) if by_class else None
     highest = _highest_priorities(cluster) if classes is not None else {}
     found: dict[str, set[str]] = {}
@@ -181,12 +181,13 @@ def _open_to_preemption(snapshot: Snapshot, ledger: Ledger, settings: Settings) 
 
 
 def _highest_priorities(cluster: ClusterIndex) -> dict[str, int]:
-    """For each managed queue, the highest priority in any managed queue that shares vnodes with it."""
+    """For each managed queue, the highest class in any managed queue that shares vnodes with it."""
     regions = cluster.regions()
     managed = {queue.name: queue for queue in cluster.queues.values() if queue.managed}
     highest: dict[int, int] = {}
     for name, queue in managed.items():
-        for priority in queue.priorities.entries.values():
+        express = (EXPRESS + queue.priority,) if queue.is_express else ()
+        for priority in (*queue.priorities.entries.values(), *express):
             highest[regions[name]] = max(priority, highest.get(regions[name], BASE))
     return {name: highest.get(regions[name], BASE) for name in managed}
 

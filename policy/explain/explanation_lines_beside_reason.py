@@ -1,7 +1,7 @@
 """Lines about one job beside its reason: quota and class, how it is tested, whether it may be cut, why it is there.
 
-Each line follows from the snapshot, the settings and the ledger that the plan leaves. If a decision depended on more
-than these, there is no line (docs/policies.md, "Reasons").
+Each line follows from the snapshot, the settings and the ledger that the plan leaves; a decision that depended on more
+has no line (docs/policies.md, "Reasons").
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.cycle.preempt_long_run_for_short_job import waits_until_s
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.eligibility.soft_quotas import Quotas
 from policy.explain.longest_backfill_walltime import Longest
@@ -22,6 +22,7 @@ from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import show_entity
 from policy.model.pbs_units import show_count, show_duration, show_job
+from policy.model.priority_class import BASE, show_class
 from policy.plan.plan_types import Plan, Start
 from policy.ranking.vnode_ranking_and_requirements import Ranking, Standing
 from policy.reasons.reason import Reason, recall
@@ -53,7 +54,7 @@ class ExplanationLines:
         self._kept_starts = KeptStarts(plan, settings)
         self._quotas = Quotas(cluster, settings.quota.counted)
         self._estimates = Estimates(settings, plan.ledger, plan.time_s)
-        self._classes = Classes(cluster, _before(plan), self._quotas, plan.time_s) if cluster.has_priorities else None
+        self._classes = Classes(cluster, _before(plan), self._quotas, plan.time_s) if cluster.has_classes else None
         if self._classes is not None:
             self._classes.order(queue_line(cluster, plan.time_s).entries)
 
@@ -81,13 +82,16 @@ class ExplanationLines:
         subject = classes.subject(job)
         if run_id is not None:
             frozen = self._plan.ledger.classes.get(run_id, classes.of_runs.get(run_id, BASE))
-            return [LabelledLine("class", f"{_class(frozen)}, since its start")]
+            return [LabelledLine("class", f"{show_class(frozen)}, since its start")]
+        express = classes.of_queue(job.queue)
+        if express is not None:
+            return [LabelledLine("class", f"{show_class(express)}: {job.queue} is an express queue of its scheduler")]
         if subject is None:
             return [LabelledLine("class", f"base: {job.user} has no priority in queue {job.queue}")]
         of = classes.remaining(job)
         what = "" if of.resource == "ncpus" else f" {of.resource}"
         left = f"{of.amount}{what} left of the priority quota of {of.limit} after the jobs in line"
-        return [LabelledLine("class", f"{_class(classes.of(job))}: {show_entity(subject.entity)} has {left}")]
+        return [LabelledLine("class", f"{show_class(classes.of(job))}: {show_entity(subject.entity)} has {left}")]
 
     def more_of(self, job: Job, reason: Reason) -> MoreNumbers:
         """Numbers of the job itself, which a shared reason does not have: its place in line; the longest walltime with
@@ -300,10 +304,6 @@ _RULES = {
 
 def _times(count: int) -> str:
     return "1 time" if count == 1 else f"{count} times"
-
-
-def _class(rank: int) -> str:
-    return "base" if rank == BASE else str(rank)
 
 
 def _walltime(job: Job) -> str:

@@ -1,7 +1,6 @@
 """The explanation of one job: where it stands, what it waits for, what was tried, and what would change that.
 
-All of it is taken from the plan of a pass and its input; nothing is inferred afterwards. The lines beside the reason
-come from :mod:`policy.explain.explanation_lines_beside_reason`.
+All of it is taken from the plan of a pass and its input; nothing is inferred afterwards.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Which resource a waiting job lacks, where its cores would fit: the one that makes its chunks fit no longer.
+"""Which resource a waiting job lacks, where its cores would fit; none is named where only several together keep it
+waiting.
 
-A pass has one reason for many jobs, so the resource is not in the reason; it is found from the plan on demand, once for
-equal requests. Where only several resources together keep a job waiting, none is named.
+A pass has one reason for many jobs, so the resource is not in the reason: it is found from the plan on demand, once for
+equal requests.
 """
 
 from __future__ import annotations

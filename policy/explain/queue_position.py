@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from policy.backfill.queues_sharing_vnodes import parts_with_one_head
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.explain.missing_resource import Missing
+from policy.model.priority_class import BASE
 from policy.plan.plan_types import Plan
 from policy.reasons.reason_names import MoreNumbers, ReasonCode
 from policy.settings.site_settings import Settings

@@ -5,9 +5,9 @@ Rule A takes back a start that puts its owner over quota, rule B one of a lower 
 
 from __future__ import annotations
 
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.soft_quotas import Quotas
 from policy.model.jobs_runs_vnodes_queues import Job
+from policy.model.priority_class import BASE
 from policy.plan.plan_types import Plan
 from policy.settings.site_settings import Settings
 

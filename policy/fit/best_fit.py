@@ -1,7 +1,7 @@
 """Where a request fits in what is free: the first allocation in a fixed order, or none.
 
 Pieces of a chunk go to the tightest vnode that holds all of them, else to the emptiest vnodes first and the tightest
-for the rest. Ties go by name, so equal capacities give equal allocations.
+for the rest, ties by name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whether a request could ever be placed: on the same vnodes without any run on them.
+"""Whether a request could ever be placed: on the same vnodes without any run on them, until a vnode changes.
 
 Requests that pack, need a host each, or share a placement group have to be placed once for each kind of request; for
-equal chunks on any vnodes counting is enough. The answer holds until a vnode changes.
+equal chunks on any vnodes counting is enough.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Chunks that no single vnode holds, over several vnodes of one host.
+"""Chunks that no single vnode holds, over several vnodes of one host, as PBS places them without ``place=vscatter``
+(User's Guide, "Chunks"; the scheduler's ``eval_placement``).
 
-PBS keeps a chunk on one host, but not on one vnode, unless it has ``place=vscatter`` (User's Guide, "Chunks"; the
-scheduler's ``eval_placement``). So the free amounts summed over its vnodes give the number of equal pieces that a host
-holds, however the pieces before were placed.
+The free amounts summed over the vnodes of a host give the number of equal pieces that it holds, however the pieces
+before were placed.
 """
 
 from __future__ import annotations

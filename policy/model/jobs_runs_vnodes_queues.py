@@ -158,6 +158,12 @@ class Queue(FrozenValue):
     other_quotas: Mapping[str, Limits] = field(default_factory=dict)
     order: SiteOrder | None = None
 
+    @property
+    def is_express(self) -> bool:
+        """Whether the queue is an express queue of its scheduler, whose order is followed."""
+        least = None if self.order is None else self.order.express_from
+        return least is not None and self.priority >= least
+
     def quotas_by_resource(self) -> Mapping[str, Limits]:
         """All soft quotas of the queue, by resource."""
         quotas = {resource: limits for resource, limits in self.other_quotas.items() if limits}

@@ -1,7 +1,7 @@
-"""The ledger: what is remembered between passes (promises, earmarks, preemption counts, classes, what was learned).
+"""The ledger: what is remembered between passes (promises, earmarks, preemption counts, classes, what was learned); a
+value, of which each pass makes the next.
 
-A ledger is a value; each pass makes the next one. On disk it is plain data with a version: older versions are read, a
-newer one is refused.
+On disk it is plain data with a version: older versions are read, a newer one is refused.
 """
 
 from __future__ import annotations

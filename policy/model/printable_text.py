@@ -1,7 +1,7 @@
-"""Users' texts made safe for comments, messages and logs.
+"""Users' texts made safe for comments, messages and logs; doing it twice changes nothing more.
 
 Characters that a terminal or a log would interpret instead of showing (control characters, changes of direction, line
-ends) are written as escapes, ``\\x1b``. Applying this twice changes nothing more.
+ends) are written as escapes, ``\\x1b``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a job requested when it got a promise or an earmark (docs/policies.md, P3).
 
-A promise belongs to a request. It stands while the job asks for the same or less, and lapses once the job asks for more
-cores or other resources, for other vnodes or another queue, or for more time.
+A promise stands while the job asks for the same or less, and lapses once it asks for more cores or other resources, for
+other vnodes or another queue, or for more time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """PBS's fair share tree: what share of the machine each entity has, what it has used, and which one deserves more.
 
-It computes as PBS's scheduler does (``fairshare.cpp``; Administrator's Guide, "Using Fairshare"): shares are divided
-level by level, usage counts for an entity and for every group above it, and decays by a factor at each interval.
-Percentages and usage factors have 32 bits, as there, so that equal shares compare as equal.
+It computes as PBS's scheduler does (``fairshare.cpp``; Administrator's Guide, "Using Fairshare"), with percentages and
+usage factors of 32 bits, so that equal shares compare as equal.
 """
 
 from __future__ import annotations

@@ -45,8 +45,9 @@ class SiteOrder(FrozenValue):
     """The order of one scheduler.
 
     ``queues``: its queues as the server lists them; ``taken``: how it takes them. ``express_from``: the queue priority
-    from which on jobs come before all others; None if there are no express queues. ``tree``: where formula and keys
-    find shares, also without fair share. ``needs``: the names of each job's ``order_values``, in that order.
+    from which on jobs come before all others, and preempt these; None if there are no express queues. ``tree``: where
+    formula and keys find shares, also without fair share. ``needs``: the names of each job's ``order_values``, in that
+    order.
     """
 
     scheduler: str = "default"

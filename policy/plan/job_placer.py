@@ -1,8 +1,7 @@
 """Where a job goes: packed, striped or ranked, by its own preference or by the site's settings (docs/policies.md, P4
 and P5).
 
-A job without a preference, on a site without such settings, is placed by :func:`policy.fit.best_fit.fit` alone. A
-stripe that finds no room is tried narrower, then the job is packed; the reason of the layout is recorded.
+A stripe that finds no room is tried narrower, then the job is packed; the reason of the layout is recorded.
 """
 
 from __future__ import annotations

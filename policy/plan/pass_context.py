@@ -45,7 +45,7 @@ class Context:
         self.shrinks = settings.backfill.kind == "checkpoint"
         self.plain = settings.stripe.layout == "none" and not settings.stripe.queues and settings.ranking.mode == "none"
         self._preempts = (settings.quota.preempt and cluster.has_quotas) or (
-            settings.priority.preempt and cluster.has_priorities
+            settings.priority.preempt and cluster.has_classes
         )
         self._quotas: Quotas | None = None
         self._classes: Classes | None = None
@@ -67,8 +67,8 @@ class Context:
 
     @property
     def classes(self) -> Classes | None:
-        """The classes of jobs and runs (P2); None if no queue has priorities."""
-        if self._classes is None and self.cluster.has_priorities:
+        """The classes of jobs and runs (P2); None if no queue has priorities or is an express queue."""
+        if self._classes is None and self.cluster.has_classes:
             compare_queues = self.settings.priority.compare_queues
             self._classes = Classes(self.cluster, self.ledger, self.quotas, self.now_s, compare_queues)
         return self._classes

@@ -10,14 +10,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from policy.backfill.queues_sharing_vnodes import Region, parts_with_one_head
 from policy.backfill.release_profile import Pending, once_victims_end
-from policy.model.allocation import NO_CORES, Allocation, Cores
+from policy.model.allocation import NO_CORES, Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
-from policy.model.ledger_between_passes import PROMISE, Backfilled, Cut, Earmark, Ledger, Moved
-from policy.model.pbs_units import array_of
+from policy.model.ledger_between_passes import PROMISE, Backfilled, Earmark
 from policy.plan.correct_idle_cores_in_reasons import with_idle_left
+from policy.plan.next_ledger import NextEntries, next_ledger
 from policy.plan.pass_context import Context
 from policy.plan.plan_types import Estimate, MovedPromise, Plan, Preempt, Start, Waits
-from policy.plan.promised_requests_and_promise_moves import moved_so_far, requests_when_promised
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, Numbers, ReasonCode
 from policy.state.cluster_index import Op
@@ -318,7 +317,11 @@ class PlanBuilder:
             self.wake_at(preemption.next_s)
         next_s = None if self.next_s == UNLIMITED_S else self.next_s
         classes = self._context.classes.of_jobs if self._context.classes is not None else None
-        ledger = self._next(promises)
+        new = NextEntries(
+            self.now_s, promises, self.earmarks, self.preempts, self._backfilled, self._in_turn, self.moved,
+            self.first_behind, self.tried_in_vain,
+        )  # fmt: skip
+        ledger = next_ledger(self._context, new)
         moved = tuple(self.moved[head] for head in sorted(self.moved)) if self.moved else ()
         again = self.again or (preemption is not None and preemption.again)
         return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, again, moved)
@@ -357,71 +360,3 @@ class PlanBuilder:
         ]
         estimates.sort()
         return tuple(estimates), before if promises == before else promises
-
-    def _next(self, promises: Mapping[str, float]) -> Ledger:
-        ledger, cluster, context = self._ledger, self._cluster, self._context
-        runs, jobs = cluster.runs, cluster.jobs
-        preemptions: Mapping[str, int] = ledger.preemptions
-        if preemptions or self.preempts:
-            counts = {
-                run: count for run, count in preemptions.items() if run in runs or run in jobs or array_of(run) in jobs
-            }
-            for preempt in self.preempts:
-                if not preempt.again:
-                    counts[preempt.id] = counts.get(preempt.id, 0) + 1
-            preemptions = preemptions if counts == preemptions else counts
-        cuts: Mapping[str, Cut] = ledger.cuts
-        if cuts or self.preempts:
-            kept = {run: cut for run, cut in cuts.items() if run in preemptions}
-            for preempt in self.preempts:
-                if not preempt.again:
-                    kept[preempt.id] = Cut(self.now_s, preempt.reason.code, preempt.reason.numbers)
-            cuts = cuts if kept == cuts else kept
-        backfilled: Mapping[str, Backfilled] = ledger.backfilled
-        if self._backfilled or self._in_turn or not backfilled.keys() <= runs.keys():
-            kept_on = {run: entry for run, entry in backfilled.items() if run in runs and run not in self._in_turn}
-            backfilled = {**kept_on, **self._backfilled}
-        classes = ledger.classes if context.classes is None else context.classes.of_runs
-        cores: Mapping[str, Cores] = ledger.cores
-        if cores or context.used_core_book is not None:
-            lists = {run: each for run, each in context.core_book.lists.items() if run in runs}
-            cores = cores if lists == cores else lists
-        moved: Mapping[str, Moved] = ledger.moved
-        if moved or self.moved:
-            moved = moved_so_far(ledger, self.moved, jobs)
-        placer = context.placer if ledger.stripes else context.used_placer
-        stripes = ledger.stripes if placer is None else placer.stripes
-        asked = requests_when_promised(ledger, promises, self.earmarks, jobs)
-        if (
-            promises is ledger.promises
-            and preemptions is ledger.preemptions
-            and backfilled is ledger.backfilled
-            and classes is ledger.classes
-            and stripes is ledger.stripes
-            and cuts is ledger.cuts
-            and cores is ledger.cores
-            and asked is ledger.asked
-            and moved == ledger.moved
-            and not self.earmarks
-            and not ledger.earmarks
-            and self.first_behind == ledger.first_behind
-            and self.tried_in_vain == ledger.tried_in_vain
-        ):
-            return ledger
-        return Ledger(
-            promises=promises,
-            earmarks=self.earmarks,
-            preemptions=preemptions,
-            backfilled=backfilled,
-            classes=classes,
-            history=ledger.history,
-            learned=ledger.learned,
-            stripes=stripes,
-            seen_s=ledger.seen_s,
-            cuts=cuts,
-            cores=cores,
-            first_behind=self.first_behind,
-            tried_in_vain=self.tried_in_vain,
-            asked=asked,
-            moved=moved,
-        )

@@ -1,7 +1,7 @@
 """Cache of rejections: jobs that cannot start now and may not preempt are left with one look-up each.
 
-Why a job may not preempt depends on its owner and on what it needs of the quota. Until something starts or is
-preempted, all jobs alike in that share one reason and one list.
+Until something starts or is preempted, all jobs alike in owner and in what they need of the quota share one reason and
+one list.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Union
 
 from policy.backfill.queues_sharing_vnodes import Region
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.quota_headroom import NO_ENTRY, QuotaHeadroom
 from policy.fit.best_fit import fits
 from policy.fit.split_chunk_within_host import count_pieces
 from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
+from policy.model.priority_class import BASE
 from policy.model.vnode_bitsets import count_vnodes
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder

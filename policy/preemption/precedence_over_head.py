@@ -7,10 +7,11 @@ lower, if it is within quota and the head is not (rule A).
 
 from __future__ import annotations
 
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.quota_headroom import QuotaHeadroom
 from policy.eligibility.soft_quotas import Quotas
 from policy.model.jobs_runs_vnodes_queues import Job, Run
+from policy.model.priority_class import BASE
 from policy.settings.site_settings import Settings
 
 

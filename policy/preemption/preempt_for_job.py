@@ -1,7 +1,7 @@
 """Preemption for a job within quota (rule A) or of a higher class (rule B) (docs/policies.md, P1 and P2).
 
 Starts of the same pass are taken back before any run is preempted; a run in its exempt time, one that was preempted too
-often, or one that may not be rerun is no victim. :mod:`policy.preemption.victim_selection` chooses among the rest.
+often, or one that may not be rerun is no victim.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Callable
 
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Standing
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.limit_attributes import EntityKey, show_entity
+from policy.model.priority_class import BASE, is_express
 from policy.preemption.preemptible_runs_cache import PreemptibleRunsCache
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts
@@ -106,7 +107,7 @@ class Preemption:
             refused += [self._why_base(job, self._classes)] if above == BASE else []
         if not by_quota and above == BASE:
             return None, tuple(refused)
-        everywhere = self._classes is None or self._classes.compare_queues
+        everywhere = self._classes is None or self._classes.compare_queues or is_express(rank)
         return PreemptionRights(by_quota, above, rank, None if everywhere else job.queue), ()
 
     def after_delay(

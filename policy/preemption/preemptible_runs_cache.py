@@ -1,7 +1,7 @@
-"""Cache of what the rules offer to jobs, until something changes (docs/policies.md, P1 and P2).
+"""Cache of the runs that the rules let a job take, until something changes (docs/policies.md, P1 and P2).
 
-The sequence of runs that is offered depends on the job's owner and class, not on its request. So jobs that preempt no
-run share one sequence, and jobs with the same request share one search.
+That sequence depends on the job's owner and class, not on its request, so jobs that preempt no run share one sequence,
+and jobs with the same request share one search.
 """
 
 from __future__ import annotations

@@ -10,17 +10,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Owner, Quotas
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.model.limit_attributes import EntityKey
+from policy.model.priority_class import BASE, is_express
 
 
 class PreemptionRights(NamedTuple):
     """The rules by which a job may preempt: A if it is within quota, B above the base class (``above``, else BASE).
 
     ``rank`` is the job's class, whether or not rule B is on. ``queue`` is the queue whose runs have comparable classes;
-    None if those of all queues have.
+    None if those of all queues have. The class of an express queue compares with that of every queue.
     """
 
     by_quota: bool
@@ -34,7 +35,9 @@ class PreemptionRights(NamedTuple):
 
     def may_take(self, rank: int, queue: str) -> bool:
         """Whether rule A may offer a run of this class and queue: not one of a class above the job's own."""
-        return self.by_quota and (rank <= self.rank or (self.queue is not None and self.queue != queue))
+        if not self.by_quota or rank <= self.rank:
+            return self.by_quota
+        return self.queue is not None and self.queue != queue and not is_express(rank)
 
 
 class PreemptibleAmount(NamedTuple):

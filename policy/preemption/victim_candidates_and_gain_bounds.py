@@ -1,7 +1,7 @@
-"""The runs that rules A and B could preempt, and upper bounds on what they free (docs/policies.md, P1 and P2).
+"""The runs that rules A and B could preempt, once for a pass and a set of vnodes, and upper bounds on what they free
+(docs/policies.md, P1 and P2).
 
-A pool is made once for a pass and a set of vnodes: rules and quotas are tested again when a run is taken, and what is
-free only shrinks. The bounds show when a search would be in vain, never that it will succeed.
+The bounds show when a search would be in vain, never that it will succeed.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Quotas
 from policy.fit.best_fit import fits
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.ledger_between_passes import Ledger
+from policy.model.priority_class import BASE
 from policy.model.vnode_bitsets import count_vnodes, indices_of
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptibleSums, PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts

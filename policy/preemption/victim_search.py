@@ -1,8 +1,7 @@
 """Searches the runs that make room for one job, by whatever rule they are offered (docs/policies.md, P1 to P3).
 
-Runs are removed one by one, in the order offered, until the job fits and the head keeps its start; then each run that
-turned out not to be needed is put back. All of that happens on a copy of what is free: the cluster index does not
-change.
+On a copy of what is free, runs are removed one by one in the order offered, until the job fits and the head keeps its
+start; then each run that turned out not to be needed is put back.
 """
 
 from __future__ import annotations

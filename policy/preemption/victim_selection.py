@@ -1,8 +1,7 @@
 """Selects the victims of a job among the runs that rules A and B offer (docs/policies.md, P1 and P2).
 
 Starts of this pass come first, then runs of lower classes in P2's order, then runs that only rule A offers in the
-configured order, each tested with those before it gone. :mod:`policy.preemption.victim_search` decides whether they
-suffice.
+configured order, each tested with those before it gone.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Callable, NamedTuple
 
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Quotas, Standing
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job, Run
+from policy.model.priority_class import BASE
 from policy.preemption.preemptible_runs_cache import PreemptibleRuns, PreemptibleRunsCache
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights
 from policy.preemption.take_back_planned_starts import PlannedStarts

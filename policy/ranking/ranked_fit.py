@@ -1,7 +1,7 @@
 """Places a request on the best ranked vnodes first: as many pieces on the best as it holds, then on the next.
 
-What must be on one host, or in one group, goes to the one with the best ranked vnode that holds it. The order is only a
-preference: if it leads nowhere although the request fits, the request is placed as unranked ones are.
+The order is only a preference: if it leads nowhere although the request fits, the request is placed as unranked ones
+are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Ranks the vnodes for a job: most left of what it prefers first, among those that meet its requirements.
+"""Ranks the vnodes for a job: most left of what it prefers first, among those that meet its requirements
+(docs/policies.md, P4).
 
 There is one ranked list for each preference in a pass; a start changes what is left of its vnodes, which move in the
-lists on their next use. What a vnode without a usable reading or sensor gets is in docs/policies.md, P4.
+lists on their next use.
 """
 
 from __future__ import annotations

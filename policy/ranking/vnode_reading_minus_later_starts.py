@@ -1,7 +1,7 @@
 """Headroom: what is left of each vnode now, from its reading less what has started since (docs/policies.md, P4).
 
 Subtracted for each later run: of compute its cores' share, of memory its request, and of each, and of network, its
-requirement if that is more. What ended since is not given back, so that nothing is counted that may be gone.
+requirement if that is more.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Why a job does not start, or a run is preempted: a code, the numbers behind it, and one sentence.
 
 A reason is made where the decision is made and shared by all jobs to which it applies; what belongs to one job (its
-cores, estimate, position) is added when the sentence is written. If a sentence names a change that would help, that
-change does help (``tests/property/test_changes_named_in_reasons_help.py``).
+cores, estimate, position) is added when the sentence is written.
 """
 
 from __future__ import annotations

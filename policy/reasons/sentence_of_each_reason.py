@@ -10,15 +10,14 @@ from typing import Callable
 
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.pbs_units import SIZES, show_count, show_duration
+from policy.model.priority_class import show_class
 from policy.reasons.reason_names import Facts, Number, ReasonCode
 from policy.reasons.requirement_shortfall_sentence import show_shortfall
 from policy.reasons.windows_in_reasons import show_closed_vnodes, show_into_window, show_what_is_over
 
-_BASE = -1
-
 
 def _class(number: Number) -> str:
-    return "base" if number == _BASE else str(number)
+    return show_class(number) if isinstance(number, int) else str(number)
 
 
 def _count(count: Number, noun: str) -> str:
@@ -299,14 +298,15 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         f" of {f['limit']} of {f['entity']} after the jobs in line{_in_class(f)}"
     ),
     "no-lower-class": lambda f: (
-        f"preempts no job: no running job that may be preempted has a class below its own, {f['class']}{_capped(f)}"
+        "preempts no job: no running job that may be preempted has a class below its own,"
+        f" {_class(f['class'])}{_capped(f)}"
     ),
     "too-few-lower": lambda f: (
-        f"preempts no job: {_are(f['preemptible'], 'core')} used by jobs below its class {f['class']} that may be"
-        f" preempted, and {_will_not_do(f)}{_capped(f)}"
+        f"preempts no job: {_are(f['preemptible'], 'core')} used by jobs below its class {_class(f['class'])} that may"
+        f" be preempted, and {_will_not_do(f)}{_capped(f)}"
     ),
     "preempted-class": lambda f: (
-        f"preempted for {f['beneficiary']}, whose class {f['above']} is above its own, {_class(f['class'])}"
+        f"preempted for {f['beneficiary']}, whose class {_class(f['above'])} is above its own, {_class(f['class'])}"
     ),
     "cut-for-promise": lambda f: (
         f"cut for {f['beneficiary']}, whose promised time has come: it was backfilled on that condition, and waits"

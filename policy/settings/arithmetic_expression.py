@@ -1,7 +1,7 @@
 """Arithmetic expressions in a settings file, such as ``min(compute, memory)``.
 
-Python's own parser reads the text; only numbers, the names given, ``+ - * /``, ``min`` and ``max`` are evaluated. So an
-expression can do nothing but compute a number.
+Python's own parser reads the text, and only numbers, the names given, ``+ - * /``, ``min`` and ``max`` are evaluated:
+an expression can do nothing but compute a number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The site's settings: typed, in a few tables, checked key by key.
+"""The site's settings: typed, in a few tables, checked key by key; an error names the key, the value, what is allowed
+and the file.
 
-A field's declaration holds its default, what is allowed and the check; an error names the key, the value, what is
-allowed and the file. Quotas and priorities are in PBS instead, those of a simulated cluster in
-:mod:`policy.settings.simulated_queues`.
+Quotas and priorities are in PBS instead, those of a simulated cluster in :mod:`policy.settings.simulated_queues`.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from policy.model.job_preferences import RANK_MODES
 from policy.model.save_method_names import SAVE_METHODS, SAVED_STATUS
 from policy.settings.built_in_and_custom_vnode_formulas import FormulaError, read_formulas
 from policy.settings.read_application_ranking_presets import Preset, read_presets
+from policy.settings.read_layouts_of_queues import LAYOUT_CHOICES, read_layouts
 from policy.settings.setting_fields import (
     choice_setting,
     flag_setting,
@@ -42,7 +42,6 @@ BACKFILL_ORDERS = ("first-come", "shortest-first")
 PREDICTORS = ("none", "last-two", "ratio")
 LEARN_BY = ("user", "all")
 PREFERRED_NODES = ("idle", "shared")
-LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
 HANDED_ON_HOST = ("files", "bind")
 HANDED_LISTS = ("none", "environment", *HANDED_ON_HOST)
 CHECKPOINT_ACTION_S = 40
@@ -61,19 +60,6 @@ class SettingsError(ValueError):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
-
-
-def _layouts_of_queues(value: Any) -> tuple[tuple[str, str], ...] | None:
-    """The layouts by queue, sorted; None for anything else."""
-    pairs = value.items() if isinstance(value, Mapping) else value
-    if isinstance(pairs, str):
-        return None
-    try:
-        layouts = tuple(sorted((queue, layout) for queue, layout in pairs))
-    except (TypeError, ValueError):
-        return None
-    good = all(isinstance(queue, str) and queue and layout in LAYOUT_CHOICES for queue, layout in layouts)
-    return layouts if good else None
 
 
 @dataclass(frozen=True)
@@ -248,7 +234,7 @@ class StripeSettings(FrozenValue):
     idle_within_s: float = number_setting(0, 0, unit="seconds")
     prefer: str = choice_setting("idle", PREFERRED_NODES)
     queues: tuple[tuple[str, str], ...] = setting(
-        (), f"a table by queue, each one of {', '.join(LAYOUT_CHOICES)}", _layouts_of_queues
+        (), f"a table by queue, each one of {', '.join(LAYOUT_CHOICES)}", read_layouts
     )
 
     @property

@@ -1,8 +1,8 @@
 """Closures: the times in which vnodes, parts of them, or whole queues are closed to ordinary jobs (docs/policies.md,
 "Closures").
 
-A job may be on a vnode only if its whole run, by its full estimate, meets none of the vnode's windows. What a window
-takes of a vnode counts as taken for the whole run, and present runs count as still there when it begins.
+A job may be on a vnode only if its whole run, by its full estimate, meets none of the vnode's windows; what a window
+takes of a vnode counts as taken for the whole run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The cluster index: four tables (vnodes, queues, jobs, runs) and what follows from them (the queue order, the runs by
 expected end, what is free, and what each user, group and project uses).
 
-What follows is updated with every change of an entry and depends on the tables alone. Every change returns the change
-that undoes it.
+What follows is updated with every change of an entry, and every change returns the change that undoes it.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any, Callable
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Queue, Reading, Run, Server, Vnode, Window
 from policy.model.limit_attributes import EntityKey
+from policy.state.regions_of_queues import join_overlapping
 from policy.state.usage_by_user import Scope, Usage
 from policy.state.vnodes_by_idle_cores import Capacity
 
@@ -53,7 +53,7 @@ class ClusterIndex:
         "arrangements",
         "arrivals",
         "ends",
-        "has_priorities",
+        "has_classes",
         "has_quotas",
         "has_site_order",
         "has_windows",
@@ -111,7 +111,7 @@ class ClusterIndex:
         twin.vnodes, twin.queues = dict(self.vnodes), dict(self.queues)
         twin.jobs, twin.runs = dict(self.jobs), dict(self.runs)
         twin.order, twin.ends = list(self.order), list(self.ends)
-        twin.has_quotas, twin.has_priorities, twin.has_windows = self.has_quotas, self.has_priorities, self.has_windows
+        twin.has_quotas, twin.has_classes, twin.has_windows = self.has_quotas, self.has_classes, self.has_windows
         twin.has_site_order = self.has_site_order
         twin.arrangements = dict(self.arrangements)
         twin._queued, twin._vnodes_of_queue = dict(self._queued), dict(self._vnodes_of_queue)
@@ -247,12 +247,12 @@ class ClusterIndex:
         return old
 
     def _note_limits(self) -> None:
-        """Note whether the server or some queue has soft quotas, whether some queue has priorities, and whether some
-        queue's jobs are ordered as its scheduler orders them."""
+        """Note whether the server or any queue has soft quotas, whether the jobs of any queue have classes, and whether
+        those of any are ordered as its scheduler orders them."""
         self.has_quotas = any(queue.quotas_by_resource() for queue in self.queues.values()) or any(
             self.server.quotas.values()
         )
-        self.has_priorities = any(queue.priorities for queue in self.queues.values())
+        self.has_classes = any(queue.priorities or queue.is_express for queue in self.queues.values())
         self.has_site_order = any(queue.order is not None for queue in self.queues.values())
 
     def _note_windows(self) -> None:
@@ -309,18 +309,7 @@ class ClusterIndex:
         """Each queue's region: the vnodes of all queues that share vnodes with it, directly or by a chain of other
         queues."""
         if self._regions is None:
-            regions = {queue: self.vnodes_of(queue) for queue in self.queues}
-            merged = True
-            while merged:
-                merged = False
-                for queue, mask in regions.items():
-                    wide = mask
-                    for other in regions.values():
-                        wide |= other if other & mask else 0
-                    if wide != mask:
-                        regions[queue] = wide
-                        merged = True
-            self._regions = regions
+            self._regions = join_overlapping({queue: self.vnodes_of(queue) for queue in self.queues})
         return self._regions
 
     def partitions(self) -> tuple[tuple[int, tuple[str, ...], int], ...]:

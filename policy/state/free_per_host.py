@@ -1,7 +1,7 @@
 """The sum of a consumable that the vnodes of each host have free, for chunks split over a host's vnodes
 (:mod:`policy.fit.split_chunk_within_host`).
 
-The sums are computed once and then updated vnode by vnode. An overcommitted vnode counts as 0, not as negative.
+The sums are computed once and then updated vnode by vnode; an overcommitted vnode counts as 0.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The vnodes independent of what runs on them: their hosts and groups, what each has in all, and which a chunk may use.
 
-Built once for a set of vnodes and shared by every capacity over it. Answers that need a walk over all vnodes are
+Built once for a set of vnodes and shared by every capacity over it; answers that need a walk over all vnodes are
 remembered.
 """
 

@@ -1,7 +1,8 @@
-"""The nodes of the cluster in one pass: which are idle, which are shared by stripes, and where one started just now.
+"""The nodes (hosts) of the cluster in one pass: which are idle, which are shared by stripes, and where one started just
+now (docs/policies.md, P5).
 
-A node is a host. The tables are built when a job of the pass is first striped, in one walk over the vnodes, and updated
-by the starts of the pass (docs/policies.md, P5).
+The tables are built when a job of the pass is first striped, in one walk over the vnodes, and updated by the starts of
+the pass.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Striping: a job's ranks spread evenly over more nodes than it needs (docs/policies.md, P5).
 
-Pieces are placed: a chunk given once for many MPI ranks is cut if that comes out even, a chunk given several times is
-used as given. Numbers of pieces on two nodes differ by one at most; within a node the same holds for its NUMA domains,
-which PBS shows as the vnodes of one host.
+A chunk given once for many MPI ranks is cut into pieces if that comes out even; numbers of pieces on two nodes, and on
+two NUMA domains of a node, differ by one at most.
 """
 
 from __future__ import annotations

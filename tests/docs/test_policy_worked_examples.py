@@ -144,8 +144,8 @@ def test_order_of_ranked_vnodes() -> None:
         preference = RankPreference(mode)
         names = [index.capacity.directory.named(bit)[0] for bit in ranking.ordered(preference, -1)]
         scores = [ranking.standing(preference, name).dispatch_score for name in names]
-        told = ", ".join(name if score is None else f"{name} {score:g}" for name, score in zip(names, scores))
-        assert_printed([f"{mode}: {told}"])
+        listed = ", ".join(name if score is None else f"{name} {score:g}" for name, score in zip(names, scores))
+        assert_printed([f"{mode}: {listed}"])
 
 
 def test_start_of_the_ranked_job_and_who_is_not_started() -> None:
@@ -236,5 +236,5 @@ def test_four_jobs_and_three_clusters() -> None:
     ]
     found = place(requests, answers, PlacingSettings("a", ("b", "c")))
     to = {gid: f"to {cluster}" for gid, cluster in found.placed.items()}
-    said = {**to, **{gid: stay.sentence() for gid, stay in found.stays.items()}}
-    assert_printed([f"{gid}  {said[gid]}" for gid in sorted(said)])
+    outcomes = {**to, **{gid: stay.sentence() for gid, stay in found.stays.items()}}
+    assert_printed([f"{gid}  {outcomes[gid]}" for gid in sorted(outcomes)])

@@ -43,10 +43,10 @@ def ground() -> Iterator[Ground]:
 
 @pytest.mark.slow
 def test_nothing_is_lost_in_some_faults_of_every_kind(ground: Ground) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     schedule = draw_schedule(FAULTS, SEED)
-    outcome = run_campaign(ground, schedule, SEED, minutes=MINUTES, say=said.append, least=LEAST)
-    told = "\n".join([*said, show_table(outcome)])
-    assert outcome.tell_losses() == [], told
-    assert outcome.tried >= max(LEAST, 0.7 * len(outcome.trials)), told
+    outcome = run_campaign(ground, schedule, SEED, minutes=MINUTES, say=messages.append, least=LEAST)
+    report = "\n".join([*messages, show_table(outcome)])
+    assert outcome.tell_losses() == [], report
+    assert outcome.tried >= max(LEAST, 0.7 * len(outcome.trials)), report
     print(show_table(outcome))  # noqa: T201 - what was survived, for whoever looks

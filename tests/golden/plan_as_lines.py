@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policy import Ledger, Plan
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.forecast.forecast import Forecast
 from policy.model.allocation import Allocation
+from policy.model.priority_class import show_class
 from policy.plan.plan_types import Start
 
 Lines = dict[str, list[str]]
@@ -66,7 +66,7 @@ def _tell_ledger(ledger: Ledger) -> Iterator[str]:
     for job_id, entry in ledger.backfilled.items():
         yield f"backfilled {job_id}: {entry.end_s:g}{', may be cut' if entry.cuttable else ''}"
     for job_id, rank in ledger.classes.items():
-        yield f"class {job_id}: {'base' if rank == BASE else rank}"
+        yield f"class {job_id}: {show_class(rank)}"
     for vnode, at_s in ledger.stripes.items():
         yield f"stripe {vnode}: {at_s:g}"
     for application, tallies in ledger.learned.items():

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from hooks.translate.vnodes import RUN_LIMITS
 from policy import Changes, Finished, Job, Ledger, Queue, Reading, Run, Settings, Snapshot, Vnode, decide
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.forecast.forecast import forecast
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.job_preferences import Layout, RankPreference, Requirements
@@ -26,6 +25,7 @@ from policy.model.jobs_runs_vnodes_queues import RUNS, UNLIMITED_S, HardLimits, 
 from policy.model.ledger_between_passes import Backfilled, Earmark, History, Tally
 from policy.model.limit_attributes import Limits
 from policy.model.pbs_units import parse_amount
+from policy.model.priority_class import BASE
 from policy.order.fair_share_tree import FairShareTree, Group
 from policy.order.job_sort_formula import KEYWORDS, read_formula
 from policy.order.site_order_settings import NO_THRESHOLD, FairShare, SiteOrder, SortKey
@@ -212,6 +212,7 @@ def _order(table: Mapping[str, Any]) -> SiteOrder:
         tree = FairShareTree(groups, 0, {name: float(used) for name, used in table.get("used", {}).items()})
         fair_share = FairShare(tree, read_formula(table["usage"], numbers))
     return SiteOrder(
+        express_from=table.get("express_from"),
         formula=read_formula(table["formula"], numbers) if "formula" in table else None,
         threshold=float(table.get("threshold", NO_THRESHOLD)),
         keys=tuple(SortKey(key.split()[0], key.endswith("HIGH")) for key in table.get("keys", ())),

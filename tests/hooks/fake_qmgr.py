@@ -55,8 +55,8 @@ class FakeQmgr:
         words = line.split()
         if words[1] == "resource" and words[0] in ("delete", "set") and words[2] in self.busy:
             name = words[2]
-            said = f"qmgr obj={name} svr=default: Resource busy on job\nqmgr: Error (15174) returned from server\n"
-            return Reply(70, "", said)
+            refusal = f"qmgr obj={name} svr=default: Resource busy on job\nqmgr: Error (15174) returned from server\n"
+            return Reply(70, "", refusal)
         self._change(line)
         return Reply(0, "", "")
 

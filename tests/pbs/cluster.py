@@ -78,18 +78,18 @@ class PbsCluster:
     def wait_for_refusal(self, user: str, **asked: Any) -> str:
         """What qsub said as it refused the job. After a slow look at the vnodes the hook lets jobs through for a while,
         and a machine with other work to do makes any look slow; such jobs are deleted again."""
-        said: list[str] = []
+        messages: list[str] = []
 
         def is_refused() -> bool:
             done = self.try_qsub(user, **asked)
             if not done.status:
                 self.run(["qdel", "-W", "force", "-x", done.stdout.strip()])
                 return False
-            said.append(done.stderr)
+            messages.append(done.stderr)
             return True
 
         self.wait_until(is_refused, 120.0, f"qsub refuses {asked}")
-        return said[0]
+        return messages[0]
 
     def qstat_json(self) -> dict[str, dict[str, Any]]:
         """All jobs with all attributes, ended ones and subjobs too: job id -> attributes."""
@@ -120,10 +120,11 @@ class PbsCluster:
         """Run qmgr commands as root on the server host; `TestbedError` with qmgr's words if one fails."""
         return "".join(self.run(["qmgr", "-c", command]).demand_success().stdout for command in commands)
 
-    def _qmgr_at_once(self, commands: Sequence[str]) -> None:
+    def _qmgr_at_once(self, commands: Sequence[str]) -> str:
         """Run many qmgr commands in one process; `TestbedError` if one fails."""
-        if commands:
-            self.run(["qmgr"], stdin="".join(f"{command}\n" for command in commands)).demand_success()
+        if not commands:
+            return ""
+        return self.run(["qmgr"], stdin="".join(f"{command}\n" for command in commands)).demand_success().stdout
 
     def pbsnodes(self) -> dict[str, dict[str, Any]]:
         """All vnodes: name -> attributes."""
@@ -269,15 +270,17 @@ class PbsCluster:
 
     def _read_settings(self) -> list[str]:
         """The qmgr lines that make server, queues, vnodes, schedulers, resources and hooks, but for vnodes' states."""
-        printed = self.qmgr("print server", "print node @default")
-        lines = [
-            line for line in printed.splitlines() if line.startswith(("set ", "create ")) and " state = " not in line
-        ]
-        for kind in ("sched", "hook"):
-            listed = self.qmgr(f"list {kind}").splitlines()
-            lines += [f"create {kind} {line.split()[1]}" for line in listed if line.lower().startswith(f"{kind} ")]
-        scheduling = self.qmgr("list sched default scheduling").split("=")[-1].strip()
-        return [*lines, f"set sched default scheduling = {scheduling}"]
+        asked = ("print server", "print node @default", "list sched", "list hook")
+        printed = self._qmgr_at_once(asked).splitlines()
+        lines = [line for line in printed if line.startswith(("set ", "create ")) and " state = " not in line]
+        listed = ""
+        for line in printed:
+            if line.startswith(("Sched ", "Hook ")):
+                kind, listed = line.split()
+                lines.append(f"create {kind.lower()} {listed}")
+            elif listed == "default" and line.strip().startswith("scheduling = "):
+                lines.append(f"set sched default {line.strip()}")
+        return lines
 
     def _run_no_hook(self) -> bool:
         """Whether no MoM's hook is under way: it would report once more."""

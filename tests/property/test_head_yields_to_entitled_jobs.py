@@ -17,13 +17,13 @@ from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Changes, Job, Ledger, Plan, Queue, Request, Run, Settings, Snapshot, Vnode, decide
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.soft_quotas import Quotas
 from policy.fit.best_fit import fit, fits
 from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Server
 from policy.model.limit_attributes import EntityKey, Limits
+from policy.model.priority_class import BASE
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.settings.site_settings import VICTIM_ORDERS, PrioritySettings, QuotaSettings
 from tests.property.oracles.priority_classes_by_hand import class_of_victim, classes_of_jobs, classes_of_runs

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Run, Settings, Vnode
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Quotas
 from policy.fit.best_fit import fit, fits
 from policy.model.job_request import Request, parse_request
+from policy.model.priority_class import BASE
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptibleAmount, PreemptibleSums, PreemptionRights
 from policy.state.free_per_host import HostSums
 from policy.state.vnodes_by_idle_cores import Capacity

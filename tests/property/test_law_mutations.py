@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.cycle.job_attempt import JobAttempts
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import Job, Run
+from policy.model.priority_class import BASE
 from policy.preemption.precedence_over_head import Claims
 from policy.preemption.preempt_for_job import Preemption
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptionRights

@@ -9,10 +9,16 @@ from hypothesis import given
 from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
-from policy import Job, Ledger, Plan, Run, Settings, decide
+from policy import Job, Ledger, Plan, Queue, Run, Settings, decide
 from policy.model.limit_attributes import Limits
 from tests.property.oracles import plan_invariants
-from tests.property.oracles.priority_classes_by_hand import BASE, class_of_victim, classes_of_jobs, classes_of_runs
+from tests.property.oracles.priority_classes_by_hand import (
+    BASE,
+    class_of_express,
+    class_of_victim,
+    classes_of_jobs,
+    classes_of_runs,
+)
 from tests.property.strategies.cluster_strategies import (
     NOW_S,
     Parts,
@@ -70,7 +76,7 @@ def taken_by_class(plan: Plan) -> list[tuple[Run, str]]:
 @given(ranked())
 def test_a_job_starts_in_the_class_that_is_left_for_it(situation: Situation) -> None:
     parts, plan = situation[0], plan_of(situation)
-    if not any(queue.priorities for queue in parts.queues):
+    if not parts.snapshot().cluster().has_classes:
         return
     _, classes = by_hand(situation)
     for start in plan.starts:
@@ -83,7 +89,7 @@ def test_a_job_starts_in_the_class_that_is_left_for_it(situation: Situation) -> 
 def test_the_class_of_a_run_is_frozen(situation: Situation) -> None:
     parts = situation[0]
     plan = plan_of(situation)
-    if any(queue.priorities for queue in parts.queues):
+    if parts.snapshot().cluster().has_classes:
         expected, _ = by_hand(situation)
         assert {run.id: plan.ledger.classes[run.id] for run in parts.runs} == expected
 
@@ -102,6 +108,18 @@ def test_a_job_of_the_base_class_preempts_nobody_by_class(situation: Situation) 
     plan = plan_of(situation)
     _, of_jobs = by_hand(situation)
     assert all(of_jobs[beneficiary] != BASE for _, beneficiary in taken_by_class(plan))
+
+
+@given(ranked())
+def test_a_run_of_an_express_queue_goes_for_no_job_of_a_lower_class(situation: Situation) -> None:
+    """Neither for a quota nor for a class, whatever the queues."""
+    parts, plan = situation[0], plan_of(situation)
+    queues = {queue.name: queue for queue in parts.queues}
+    _, of_jobs = by_hand(situation)
+    for preempt in plan.preempts:
+        express = class_of_express(queues[preempt.run.job.queue])
+        if express is not None and preempt.reason.code in ("preempted-class", "preempted-quota"):
+            assert of_jobs[preempt.beneficiary] >= express
 
 
 @given(ranked())
@@ -144,7 +162,7 @@ def test_a_rule_that_is_off_takes_nobody(situation: Situation, rule_a: bool, rul
 def test_priorities_without_quotas_make_nobody_more_than_base(situation: Situation) -> None:
     """The priority quota of who has none is nothing."""
     parts, ledger, settings = situation
-    queues = tuple(replace(queue, quotas=Limits()) for queue in parts.queues)
+    queues = tuple(replace(_without_express(queue), quotas=Limits()) for queue in parts.queues)
     plan = plan_of((replace(parts, queues=queues), ledger, settings))
     needing = [start.id for start in plan.starts if start.job.request.cores]
     assert all(plan.ledger.classes[start] == BASE for start in needing)
@@ -175,7 +193,7 @@ def test_lower_classes_go_first_and_among_equals_the_later_submitted(situation: 
         for run in parts.runs
         if run.id not in taken
         and _may_be_taken(run, ledger, settings)
-        and _compare(run, job, settings)
+        and _compare(parts, run, job, settings)
         and class_of_victim(parts, of_runs, run, taken) < of_jobs[beneficiary]
     ]
     idle = _idle(parts, plan)
@@ -202,7 +220,8 @@ def test_a_job_that_all_lower_runs_would_make_room_for_does_not_wait(situation: 
         return
     first = order[0]
     idle = sum(vnode.available["ncpus"] for vnode in parts.vnodes) - sum(run.job.cores for run in parts.runs)
-    lower = [run for run in parts.runs if _may_be_taken(run, ledger, settings) and _compare(run, first, settings)]
+    allowed = [run for run in parts.runs if _may_be_taken(run, ledger, settings)]
+    lower = [run for run in allowed if _compare(parts, run, first, settings)]
     gone = [run.id for run in parts.runs]
     at_once = [r for r in lower if class_of_victim(parts, of_runs, r, ()) < of_jobs[first.id]]
     whatever_goes = [r for r in lower if class_of_victim(parts, of_runs, r, gone) < of_jobs[first.id]]
@@ -219,15 +238,24 @@ def test_a_job_that_all_lower_runs_would_make_room_for_does_not_wait(situation: 
 def test_who_has_waited_longer_in_the_same_class_keeps_its_cores(situation: Situation) -> None:
     """With one priority for everybody nobody within quota is preempted by class."""
     parts, ledger, settings = situation
-    queues = tuple(replace(q, priorities=Limits(dict.fromkeys(q.priorities.entries, 5))) for q in parts.queues)
+    queues = tuple(
+        replace(_without_express(q), priorities=Limits(dict.fromkeys(q.priorities.entries, 5))) for q in parts.queues
+    )
     plan = plan_of((replace(parts, queues=queues), ledger._replace(classes={}), settings))
     of_runs = classes_of_runs(replace(parts, queues=queues), {})
     assert all(of_runs[run.id] == BASE for run, _ in taken_by_class(plan))
 
 
-def _compare(run: Run, job: Job, settings: Settings) -> bool:
+def _without_express(queue: Queue) -> Queue:
+    """The queue in the same order of its scheduler, but no express queue."""
+    return queue if queue.order is None else replace(queue, order=replace(queue.order, express_from=None))
+
+
+def _compare(parts: Parts, run: Run, job: Job, settings: Settings) -> bool:
     """Whether the classes of the run and of the job do."""
-    return settings.priority.compare_queues or run.job.queue == job.queue
+    queues = {queue.name: queue for queue in parts.queues}
+    express = any(class_of_express(queues[name]) is not None for name in (run.job.queue, job.queue))
+    return settings.priority.compare_queues or run.job.queue == job.queue or express
 
 
 def _may_be_taken(run: Run, ledger: Ledger, settings: Settings) -> bool:

@@ -14,6 +14,7 @@ from typing import Callable
 from container import testbed as testbeds
 from container.run_program import Finished
 from container.testbed import Testbed
+from tests.pbs.idle_machine_deadline import Deadline
 from torque.read.parse_program_output import parse_objects, parse_texts
 
 SLEEP = "sleep 600\n"
@@ -77,11 +78,16 @@ class TorqueCluster:
         self.wait_until(lambda: self.state_of(job_id) in tuple(states), f"{job_id} in state {states}", timeout_s)
 
     def wait_until(self, is_so: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
-        deadline_s = time.monotonic() + timeout_s
+        deadline = Deadline(timeout_s)
         while not is_so():
-            if time.monotonic() > deadline_s:
+            if deadline.has_passed():
                 raise AssertionError(f"not within {timeout_s:g} s: {what}\n{self.run(['qstat', '-t']).stdout}")
             time.sleep(0.1)
+
+    def kill(self, daemon: str, host: str = "server") -> None:
+        """End a daemon at once, as a crash would; returns when it has ended. Until then another one does not start."""
+        self.run(["pkill", "-KILL", "-x", daemon], host=host).demand_success()
+        self.wait_until(lambda: self.run(["pgrep", "-x", daemon], host=host).status != 0, f"the end of {daemon}")
 
     def restart_server(self) -> None:
         """Start the server, which had been stopped, and wait until it has heard from its MoMs."""

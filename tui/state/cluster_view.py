@@ -15,10 +15,10 @@ from hooks.forecast.published_forecast import PublishedForecast
 from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, Objects, ServerStatus
 from hooks.translate.snapshot import Known, modes_of, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Run, Settings, Snapshot, Start, decide
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.explain.longest_backfill_walltime import Longest
 from policy.explain.queue_position import InLine
+from policy.model.priority_class import BASE
 from policy.reasons.reason_names import MoreNumbers
 from tui.backends.pass_journal import NO_PASSES, Passes
 from tui.model.job_efficiency import Shares, is_overdue, mean_share, shares_of

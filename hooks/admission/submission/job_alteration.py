@@ -1,7 +1,7 @@
 """Judges an alteration: refuses what a submission would be refused for, and derives anew what queuejob derived.
 
-A new walltime gives a new estimate; a new select, place or preference gives a new stripe. A manager's own value for
-these is kept.
+A new walltime gives a new estimate, a new select, place or preference a new stripe; a manager's own value for these is
+kept.
 """
 
 from __future__ import annotations

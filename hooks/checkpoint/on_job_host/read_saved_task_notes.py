@@ -63,22 +63,23 @@ def find_saved(pbs_home: str, prefix: str = SAVED) -> dict[str, list[Path]]:
 
 
 def find_left(pbs_home: str, jobs: Container[str]) -> list[Path]:
-    """The notes of saved tasks whose job is gone: it is not among the MoM's ``jobs``, and the MoM has no job file of it
-    (it keeps one of a held job)."""
-    files = os.path.join(pbs_home, "mom_priv", "jobs")  # noqa: PTH118 - as above
+    """The notes of saved tasks whose job is gone."""
     return [
         note
         for prefix in (SAVED, SAVING_NOTE)
         for job_id, notes in find_saved(pbs_home, prefix).items()
-        if job_id not in jobs and not _is_there(f"{files}/{job_id}.JB")
+        if is_gone(pbs_home, job_id, jobs)
         for note in notes
     ]
 
 
-def _is_there(path: str) -> bool:
-    """Whether a file is there. Raises OSError where that cannot be found out: then no note is deleted."""
-    try:
-        os.stat(path)  # noqa: PTH116 - as above
-    except (FileNotFoundError, NotADirectoryError):
+def is_gone(pbs_home: str, job_id: str, jobs: Container[str]) -> bool:
+    """Whether a job is not among the MoM's ``jobs``, and the MoM has no job file of it (it keeps one of a held job).
+    Raises OSError where that cannot be found out: then no note is deleted."""
+    if job_id in jobs:
         return False
-    return True
+    try:
+        os.stat(os.path.join(pbs_home, "mom_priv", "jobs", f"{job_id}.JB"))  # noqa: PTH116, PTH118 - as above
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    return False

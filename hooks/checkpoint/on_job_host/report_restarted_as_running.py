@@ -8,11 +8,26 @@ sign; the MoM itself writes the sessions of ended tasks in that form.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 RESTARTED = "pbsteer-restarted-"
 """Prefix of notes in a MoM's ``mom_priv``, followed by a job's id: our script has restarted the job."""
 
 
 def find_restarted(pbs_home: str) -> dict[str, Path]:
-    """The notes of restarted jobs, by job. Delete a note once its job is reported."""
+    """The notes of restarted jobs, by job."""
     return {path.name[len(RESTARTED) :]: path for path in (Path(pbs_home) / "mom_priv").glob(f"{RESTARTED}*")}
+
+
+def report(job: Any, note: Path) -> None:
+    """Have the MoM report another session of an event's job than before.
+
+    PBS drops what a run of a hook sets that is cut off. So the note is deleted by a later run, which finds that the MoM
+    has that session.
+    """
+    session = int(job.session_id)
+    if note.read_text(encoding="ascii", errors="replace") == str(session):
+        note.unlink()
+        return
+    job.session_id = -session
+    note.write_text(str(-session), encoding="ascii")

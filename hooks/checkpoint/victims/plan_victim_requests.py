@@ -1,7 +1,7 @@
 """Plans the requests to victims: save first, with time over several passes, then requeue; or requeue at once.
 
 A victim's mark records what was requested, so a pass that lost its files, or follows one that was killed, continues
-from there. Nothing here blocks.
+from there.
 """
 
 from __future__ import annotations

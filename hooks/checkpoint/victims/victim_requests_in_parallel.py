@@ -1,7 +1,7 @@
-"""Sends the victims' requests (signal, checkpoint, requeue) in parallel, from child processes.
+"""Sends the victims' requests (signal, checkpoint, requeue) in parallel, from child processes, as the server answers a
+requeue only when the job has ended.
 
-The server answers a requeue only when the job has ended, so the pass cannot block on it. Each victim is read again just
-before its request, as its run may be over by then.
+Each victim is read again just before its request, as its run may be over by then.
 """
 
 from __future__ import annotations

@@ -111,10 +111,10 @@ def test_removing_lets_our_held_victims_go_and_nobody_else_s(tmp_path: Path, qmg
     deployment = Deployment(str(tmp_path), qmgr, programs)
     deployment.apply(SETTINGS, silent)
     assert programs.jobs == {**jobs, **others}
-    said: list[str] = []
-    deployment.remove(said.append)
+    messages: list[str] = []
+    deployment.remove(messages.append)
     assert programs.jobs == others
-    assert said.index("qrls -h s 0.s") > said.index('qmgr -c "delete hook pbsteer_periodic"')
+    assert messages.index("qrls -h s 0.s") > messages.index('qmgr -c "delete hook pbsteer_periodic"')
     programs.deaf = True
     assert deployment.plan_remove() == []
 
@@ -144,10 +144,10 @@ def test_removing_puts_back_the_priorities_that_are_still_ours(tmp_path: Path, q
     changed = {"1.s": Changed(3, (-681,)), "2.s": Changed(0, (-681, 1023)), "3.s": Changed(5, (7,))}
     write_priorities(State(state_folder(str(tmp_path))), changed)
     programs.priorities = {"1.s": -681, "2.s": 1023, "3.s": 8, "other.s": -681}
-    said: list[str] = []
-    deployment.remove(said.append)
+    messages: list[str] = []
+    deployment.remove(messages.append)
     assert programs.priorities == {"1.s": 3, "2.s": 0, "3.s": 8, "other.s": -681}
-    assert "qalter -p 3 1.s" in said
+    assert "qalter -p 3 1.s" in messages
 
 
 def test_a_removal_waits_for_a_pass_under_way_and_takes_the_guard_last(
@@ -165,19 +165,19 @@ def test_a_removal_waits_for_a_pass_under_way_and_takes_the_guard_last(
         except SecondWriterError:
             free.append(False)
 
-    said: list[str] = []
+    messages: list[str] = []
 
     def say(line: str) -> None:
         if line.startswith("qmgr"):
-            said.append(line)
+            messages.append(line)
             watch(line)
 
     deployment.remove(say)
-    assert said[0] == 'qmgr -c "delete hook pbsteer_periodic"'
+    assert messages[0] == 'qmgr -c "delete hook pbsteer_periodic"'
     assert free[0] and not any(free[1:])
-    hooks = [number for number, line in enumerate(said) if "delete hook" in line]
-    assert "pbsteer_runjob" in said[hooks[-1]]
-    assert said[hooks[-1] - 1] == 'qmgr -c "set sched default scheduling = True"'
+    hooks = [number for number, line in enumerate(messages) if "delete hook" in line]
+    assert "pbsteer_runjob" in messages[hooks[-1]]
+    assert messages[hooks[-1] - 1] == 'qmgr -c "set sched default scheduling = True"'
 
 
 def test_a_victim_that_cannot_be_let_go_stops_the_removal_and_one_that_has_gone_does_not(
@@ -238,9 +238,9 @@ def test_removing_takes_what_pbs_keeps_of_our_hooks_also_where_somebody_else_del
     deployment.apply(SETTINGS, silent)
     assert list(folder.iterdir()) == []
     (folder / "hook_periodic_pbsteer_periodic_7.out").write_text("")
-    said: list[str] = []
-    deployment.remove(said.append)
-    assert f"remove what is of our hooks in {folder}" in said
+    messages: list[str] = []
+    deployment.remove(messages.append)
+    assert f"remove what is of our hooks in {folder}" in messages
     assert list(folder.iterdir()) == []
     (folder / "hook_periodic_pbsteer_periodic_8.out").write_text("")
     assert [step.to_data() for step in deployment.plan_remove()] == [{"do": "sweep", "path": str(folder)}]

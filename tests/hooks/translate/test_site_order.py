@@ -99,6 +99,15 @@ def test_levels_of_preemption_by_fair_share_are_named() -> None:
     assert "orders by fair share" in read.obstacle
 
 
+def test_express_queues_below_normal_jobs_are_named() -> None:
+    assert (
+        "express queues below normal jobs"
+        in order_of(INSTALLED, {"preempt_prio": "normal_jobs, express_queue"}).obstacle
+    )
+    levels = "express_queue, normal_jobs, server_softlimits"
+    assert order_of(INSTALLED, {"preempt_prio": levels}).order is not None
+
+
 def test_a_formula_that_is_not_arithmetic_is_named() -> None:
     assert "job_sort_formula" in order_of(INSTALLED, job_sort_formula="ncpus if arch == 'x' else 1").obstacle
 

@@ -134,6 +134,19 @@ class SiteUser(NamedTuple):
         """Passes at the target alone until its record of the job is in one of these states, with these facts."""
         return wait_for_record(self.receive, self.record, gid, states, facts)
 
+    def wait_until_empty(self, letter: str, *queues: str) -> None:
+        """Wait, without another pass, until these queue files of a cluster have no job, nor their copies for users. A
+        job that moves is written into its new file first, and shown there while the old one still has it."""
+        names = " ".join(f"{name} shown/{name}" for name in queues)
+        self.wait_until_silent(letter, f"cd {HOME}; cat {names} 2>/dev/null || true")
+
+    def wait_until_silent(self, letter: str, script: str) -> None:
+        """Wait, without another pass, until a script of the service prints nothing."""
+        deadline = Deadline(WITHIN_S)
+        while left := self.sh(script, letter=letter, user="mg"):
+            assert not deadline.has_passed(), left
+            time.sleep(0.2)
+
     def record(self, gid: str) -> Record:
         """The target's record of a job."""
         return read_record(self.there(QUEUE_FILES), gid)

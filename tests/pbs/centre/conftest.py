@@ -50,6 +50,17 @@ def pbs_centre(programs: Programs, pbs_exec: str) -> Iterator[Centre]:
 
 
 @pytest.fixture
+def slurm_user(slurm_centre: Centre, programs: Programs) -> Iterator[SiteUser]:
+    """Alice at cluster a of Slurm, whose jobs may go to b; both are empty, whatever an earlier test has left."""
+    user = SiteUser(slurm_centre, programs)
+    user.clear()
+    try:
+        yield user
+    finally:
+        user.clear()
+
+
+@pytest.fixture
 def pbs_user(pbs_centre: Centre, programs: Programs) -> Iterator[SiteUser]:
     """Alice at cluster a of PBS, whose jobs may go to b; both are empty afterwards."""
     user = SiteUser(pbs_centre, programs)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from tests.pbs.centre.act_as_user_and_service import HOME, SiteUser
@@ -57,10 +55,10 @@ def test_a_job_of_several_nodes_is_shaped_for_the_target(pbs_user: SiteUser) -> 
 def test_a_job_stopped_from_the_source_leaves_no_local_job_process_or_record(pbs_user: SiteUser, discard: bool) -> None:
     folder = pbs_user.folder(f"stopped-{discard}", "echo begun > begun; exec sleep 900")
     gid = pbs_user.sent(pbs_user.submit(folder, "-t", "b"))
-    pbs_user.wait_there(gid, "Submitted", ran=1)
-    time.sleep(1)
+    dstdir = pbs_user.wait_there(gid, "Submitted", ran=1).dstdir
+    pbs_user.there('until [ -s "$1/begun" ]; do sleep 0.1; done', dstdir, user="alice")
     pbs_user.do(pbs_user.programs.path("mgstop"), *(["--discard"] if discard else []), gid)
     assert pbs_user.wait_for(gid)["state"] == "Stopped"
     assert f"mg_{gid}_1" not in pbs_user.local_jobs("b")
     assert pbs_user.sh('cat "$1/begun" 2> /dev/null || true', folder) == ("" if discard else "begun\n")
-    assert pbs_user.there(f"cat {HOME}/received.q; pgrep -u mg mgproc || true") == ""
+    pbs_user.wait_until_silent("b", f"cat {HOME}/received.q; pgrep -u mg mgproc || true")

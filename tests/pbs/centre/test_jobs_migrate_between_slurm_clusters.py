@@ -10,8 +10,6 @@ from contextlib import AbstractContextManager
 import pytest
 
 from container.centre import centre as centres
-from container.centre.centre import Centre
-from container.centre.centre_spec import Programs
 from tests.pbs.centre.act_as_user_and_service import HOME, SiteUser
 
 
@@ -21,11 +19,10 @@ def limits(user: SiteUser, line: str) -> AbstractContextManager[None]:
 
 
 @pytest.fixture
-def user(slurm_centre: Centre, programs: Programs) -> Iterator[SiteUser]:
+def user(slurm_user: SiteUser) -> Iterator[SiteUser]:
     """Cluster a is full with a job of its own."""
-    user = SiteUser(slurm_centre, programs)
-    with user.full("a"):
-        yield user
+    with slurm_user.full("a"):
+        yield slurm_user
 
 
 def test_jobs_go_out_and_come_back_with_their_exit_statuses(user: SiteUser) -> None:
@@ -47,16 +44,15 @@ def test_jobs_go_out_and_come_back_with_their_exit_statuses(user: SiteUser) -> N
     assert user.run(user.programs.path("mgstat"), *gids.values()).status == 0
 
 
-def test_a_job_that_this_cluster_can_start_runs_where_it_is(slurm_centre: Centre, programs: Programs) -> None:
-    user = SiteUser(slurm_centre, programs)
-    folder = user.folder("home", "pwd; exit 5")
-    ticket = user.submit(folder, "-t", "local", "-b", "echo building")
-    job = user.wait_for(ticket, "End", "Aborted")
+def test_a_job_that_this_cluster_can_start_runs_where_it_is(slurm_user: SiteUser) -> None:
+    folder = slurm_user.folder("home", "pwd; exit 5")
+    ticket = slurm_user.submit(folder, "-t", "local", "-b", "echo building")
+    job = slurm_user.wait_for(ticket, "End", "Aborted")
     assert (job["state"], job["exit"], job["dst"]) == ("End", "5", "a"), job
-    assert user.do("cat", f"{folder}/mg.{job['gid']}.out") == f"{folder}\n"
-    assert user.do("cat", f"{folder}/mg-build.log") == "building\n"
+    assert slurm_user.do("cat", f"{folder}/mg.{job['gid']}.out") == f"{folder}\n"
+    assert slurm_user.do("cat", f"{folder}/mg-build.log") == "building\n"
     files = {"mg-build.log", f"mg.{job['gid']}.err", f"mg.{job['gid']}.out", "run.sh"}
-    assert set(user.do("ls", "-A", folder).split()) == files
+    assert set(slurm_user.do("ls", "-A", folder).split()) == files
 
 
 @pytest.mark.slow
@@ -78,7 +74,7 @@ def test_stop_of_a_request_of_a_job_that_waits_and_of_one_that_runs(user: SiteUs
     assert user.wait_for(job["gid"], "Stopped", "End", "Aborted")["state"] == "Stopped"
     assert f"mg_{job['gid']}_1" not in user.local_jobs("b")
     assert user.do("cat", f"{job['dir']}/begun") == "begun\n"
-    assert user.do("sh", "-c", f"cd {HOME}; cat received.q 2>/dev/null || true", letter="b", user="mg") == ""
+    user.wait_until_empty("b", "received.q")
 
 
 def _sent(user: SiteUser, ticket: str) -> str:
@@ -131,25 +127,25 @@ def test_a_hand_over_without_an_answer_stays_unconfirmed_and_is_settled(user: Si
 
 
 @pytest.mark.slow
-def test_a_request_that_waits_is_also_local_and_runs_in_one_place(slurm_centre: Centre, programs: Programs) -> None:
-    user = SiteUser(slurm_centre, programs)
-    with limits(user, "fallback_s = 0"):
-        with user.full("a"):
-            with user.full("b"):
-                ticket = _sent(user, user.submit(user.folder("also", "exit 4")))
-                (job,) = user.jobs(ticket)
+def test_a_request_that_waits_is_also_local_and_runs_in_one_place(slurm_user: SiteUser) -> None:
+    with limits(slurm_user, "fallback_s = 0"):
+        with slurm_user.full("a"):
+            with slurm_user.full("b"):
+                ticket = _sent(slurm_user, slurm_user.submit(slurm_user.folder("also", "exit 4")))
+                (job,) = slurm_user.jobs(ticket)
                 assert (job["state"], bool(job["fallback"])) == ("Requested", True), job
-                assert user.local_jobs("a")[f"mg_{job['gid']}_0"] == "Q"
-            user.wait_for(ticket, "Waiting", "Uploading", "Submitted")
-            assert user.do("squeue", "--noheader", "--format=%r", "--jobs", job["fallback"]).strip() == "JobHeldUser"
-            job = user.wait_for(ticket, "End", "Aborted")
+                assert slurm_user.local_jobs("a")[f"mg_{job['gid']}_0"] == "Q"
+            slurm_user.wait_for(ticket, "Waiting", "Uploading", "Submitted")
+            why = slurm_user.do("squeue", "--noheader", "--format=%r", "--jobs", job["fallback"]).strip()
+            assert why == "JobHeldUser"
+            job = slurm_user.wait_for(ticket, "End", "Aborted")
             assert (job["exit"], job["dst"], job["fallback"]) == ("4", "b", ""), job
-            assert not any(name.startswith("mg_") for name in user.local_jobs("a"))
-            with user.full("b"):
-                ticket = _sent(user, user.submit(user.folder("also too", "exit 6")))
-                (job,) = user.jobs(ticket)
+            assert not any(name.startswith("mg_") for name in slurm_user.local_jobs("a"))
+            with slurm_user.full("b"):
+                ticket = _sent(slurm_user, slurm_user.submit(slurm_user.folder("also too", "exit 6")))
+                (job,) = slurm_user.jobs(ticket)
                 assert job["fallback"], job
-        job = user.wait_for(ticket, "End", "Aborted")
+        job = slurm_user.wait_for(ticket, "End", "Aborted")
         assert (job["exit"], job["dst"]) == ("6", "a"), job
 
 
@@ -183,27 +179,25 @@ def test_a_target_that_is_paused_ends_its_guests_and_takes_no_more(user: SiteUse
         assert "pause_taking_from" in user.do(user.programs.path("mgstat"), "--queues")
         user.there('touch "$1/go"', dstdir, user="alice")
         assert user.wait_for(guest, "End", "Aborted")["exit"] == "5"
-        assert user.there(f"cat {HOME}/shown/received.q | wc -l").strip() == "0"
+        user.wait_until_empty("b", "received.q")
         assert "takes no jobs of other clusters" in user.there('"$1"', user.programs.path("findavl"))
     assert user.wait_for(late["gid"], "End", "Aborted")["dst"] == "b"
 
 
 @pytest.mark.slow
-def test_a_cluster_that_leaves_has_nothing_under_way_in_the_end(slurm_centre: Centre, programs: Programs) -> None:
-    user = SiteUser(slurm_centre, programs)
-    filler = user.start_local("a", user.cores("a"))
+def test_a_cluster_that_leaves_has_nothing_under_way_in_the_end(slurm_user: SiteUser) -> None:
+    filler = slurm_user.start_local("a", slurm_user.cores("a"))
     try:
-        away = user.submit(user.folder("away", "sleep 3; exit 3"), "-t", "b")
-        user.wait_for(away, "Submitted")
-        with user.cluster_file("a", '/^.here.$/a pause_sending_to = ["any"]\n$a[limits]\\nfallback_s = 0'):
-            (waits,) = user.jobs(_sent(user, user.submit(user.folder("waits here", "exit 4"))))
+        away = slurm_user.submit(slurm_user.folder("away", "sleep 3; exit 3"), "-t", "b")
+        slurm_user.wait_for(away, "Submitted")
+        with slurm_user.cluster_file("a", '/^.here.$/a pause_sending_to = ["any"]\n$a[limits]\\nfallback_s = 0'):
+            (waits,) = slurm_user.jobs(_sent(slurm_user, slurm_user.submit(slurm_user.folder("waits here", "exit 4"))))
             assert (waits["state"], bool(waits["fallback"])) == ("Requested", True), waits
             assert "b: sending there is paused (pause_sending_to)" in waits["reason"]
-            assert user.wait_for(away, "End", "Aborted")["exit"] == "3"
-            user.delete_local("a", filler)
-            job = user.wait_for(waits["gid"], "End", "Aborted")
+            assert slurm_user.wait_for(away, "End", "Aborted")["exit"] == "3"
+            slurm_user.delete_local("a", filler)
+            job = slurm_user.wait_for(waits["gid"], "End", "Aborted")
             assert (job["exit"], job["dst"]) == ("4", "a"), job
-            left = f"cd {HOME}/shown; cat request.q sent.q received.q 2>/dev/null | wc -l"
-            assert user.sh(left).strip() == "0"
+            slurm_user.wait_until_empty("a", "request.q", "sent.q", "received.q")
     finally:
-        user.delete_local("a", filler)
+        slurm_user.delete_local("a", filler)

@@ -43,9 +43,9 @@ def pbsteer(pbs: PbsCluster, *arguments: str, user: str = "root") -> str:
 
 
 def audit(pbs: PbsCluster, user: str = "root") -> list[dict[str, Any]]:
-    told = json.loads(pbsteer(pbs, "audit", "--json", user=user))
-    assert told["shared"], told["problem"]
-    return list(told["changes"])
+    answer = json.loads(pbsteer(pbs, "audit", "--json", user=user))
+    assert answer["shared"], answer["problem"]
+    return list(answer["changes"])
 
 
 def commands(pbs: PbsCluster, user: str = "root") -> list[tuple[str, str]]:

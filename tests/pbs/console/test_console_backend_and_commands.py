@@ -48,9 +48,9 @@ def test_reader_and_qstat_tell_the_same_of_every_job(pbs: PbsCluster) -> None:
     array = pbs.qsub("bob", select="1:ncpus=2", options=["-J", "0-9"])
     held = pbs.qsub("bob", select="1:ncpus=2", options=["-h"])
     pbs.wait_for_state(running, "R")
-    told = json.loads(on_server(pbs, "-c", READ_BOTH_WAYS).demand_success().stdout)
-    assert told["way"] == "reader"
-    assert {running, array, held} <= told["reader"]["jobs"].keys()
+    answer = json.loads(on_server(pbs, "-c", READ_BOTH_WAYS).demand_success().stdout)
+    assert answer["way"] == "reader"
+    assert {running, array, held} <= answer["reader"]["jobs"].keys()
     shown = (
         "job_state",
         "queue",
@@ -62,9 +62,9 @@ def test_reader_and_qstat_tell_the_same_of_every_job(pbs: PbsCluster) -> None:
         "qtime",
     )
     for way in ("reader", "qstat"):
-        assert told[way]["jobs"][running]["exec_vnode"]
-    assert {job: [told["reader"]["jobs"][job].get(name) for name in shown] for job in (running, array, held)} == {
-        job: [told["qstat"]["jobs"][job].get(name) for name in shown] for job in (running, array, held)
+        assert answer[way]["jobs"][running]["exec_vnode"]
+    assert {job: [answer["reader"]["jobs"][job].get(name) for name in shown] for job in (running, array, held)} == {
+        job: [answer["qstat"]["jobs"][job].get(name) for name in shown] for job in (running, array, held)
     }
 
 
@@ -97,9 +97,9 @@ def test_an_import_adds_alters_and_removes_quotas_by_a_command_for_each(pbs: Pbs
 
 
 def test_a_user_without_manager_rights_is_told_what_pbs_said(pbs: PbsCluster) -> None:
-    said = json.loads(on_server(pbs, "-c", WRITE_AS_ALICE).demand_success().stdout)
-    assert said["ok"] is False
-    assert "nauthorized" in said["text"]
+    answer = json.loads(on_server(pbs, "-c", WRITE_AS_ALICE).demand_success().stdout)
+    assert answer["ok"] is False
+    assert "nauthorized" in answer["text"]
     assert "alice=99" not in pbs.qmgr("print queue workq")
 
 

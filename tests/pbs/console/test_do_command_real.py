@@ -83,8 +83,8 @@ def test_arrays_are_held_as_one_and_their_runs_requeued_each(pbs: PbsCluster) ->
     pbs.wait_until(lambda: pbs.job_state(array) == "B", 120.0, "subjobs that run")
     pbs.wait_until(lambda: len(running_subjobs(pbs)) == 3, 120.0, "three subjobs that run")
     pbs.qmgr("set sched default scheduling = False")
-    said = json.loads(do(pbs, "requeue", array, "--json", "--confirm", "3").demand_success().stdout)
-    assert sorted(outcome["ok"] for outcome in said["done"]) == [True] * 3
+    answer = json.loads(do(pbs, "requeue", array, "--json", "--confirm", "3").demand_success().stdout)
+    assert sorted(outcome["ok"] for outcome in answer["done"]) == [True] * 3
     pbs.wait_until(lambda: running_subjobs(pbs) == [], 120.0, "no subjob that runs")
     do_all(pbs, "hold", array, "--yes")
     assert pbs.job(array)["Hold_Types"] == "o"

@@ -30,9 +30,9 @@ def test_a_longer_walltime_waits_and_one_below_the_most_starts(pbs: PbsCluster) 
     wait_for_pass(pbs)
 
     def most_s() -> int:
-        told = " ".join(pbs.run([PBSTEER, "explain", job]).demand_success().stdout.split())
-        said = re.search(r"a walltime of at most ([0-9:]+) would let it start now", told)
-        assert said is not None, told
+        output = " ".join(pbs.run([PBSTEER, "explain", job]).demand_success().stdout.split())
+        said = re.search(r"a walltime of at most ([0-9:]+) would let it start now", output)
+        assert said is not None, output
         return parse_duration_s(said[1])
 
     assert most_s() > 2 * 3600, "three times the hour that is left, and some"

@@ -20,8 +20,8 @@ def test_a_patched_picture_equals_one_read_anew(pbs: PbsCluster, history: str, s
     before = set(Path("/tmp").glob("STDIN.*"))  # noqa: S108 - the hosts' is the machine's
     argv = [sys.executable, "-m", "tests.pbs.console.compare_differences_with_full_read", str(seed), str(STEPS)]
     done = pbs.run(["env", f"PYTHONPATH={ROOT}", *argv], timeout_s=600.0)
-    told = json.loads(done.demand_success().stdout)
-    assert told["differs"] is None
-    assert told["compared"] > STEPS / 2
-    assert len(told["operations"]) > 8
+    answer = json.loads(done.demand_success().stdout)
+    assert answer["differs"] is None
+    assert answer["compared"] > STEPS / 2
+    assert len(answer["operations"]) > 8
     assert set(Path("/tmp").glob("STDIN.*")) == before  # noqa: S108

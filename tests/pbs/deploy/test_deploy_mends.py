@@ -90,8 +90,8 @@ def test_an_apply_without_a_file_keeps_the_settings_that_were_applied(pbs: PbsCl
     run_cli(pbs, "apply", "--settings", str(policy))
     wait_for_pass(pbs)
     assert json.loads(run_cli(pbs, "apply", "--json"))["groups"] == []
-    told = json.loads(run_cli(pbs, "plan", "--defaults", "--json"))
-    assert told["settings"]["changes"]["schedule.interval_s"] == {"old": "2", "new": "15"}
+    answer = json.loads(run_cli(pbs, "plan", "--defaults", "--json"))
+    assert answer["settings"]["changes"]["schedule.interval_s"] == {"old": "2", "new": "15"}
     pbs.qmgr("delete hook pbsteer_queuejob")
     run_cli(pbs, "apply")
     assert pbs.qmgr("list hook pbsteer_periodic freq").split()[-1] == "2"

@@ -262,17 +262,17 @@ def test_status_names_moms_with_an_old_copy_and_says_when_all_is_well(pbs: PbsCl
         log.write(f"{stamp}.000000;0002;Server@s;Hook;Server@s;pbsteer: of an earlier hook\n")
     deploy(pbs, quick_settings())
     wait_until_sent(pbs)
-    told = json.loads(run_cli(pbs, "status", "--json"))
-    assert any("from before the hooks were applied" in hint for hint in told["hints"])
+    answer = json.loads(run_cli(pbs, "status", "--json"))
+    assert any("from before the hooks were applied" in hint for hint in answer["hints"])
     mom = pbs.mom_names[-1]
     lock = hooks_of(pbs, mom).parent / "mom.lock"
     pbs.run(["kill", "-KILL", lock.read_text().strip()], host=mom).demand_success()
     try:
         make_deployment(pbs).apply(quick_settings(quota=QuotaSettings(delay_s=1)), silent)
-        told = json.loads(run_cli(pbs, "status", "--json", status=1))
-        waiting = {hook["name"]: hook["waiting"] for hook in told["hooks"]}
+        answer = json.loads(run_cli(pbs, "status", "--json", status=1))
+        waiting = {hook["name"]: hook["waiting"] for hook in answer["hooks"]}
         assert [name.endswith(mom) for name in waiting["pbsteer_exechost_periodic"]] == [True]
-        assert any("1 MoM has an old copy or none" in sentence for sentence in told["problems"])
+        assert any("1 MoM has an old copy or none" in sentence for sentence in answer["problems"])
     finally:
         pbs.run([f"{pbs.spec.pbs_exec}/sbin/pbs_mom"], host=mom).demand_success()
     pbs.wait_until(
@@ -280,6 +280,6 @@ def test_status_names_moms_with_an_old_copy_and_says_when_all_is_well(pbs: PbsCl
     )
     wait_until_sent(pbs)
     wait_for_pass(pbs)
-    told = json.loads(run_cli(pbs, "status", "--json"))
-    assert (told["well"], told["problems"]) == (True, [])
-    assert len(told["hooks"]) == len(HOOKS)
+    answer = json.loads(run_cli(pbs, "status", "--json"))
+    assert (answer["well"], answer["problems"]) == (True, [])
+    assert len(answer["hooks"]) == len(HOOKS)

@@ -242,6 +242,7 @@ def wait_for_complaint(pbs: PbsCluster, event: str) -> None:
     pbs.wait_until(lambda: complaint in log(), 120.0, f"{complaint!r} in the log")
 
 
+@pytest.mark.takes(60)
 def test_hooks_that_raise_hold_up_neither_submissions_nor_starts(pbs: PbsCluster, tmp_path: Path) -> None:
     deploy(pbs, quick_settings("advise", ranking=RankingSettings(interval_s=2)))
     before = len(pbs.server_log())

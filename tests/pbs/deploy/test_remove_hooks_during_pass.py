@@ -69,6 +69,7 @@ def restart(pbs: PbsCluster) -> None:
     pbs.start_server()
 
 
+@pytest.mark.takes(75)
 @pytest.mark.parametrize(
     "change",
     [disable_and_enable, apply_other_settings, import_again, kill_and_start, restart],
@@ -92,6 +93,7 @@ def test_a_change_under_a_pass_ends_it_and_removing_leaves_no_file(
     assert "nothing of pbsteer is there" in run_cli(pbs, "remove")
 
 
+@pytest.mark.takes(80)
 def test_a_pass_that_was_killed_or_is_stopped_holds_a_removal_up_for_a_while_at_most(pbs: PbsCluster) -> None:
     before = see_temporary(pbs)
     drive(pbs)

@@ -59,6 +59,7 @@ def test_a_job_of_a_short_reservation_starts_in_it(pbs: PbsCluster) -> None:
     pbs.wait_for_state(job, "R", 50.0)
 
 
+@pytest.mark.takes(85)
 def test_a_reservation_that_is_altered_is_confirmed_anew(pbs: PbsCluster) -> None:
     driven(pbs)
     name = reserve(pbs, 3600, 600)

@@ -75,6 +75,7 @@ def broken_hosts(pbs: PbsCluster) -> Iterator[None]:
     pbs.qmgr("delete hook broken")
 
 
+@pytest.mark.takes(85)
 @pytest.mark.usefixtures("broken_hosts")
 def test_a_job_whose_starts_fail_at_once_is_started_by_the_passes_that_are_due_alone(pbs: PbsCluster) -> None:
     """PBS holds a job for ever after twenty starts: passes ahead of their time would come to that within a minute."""

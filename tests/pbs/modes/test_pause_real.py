@@ -29,9 +29,9 @@ def demand_pause(pbs: PbsCluster, words: str) -> str:
     assert any(words in note for note in last_pass(pbs)["notes"])
     comment = pbs.job(job)["comment"]
     assert f": would start now, but pbsteer is paused {words}" in comment.replace("(", "").replace("by ", "")
-    told = json.loads(pbs.run([PBSTEER, "explain", job, "--json"]).demand_success().stdout)
-    assert (told["state"], told["reason"]["code"]) == ("waiting", "left-undone")
-    assert words in told["reason"]["sentence"]
+    answer = json.loads(pbs.run([PBSTEER, "explain", job, "--json"]).demand_success().stdout)
+    assert (answer["state"], answer["reason"]["code"]) == ("waiting", "left-undone")
+    assert words in answer["reason"]["sentence"]
     return job
 
 
@@ -81,6 +81,7 @@ def test_a_pause_by_name(pbs: PbsCluster, reason: str) -> None:
     pbs.wait_for_state(job, "R", 60.0 + LATE_S)
 
 
+@pytest.mark.takes(60)
 def test_a_stop_outlasts_failing_passes_the_way_out_of_drive_and_the_removal(pbs: PbsCluster) -> None:
     """Whoever stopped everything has to end that: no hand-back to PBS's scheduler does."""
     driven(pbs)

@@ -60,7 +60,7 @@ def test_a_mode_is_one_value_and_leaving_drive_hands_the_queue_back(pbs: PbsClus
     pbs.wait_for_state(waiting, "F")
     assert waiting in {job_id for entry in state_of(pbs).read_journal(1000) for job_id in entry["started"]}
 
-    last = pbs.qsub("bob", ("/bin/sleep", "60"), select=f"1:ncpus={cores}")
+    last = pbs.qsub("bob", select=f"1:ncpus={cores}")
     pbs.wait_for_state(last, "R")
     late = pbs.qsub("bob", ("/bin/sleep", str(JOB_S)), select=f"1:ncpus={cores}")
     set_mode(pbs, "observe")
@@ -176,6 +176,7 @@ def test_changing_the_mode_again_and_again_overcommits_nothing(pbs: PbsCluster) 
     assert {ended[job]["run_count"] for job in ended if "[]" not in job} == {1}
 
 
+@pytest.mark.takes(140)
 def test_a_reservation_is_confirmed_and_its_jobs_start_while_the_queue_is_driven(pbs: PbsCluster) -> None:
     deploy_and_drive(pbs, quick_settings())
     start, end = (pbs.run(["date", "-d", f"+{minutes} minutes", "+%H%M"]).stdout.strip() for minutes in (3, 9))

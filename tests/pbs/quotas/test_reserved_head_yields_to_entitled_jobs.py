@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.hooks.deploy_on_testbed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
@@ -68,6 +70,7 @@ def test_a_wide_job_of_a_user_over_quota_vetoes_no_quota(pbs: PbsCluster) -> Non
     assert last_pass(pbs)["failures"] == []
 
 
+@pytest.mark.takes(50)
 def test_a_requeued_victim_protects_no_run_of_its_owner(pbs: PbsCluster) -> None:
     """The first of alice's victims becomes the head and would need the cores of her last run at its end."""
     driven(pbs, "[u:alice=0],[u:bob=24]")

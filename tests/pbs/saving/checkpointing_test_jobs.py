@@ -19,8 +19,12 @@ STEP_S = 0.3
 SIGNAL = ("-l", "pbsteer_save=signal")
 
 
-def counting(at_signal: str, every: int = 0, goal: int = GOAL) -> str:
-    """A program that counts, saves after each ``every`` steps, and does ``at_signal`` when it is asked to save."""
+def counting(at_signal: str, every: int = 0, goal: int | None = None) -> str:
+    """A program that counts, saves after each ``every`` steps, and does ``at_signal`` when it is asked to save.
+
+    It counts to ``goal``; without one until it is told to end (:func:`tell_to_end`), however long the test has to wait.
+    """
+    more = '[ ! -e "counting.${PBS_JOBID%%.*}.end" ]' if goal is None else f"[ $count -lt {goal} ]"
     periodically = f"[ $((count % {every})) -eq 0 ] && save" if every else ":"
     return f"""#!/bin/bash
 saved=counting.${{PBS_JOBID%%.*}}.saved
@@ -28,12 +32,13 @@ log=counting.${{PBS_JOBID%%.*}}.log
 save() {{ echo $count > $saved.new && mv $saved.new $saved; }}
 trap '{at_signal}' USR2
 count=$(cat $saved 2>/dev/null || echo 0)
-while [ $count -lt {goal} ]; do
+while {more}; do
     sleep {STEP_S} || continue
     count=$((count + 1))
     echo $count >> $log
     {periodically}
 done
+exit 0
 """
 
 
@@ -85,6 +90,20 @@ def preempt_by(pbs: PbsCluster, victim: str, select: str = "1:ncpus=8") -> None:
     pbs.wait_until(lambda: has_run(pbs, victim, runs + 1), 120.0, f"{victim} runs again")
 
 
+def save_for(pbs: PbsCluster, victim: str) -> str:
+    """Let the victim count a little, and have PBS checkpoint it for a job of bob's that runs until it is deleted. The
+    victim's hold is over then, after what may be a moment: it waits in the queue for its cores."""
+    before = len(passes_with(pbs, "released", victim))
+    wait_until_it_counts(pbs, victim)
+    bobs = pbs.qsub("bob", ("/bin/sleep", "3600"), select="1:ncpus=8", walltime="01:00:00")
+    pbs.wait_until(
+        lambda: len(passes_with(pbs, "released", victim)) > before, 240.0, f"{victim} is saved and {bobs} runs"
+    )
+    assert pbs.job_state(bobs) == "R"
+    assert pbs.job_state(victim) == "Q"
+    return bobs
+
+
 def wait_until_it_counts(pbs: PbsCluster, job: str) -> None:
     log = log_of(pbs, job)
     counted = len(read_counts(log))
@@ -108,11 +127,21 @@ def passes_with(pbs: PbsCluster, what: str, job: str) -> list[float]:
     return [float(entry["time_s"]) for entry in state_of(pbs).read_journal(1000) if job in entry[what]]
 
 
-def repeated(pbs: PbsCluster, job: str, goal: int = GOAL, exit_status: int = 0) -> int:
-    """How many steps were done in vain, once the job has ended with this exit status and all of its steps done."""
+def tell_to_end(pbs: PbsCluster, job: str) -> None:
+    """Let a program without a goal count a little more and end."""
+    wait_until_it_counts(pbs, job)
+    log_of(pbs, job).with_suffix(".end").touch()
+
+
+def repeated(pbs: PbsCluster, job: str, goal: int | None = None, exit_status: int = 0) -> int:
+    """How many steps were done in vain, once the job has ended with this exit status and all of its steps done. One
+    without a goal is told to end."""
+    if goal is None:
+        tell_to_end(pbs, job)
     ended = pbs.wait_for_state(job, "F", 150.0)
     assert ended["Exit_status"] == exit_status
     counts = read_counts(log_of(pbs, job))
+    goal = goal or counts[-1]
     assert sorted(set(counts)) == list(range(1, goal + 1))
     assert counts[-1] == goal
     assert last_pass(pbs)["failures"] == []

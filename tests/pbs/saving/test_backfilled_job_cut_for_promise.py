@@ -9,6 +9,8 @@ v3    D . E E E E E E E E  C  E E
 
 from __future__ import annotations
 
+import pytest
+
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy_and_drive, last_pass, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
@@ -29,6 +31,7 @@ def started_s(pbs: PbsCluster, job: str, code: str, index: int) -> float:
     return [float(entry["time_s"]) for entry in passes if job in entry[code]][index]
 
 
+@pytest.mark.takes(80)
 def test_the_head_starts_at_its_promise_as_the_backfilled_job_is_cut(pbs: PbsCluster) -> None:
     deploy_and_drive(pbs, quick_settings(backfill=SHRUNK, checkpoint=CHEAP))
     b = pbs.qsub("alice", sleep(50), select=TWO, walltime="00:01:00")
@@ -57,6 +60,7 @@ def test_the_head_starts_at_its_promise_as_the_backfilled_job_is_cut(pbs: PbsClu
     assert last_pass(pbs)["failures"] == []
 
 
+@pytest.mark.takes(100)
 def test_a_save_is_requested_before_the_promised_time(
     pbs: PbsCluster,
 ) -> None:

@@ -62,6 +62,7 @@ def keep_a_promise(pbs: PbsCluster) -> tuple[float, Mapping[str, Any], Mapping[s
     return float(estimate["promised_s"]), asking, starting
 
 
+@pytest.mark.takes(120)
 def test_the_save_is_asked_for_at_its_moment_and_the_head_starts_at_its_time(pbs: PbsCluster) -> None:
     """Only time changes before the save: no job comes or goes, so nothing else brings a pass."""
     deploy_and_drive(pbs, SETTINGS)

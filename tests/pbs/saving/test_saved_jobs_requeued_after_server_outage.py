@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,10 @@ from tests.pbs.cluster import PbsCluster
 pytestmark = pytest.mark.slow
 
 WISH = ("-l", "pbsteer_save=signal")
-SAVING = 'saved="$HOME/$PBS_JOBID.saved"; [ -e "$saved" ] && exit 0; touch "$saved"; sleep 15; exit 85'
+UNTIL_TOLD = 'until [ -e "$HOME/may-end" ]; do sleep 0.2; done; '
+SAVING = f'saved="$HOME/$PBS_JOBID.saved"; [ -e "$saved" ] && exit 0; touch "$saved"; {UNTIL_TOLD}exit 85'
 """A program that has saved when it ends for the first time, and is done when it ends for the second."""
-AT_ONCE = SAVING.replace("sleep 15; ", "")
+AT_ONCE = SAVING.replace(UNTIL_TOLD, "")
 
 HELLOS = 10
 """After so many in vain a MoM says hello every four seconds: time to speak to it before it does."""
@@ -45,6 +47,7 @@ def test_only_a_job_that_was_asked_is_run_again(pbs: PbsCluster) -> None:
         if asked:
             _mark(pbs, job)
     pbs.stop_server()
+    may_end(pbs).touch()
     try:
         pbs.wait_until(lambda: all(f"{job};Terminated" in pbs.mom_log() for job in runs), 180, "their ends")
     finally:
@@ -60,6 +63,7 @@ def test_a_job_that_saved_comes_back_though_the_server_speaks_to_its_host_first(
     host = str(pbs.job(job)["exec_vnode"]).strip("(").partition(":")[0]
     hellos = _count_hellos(pbs, host)
     pbs.stop_server()
+    may_end(pbs).touch()
     try:
         pbs.wait_until(lambda: f"{job};Terminated" in pbs.mom_log(), 180, "its end")
         pbs.wait_until(lambda: _count_hellos(pbs, host) >= hellos + HELLOS, 180, "a MoM that seldom says hello")
@@ -94,7 +98,13 @@ def _start_job(pbs: PbsCluster, options: tuple[str, ...], *, asked: bool) -> str
     return job
 
 
+def may_end(pbs: PbsCluster) -> Path:
+    """While this file is there, the programs end."""
+    return Path(pbs.testbed.home("alice")) / "may-end"
+
+
 def _submit(pbs: PbsCluster, options: tuple[str, ...]) -> str:
+    may_end(pbs).unlink(missing_ok=True)
     return pbs.qsub("alice", ("/bin/sh", "-c", SAVING), options=options)
 
 

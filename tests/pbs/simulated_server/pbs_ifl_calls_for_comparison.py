@@ -16,7 +16,7 @@ from typing import Any
 
 def run(ifl: Any, names: Mapping[str, Any], wait: Callable[[float], None]) -> list[Any]:
     """All calls. `names` has the ids of the jobs and the names of the vnodes, `wait` lets seconds pass."""
-    said: list[Any] = []
+    messages: list[Any] = []
     c = ifl.pbs_connect(None)
     first, plain, array, held, stubborn = (names[job] for job in ("first", "plain", "array", "held", "stubborn"))
     v1, v2 = names["vnodes"]
@@ -58,10 +58,10 @@ def run(ifl: Any, names: Mapping[str, Any], wait: Callable[[float], None]) -> li
 
     def ask(label: str, status: Any) -> None:
         found = walk(status)
-        said.append([label, found, ifl.get_pbs_errno(), None if found else ifl.pbs_geterrmsg(c)])
+        messages.append([label, found, ifl.get_pbs_errno(), None if found else ifl.pbs_geterrmsg(c)])
 
     def do(label: str, code: int) -> None:
-        said.append([label, code, ifl.get_pbs_errno(), ifl.pbs_geterrmsg(c) if code else None])
+        messages.append([label, code, ifl.get_pbs_errno(), ifl.pbs_geterrmsg(c) if code else None])
 
     def jobs(label: str, job: str | None = None, extend: str | None = None) -> None:
         ask(label, ifl.pbs_statjob(c, job, None, extend))
@@ -175,7 +175,7 @@ def run(ifl: Any, names: Mapping[str, Any], wait: Callable[[float], None]) -> li
     manage("a scheduler neither on nor off", sched, "default", ("scheduling", None, "perhaps", ifl.SET))
     ask("the limit in the end", ifl.pbs_statque(c, "workq", attributes("max_run_res_soft"), None))
     do("disconnect", ifl.pbs_disconnect(c))
-    return said
+    return messages
 
 
 if __name__ == "__main__":

@@ -53,13 +53,13 @@ def test_a_select_beyond_the_bounds_is_refused_in_every_mode(pbs: PbsCluster) ->
 
 def check_select_bounds(pbs: PbsCluster, mode: str) -> None:
     waiting = pbs.qsub("alice", select="1:ncpus=1", options=["-h"])
-    said = "257 kinds of chunks, counting equal neighbours once; allowed are 256 (submission.select_kinds)"
+    expected_text = "257 kinds of chunks, counting equal neighbours once; allowed are 256 (submission.select_kinds)"
     for done in (
         pbs.try_qsub("alice", select=BEYOND),
         pbs.run(["qalter", "-l", f"select={BEYOND}", waiting], user="alice"),
     ):
         assert done.status != 0, mode
-        assert said in done.stderr
+        assert expected_text in done.stderr
     too_long = pbs.try_qsub("alice", select="+".join(["1:ncpus=1"] * 2000))
     assert "19,999 characters; allowed are 16,384 (submission.select_length)" in too_long.stderr
     assert pbs.job(waiting)["Resource_List"]["select"] == "1:ncpus=1"
@@ -155,8 +155,8 @@ def test_long_texts_are_refused_and_those_that_are_there_stop_no_starts(pbs: Pbs
     assert last_pass(pbs)["seconds"]["read_s"] > budget.budget_s
     jobs = [pbs.qsub("bob", select="1:ncpus=1") for _ in range(3)]
     pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 120.0, "bob's jobs run")
-    said = "characters; allowed are 8,192 (submission.text_length)"
-    assert said in pbs.try_qsub("alice", options=["-l", f"software={'x' * 8_193}"]).stderr
+    expected_text = "characters; allowed are 8,192 (submission.text_length)"
+    assert expected_text in pbs.try_qsub("alice", options=["-l", f"software={'x' * 8_193}"]).stderr
     held = pbs.qsub("bob", select="1:ncpus=1", options=["-h", "-l", f"software={'x' * 5_000}"])
     pbs.run(["qalter", "-l", f"pbsteer_app={'y' * 60}", held], user="bob").demand_success()
     for name, count in (("software", 8_193), ("pbsteer_app", 4_000)):

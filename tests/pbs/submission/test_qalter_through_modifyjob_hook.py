@@ -38,14 +38,14 @@ def alter(pbs: PbsCluster, job_id: str, *options: str, user: str | None = "alice
 def alteration_refused(pbs: PbsCluster, job_id: str, change: str) -> str:
     """What qalter said as it refused the change: on a busy machine the hook may let some through first, as it does
     submissions (`PbsCluster.wait_for_refusal`)."""
-    said: list[str] = []
+    messages: list[str] = []
 
     def is_refused() -> bool:
-        said.append(alter(pbs, job_id, "-l", change))
-        return bool(said[-1])
+        messages.append(alter(pbs, job_id, "-l", change))
+        return bool(messages[-1])
 
     pbs.wait_until(is_refused, 120.0, f"qalter refuses {change}")
-    return said[-1]
+    return messages[-1]
 
 
 def asked(pbs: PbsCluster, job_id: str, *names: str) -> list[Any]:

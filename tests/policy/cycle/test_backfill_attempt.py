@@ -32,8 +32,8 @@ def test_a_shorter_walltime_is_named_only_where_there_is_room_now() -> None:
     waiting += [job(name, select=pieces, estimate_s=9000, place="scatter") for name, pieces in (("5", "3"), ("6", "2"))]
     plan = plan_for(cluster([vnode(f"v{number}") for number in range(4)], waiting, runs))
     assert codes(plan) == {"4": "reserved", "5": "fragmented", "6": "backfill-window"}
-    told = plan.reasons()["6"][1].sentence(waiting[2], plan.time_s)
-    assert "walltime of at most 00:49:50 would let it start now" in told
+    sentence = plan.reasons()["6"][1].sentence(waiting[2], plan.time_s)
+    assert "walltime of at most 00:49:50 would let it start now" in sentence
     shorter = [waiting[0], *(each._replace(estimate_s=2990) for each in waiting[1:])]
     assert started(plan_for(cluster([vnode(f"v{number}") for number in range(4)], shorter, runs))) == ["6"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from policy import Changes, Job, Ledger, Plan, Queue, Settings, Snapshot
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits
 from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Earmark
+from policy.model.priority_class import BASE
 from policy.order.site_order_settings import SiteOrder
 from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings
 from tests.policy.clusters import QUEUE, cluster, codes, job, place_of, plan_for, quotas, run, started, victims, vnode

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from policy import Job, Ledger, Queue, Run, Snapshot
-from policy.eligibility.classes_by_priority_quota import BASE, Classes, QuotaLeft
+from policy.eligibility.classes_by_priority_quota import Classes, QuotaLeft
 from policy.eligibility.soft_quotas import Quotas
 from policy.model.ledger_between_passes import Earmark
 from policy.model.limit_attributes import EntityKey
+from policy.model.priority_class import BASE, EXPRESS, HIGHEST_PRIORITY
+from policy.order.site_order_settings import SiteOrder
 from tests.policy.clusters import QUEUE, cluster, job, place_of, quotas, run, vnode
 
 
@@ -35,6 +38,23 @@ def with_jobs(
     *jobs: Job, runs: tuple[Run, ...] = (), limits: str = "[u:bob=4]", priorities: str = "[u:bob=9]"
 ) -> Snapshot:
     return cluster([vnode("v1", 64)], jobs, runs, queues=[prioritised(limits, priorities)])
+
+
+def test_all_jobs_and_runs_of_an_express_queue_are_above_every_priority() -> None:
+    """Whatever their number, and runs that began before it was one too; a priority however high is below."""
+    order = SiteOrder(express_from=150)
+    express = replace(prioritised("[u:bob=0]", "", "express"), priority=160, order=order)
+    waiting = [job("1", "bob", "60"), job("2", "bob", "60"), job("5", "carol", "1")]
+    waiting = [each._replace(queue="express") if each.user == "bob" else each for each in waiting]
+    old = run("4", "bob", "v1=1")
+    old = old._replace(job=old.job._replace(queue="express"))
+    queues = [prioritised("[u:carol=9]", f"[u:carol={10**15}]"), express]
+    snapshot = cluster([vnode("v1", 64)], waiting, [old], queues=queues)
+    classes = classes_of(snapshot, Ledger(classes={"4": BASE}))
+    assert [classes.of(each) for each in waiting] == [EXPRESS + 160, EXPRESS + 160, HIGHEST_PRIORITY]
+    assert (classes.of_run(old), classes.of_victim(old)) == (BASE, EXPRESS + 160)
+    assert classes.comparable("express", QUEUE) and not classes.comparable(QUEUE, "another")
+    assert [entry[5].id for entry in classes.order(snapshot.cluster().order)] == ["1", "2", "5"]
 
 
 def test_jobs_consume_what_remains_in_queue_order() -> None:

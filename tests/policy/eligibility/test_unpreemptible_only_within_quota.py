@@ -103,10 +103,10 @@ def test_a_quota_that_would_do_is_named_only_where_it_would_do_on_any_vnode() ->
     for larger, text in ((16, "so with more or less on others"), (4, "within it with a quota of 4")):
         vnodes, queues = [vnode("v1", 4), vnode("v2", larger)], [queue("[u:alice=2]")]
         plan = plan_for(cluster(vnodes, [waiting], [run("1", "bob", "v1=1")], queues=queues))
-        told = plan.reasons()["2"][1].sentence(waiting, plan.time_s)
-        assert "u:alice would use 0 + 4 of a quota of 2" in told
-        assert text in told
-        assert ("within it" in told) is (larger == 4)
+        sentence = plan.reasons()["2"][1].sentence(waiting, plan.time_s)
+        assert "u:alice would use 0 + 4 of a quota of 2" in sentence
+        assert text in sentence
+        assert ("within it" in sentence) is (larger == 4)
 
 
 def test_a_job_without_quota_is_not_confined_by_the_quota_of_another_queue() -> None:

@@ -168,8 +168,8 @@ def test_the_class_and_what_is_left_of_the_priority_quota(job_id: str, text: str
 
 def test_what_lifts_a_job_out_of_the_base_class_counts_runs_and_jobs_before_it() -> None:
     """u2's run holds 4 and job 3 takes 2 before job 4, which needs 6: 12 in all, of a quota of 8."""
-    told = text_of(of("4", classes_picture()), "tried preempt, class")
-    assert told.endswith(": a quota of at least 12 lifts it, or 4 of the 4 in use given back")
+    sentence = text_of(of("4", classes_picture()), "tried preempt, class")
+    assert sentence.endswith(": a quota of at least 12 lifts it, or 4 of the 4 in use given back")
 
 
 def test_no_class_is_told_where_nobody_has_a_priority() -> None:
@@ -235,9 +235,9 @@ def test_why_a_job_that_saves_is_tested_in_full_when_the_head_starts_within_the_
 
 def walltimes_of(job_id: str, snapshot: Snapshot, settings: Settings) -> str:
     """What is said that would let the job start now."""
-    said = text_of(of(job_id, snapshot, settings=settings), "waits for")
-    assert " would let it start now: " in said, said
-    return said.partition(" would let it start now: ")[0]
+    sentence = text_of(of(job_id, snapshot, settings=settings), "waits for")
+    assert " would let it start now: " in sentence, sentence
+    return sentence.partition(" would let it start now: ")[0]
 
 
 def starts_with(seconds: float, snapshot: Snapshot, settings: Settings) -> bool:

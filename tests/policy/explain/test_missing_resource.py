@@ -45,9 +45,9 @@ def busy(*jobs: tuple[str, str]) -> Snapshot:
 def test_the_head_and_those_behind_it_name_what_they_lack(select: str, words: str) -> None:
     snapshot = busy(("8", select), ("9", select))
     for job_id in ("8", "9"):
-        told = sentence_of(snapshot, job_id)
-        assert words in told, told
-        assert "14 cores are idle" in told or "14 are idle" in told
+        sentence = sentence_of(snapshot, job_id)
+        assert words in sentence, sentence
+        assert "14 cores are idle" in sentence or "14 are idle" in sentence
         explanation = explain(snapshot, decide(snapshot, Ledger(), SETTINGS), job_id, SETTINGS)
         assert any(words in line.text for line in explanation.lines)
 
@@ -66,13 +66,13 @@ def test_what_lacks_cores_names_no_other_resource() -> None:
     ],
 )
 def test_what_could_never_fit_names_what_the_vnodes_lack(select: str, lack: str) -> None:
-    told = sentence_of(busy(("9", select)), "9")
-    assert "even if all were idle" in told
-    assert all(f"{each}" in told for each in lack.split(" and ")), told
-    assert "for lack of " in told
+    sentence = sentence_of(busy(("9", select)), "9")
+    assert "even if all were idle" in sentence
+    assert all(f"{each}" in sentence for each in lack.split(" and ")), sentence
+    assert "for lack of " in sentence
 
 
 def test_what_only_together_does_not_fit_names_none() -> None:
     vnodes = [gpu_vnode("v1", 4), vnode("w1", 8, has={"mem": 640 << 20})]
-    told = sentence_of(cluster(vnodes, [job("9", "bob", "1:ncpus=1:ngpus=4:mem=100gb")]), "9")
-    assert "for lack of" not in told
+    sentence = sentence_of(cluster(vnodes, [job("9", "bob", "1:ncpus=1:ngpus=4:mem=100gb")]), "9")
+    assert "for lack of" not in sentence

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from policy import Ledger, Run, Snapshot
-from policy.eligibility.classes_by_priority_quota import BASE, Classes
+from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.soft_quotas import Quotas
+from policy.model.priority_class import BASE
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptibleAmount, PreemptibleSums, PreemptionRights
 from tests.policy.clusters import queue, run, vnode
 

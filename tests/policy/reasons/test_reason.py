@@ -34,8 +34,8 @@ def codes_in_source() -> set[str]:
 def test_a_dated_sentence_has_moments_and_no_spans() -> None:
     """Whoever reads it later reads nothing that time alone has made untrue."""
     numbers: Numbers = (("vnode", "v1"), ("stagger_s", 60), ("at_s", 150.0))
-    told = Reason("staggered", numbers).sentence(job("1"), 100, moment=lambda at_s: f"at moment {at_s:g}")
-    assert told == (
+    sentence = Reason("staggered", numbers).sentence(job("1"), 100, moment=lambda at_s: f"at moment {at_s:g}")
+    assert sentence == (
         "would fit now, but a stripe started on v1: jobs that share nodes start one after the other;"
         " it may start at moment 150"
     )

@@ -95,8 +95,8 @@ def test_of_windows_that_keep_all_room_the_first_is_named_and_counted() -> None:
     plan = plan_for(cluster(vnodes, [job("3", select="2:ncpus=4", place="scatter")]))
     (wait,) = plan.waits
     (tried,) = (each for each in wait.reason.tried if each.code == "into-window")
-    told = "no vnodes have room for it but those that reservation R70 and 1 more keep"
-    assert tried.sentence(wait.jobs[0], 10) == told
+    expected_text = "no vnodes have room for it but those that reservation R70 and 1 more keep"
+    assert tried.sentence(wait.jobs[0], 10) == expected_text
     both = [window._replace(end_s=90) for window in windows]
     vnodes = [vnode(f"v{number}", 4, closed=(window,)) for number, window in enumerate(both, start=1)]
     (wait,) = plan_for(cluster(vnodes, [job("3", select="2:ncpus=4", place="scatter")])).waits

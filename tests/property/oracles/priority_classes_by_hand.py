@@ -17,6 +17,15 @@ from tests.property.oracles import plan_invariants
 from tests.property.strategies.cluster_strategies import Parts
 
 BASE = -1
+EXPRESS = 10**12
+
+
+def class_of_express(queue: Queue) -> int | None:
+    """The class of all jobs of an express queue; None for another queue."""
+    order = queue.order
+    if order is None or order.express_from is None or queue.priority < order.express_from:
+        return None
+    return EXPRESS + queue.priority
 
 
 def subject_of(queue: Queue, job: Job) -> tuple[EntityKey, int, int] | None:
@@ -44,7 +53,8 @@ def classes_of_runs(parts: Parts, known: dict[str, int]) -> dict[str, int]:
             entity, priority, quota = subject
             held[run.job.queue, entity] += plan_invariants.kept(parts, plan_invariants.of_run(run), "ncpus")
             own = priority if held[run.job.queue, entity] <= quota else BASE
-        found[run.id] = known.get(run.id, own)
+        express = class_of_express(queues[run.job.queue])
+        found[run.id] = known.get(run.id, own if express is None else express)
     return found
 
 
@@ -52,7 +62,9 @@ def class_of_victim(parts: Parts, of_runs: dict[str, int], run: Run, gone: Colle
     """The class that protects a run once those are gone: the one it started in, or the one it would get if it were
     requeued, where that is higher."""
     queue = next(queue for queue in parts.queues if queue.name == run.job.queue)
-    subject = subject_of(queue, run.job)
+    subject, express = subject_of(queue, run.job), class_of_express(queue)
+    if express is not None:
+        return max(of_runs[run.id], express)
     if subject is None:
         return of_runs[run.id]
     entity, priority, quota = subject
@@ -68,7 +80,10 @@ def classes_of_jobs(parts: Parts) -> dict[str, int]:
     found = {}
     for job in in_order(parts):
         found[job.id] = BASE
-        subject = subject_of(queues[job.queue], job)
+        subject, express = subject_of(queues[job.queue], job), class_of_express(queues[job.queue])
+        if express is not None:
+            found[job.id] = express
+            continue
         if subject is None or job.blocked or (job.not_before_s or 0) > parts.time_s:
             continue
         entity, priority, quota = subject

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from policy import Job, Ledger, Plan, Settings
-from policy.eligibility.classes_by_priority_quota import BASE
 from policy.model.limit_attributes import Limits
+from policy.model.priority_class import BASE
 from tests.property.oracles import plan_invariants
 from tests.property.strategies.cluster_strategies import Parts
 

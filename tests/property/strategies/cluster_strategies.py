@@ -296,10 +296,12 @@ _NUMBERS = ("ncpus", "walltime")
 
 
 def site_orders(queues: Iterable[Queue]) -> st.SearchStrategy[SiteOrder]:
-    """The order of the scheduler of these queues: age alone, sort keys, a formula, or fair share; taken in each way."""
+    """The order of the scheduler of these queues: age alone, sort keys, a formula, or fair share; taken in each way;
+    with express queues or without."""
     names = tuple(queue.name for queue in queues)
     taken = st.sampled_from((BY_QUEUE, TOGETHER, ROUND_ROBIN))
-    plain = st.builds(SiteOrder, queues=st.just(names), taken=taken)
+    express_from = st.sampled_from((None, None, 0, 50))
+    plain = st.builds(SiteOrder, queues=st.just(names), taken=taken, express_from=express_from)
     explicit = st.sampled_from(
         (
             {"keys": (SortKey("ncpus", True), SortKey("walltime", False))},

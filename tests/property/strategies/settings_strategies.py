@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from policy import Settings
 from policy.model.job_preferences import RANK_MODES
 from policy.model.limit_attributes import ALL, GENERIC, Limits
+from policy.settings.read_layouts_of_queues import LAYOUT_CHOICES
 from policy.settings.settings_of_server_and_passes import MODES, ScheduleSettings, ServerSettings
 from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import (
     BACKFILL_KINDS,
     BACKFILL_ORDERS,
-    LAYOUT_CHOICES,
     PREDICTORS,
     VICTIM_ORDERS,
     BackfillSettings,

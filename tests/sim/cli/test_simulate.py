@@ -69,8 +69,8 @@ def test_the_files_of_one_log_are_one_trace_and_two_traces_are_none(trace: Path)
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_what_was_left_out_is_said_on_stderr(trace: Path, options: tuple[str, ...]) -> None:
-    said = run(trace, "--policy", "fcfs", *options).stderr
-    assert said == "story.swf: 1 left out: 1 more cores than the cluster has (line 5)\n"
+    output = run(trace, "--policy", "fcfs", *options).stderr
+    assert output == "story.swf: 1 left out: 1 more cores than the cluster has (line 5)\n"
 
 
 def test_nothing_is_said_of_progress_where_stderr_is_no_terminal(trace: Path) -> None:

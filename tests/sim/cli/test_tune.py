@@ -82,12 +82,12 @@ def test_every_setting_and_every_judged_week_has_its_line(result: Result) -> Non
 
 
 def test_gains_have_intervals_over_both_references(trace: Path, result: Result) -> None:
-    told = json.loads(run(trace, "--json").stdout)
+    answer = json.loads(run(trace, "--json").stdout)
     for over in ("gain_over_easy", "gain_over_easy_sjbf"):
-        assert told[over]["low"] <= told[over]["gain"] <= told[over]["high"]
-        assert told[over]["weeks"] == 8
-        assert named(told, told["recommended"])[over]["weeks"] == 10
-    assert told["shrunk_gain"] <= named(told, told["recommended"])["gain_over_easy"]["gain"]
+        assert answer[over]["low"] <= answer[over]["gain"] <= answer[over]["high"]
+        assert answer[over]["weeks"] == 8
+        assert named(answer, answer["recommended"])[over]["weeks"] == 10
+    assert answer["shrunk_gain"] <= named(answer, answer["recommended"])["gain_over_easy"]["gain"]
     assert "shrunk to what such a choice gains on other weeks" in result.stdout
     assert "over easy-sjbf" in result.stdout
 
@@ -98,36 +98,36 @@ def test_nothing_is_wider_than_a_common_terminal(result: Result) -> None:
 
 def test_the_written_settings_are_the_recommended_ones(trace: Path, tmp_path: Path) -> None:
     site = tmp_path / "site.toml"
-    told = json.loads(run(trace, "--json", "--write", site).stdout)
+    answer = json.loads(run(trace, "--json", "--write", site).stdout)
     settings = Settings.from_data(read_toml(site), str(site))
-    assert named(told, told["recommended"])["settings"] == told["settings_to_use"]
-    for table, values in told["settings_to_use"].items():
+    assert named(answer, answer["recommended"])["settings"] == answer["settings_to_use"]
+    for table, values in answer["settings_to_use"].items():
         for key, value in values.items():
             assert getattr(getattr(settings, table), key) == value
     assert site.read_text().startswith("# Recommended: p 0.")
 
 
 def test_json_has_gain_and_price(trace: Path) -> None:
-    told = json.loads(run(trace, "--json", "--checkpoint-cost", "60").stdout)
-    assert (told["trace"], told["cluster"], told["weeks"]) == ("site.swf", "4x1", list(range(2, 12)))
-    assert not told["keep_easy"]
-    assert 0 < told["gain"] <= told["best_gain"] < 1
-    chosen = named(told, told["recommended"])
-    assert chosen["mean_bounded_slowdown"] < told["settings"][0]["mean_bounded_slowdown"]
+    answer = json.loads(run(trace, "--json", "--checkpoint-cost", "60").stdout)
+    assert (answer["trace"], answer["cluster"], answer["weeks"]) == ("site.swf", "4x1", list(range(2, 12)))
+    assert not answer["keep_easy"]
+    assert 0 < answer["gain"] <= answer["best_gain"] < 1
+    chosen = named(answer, answer["recommended"])
+    assert chosen["mean_bounded_slowdown"] < answer["settings"][0]["mean_bounded_slowdown"]
     assert chosen["overhead_core_s"] == pytest.approx(60 * chosen["cut_jobs"])
     assert chosen["max_head_delay_s"] <= 0
 
 
 def test_csv_has_a_row_for_each_week_and_setting(trace: Path, tmp_path: Path) -> None:
     path = tmp_path / "weeks.csv"
-    told = json.loads(run(trace, "--json", "--csv", path).stdout)
+    answer = json.loads(run(trace, "--json", "--csv", path).stdout)
     rows = list(csv.DictReader(path.open(newline="")))
     assert len(rows) == 10 * len(grid(120))
     chosen = {int(row["week"]): row for row in rows if row["chosen"] == "1"}
     assert {week: row["setting"] for week, row in chosen.items()} == {
-        fold["week"]: fold["chosen"] for fold in told["judged"]
+        fold["week"]: fold["chosen"] for fold in answer["judged"]
     }
-    assert float(chosen[4]["mean_bounded_slowdown"]) == told["judged"][0]["figures"]["mean_bounded_slowdown"]
+    assert float(chosen[4]["mean_bounded_slowdown"]) == answer["judged"][0]["figures"]["mean_bounded_slowdown"]
 
 
 def test_easy_is_kept_where_nothing_ever_waits(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_easy_is_kept_where_nothing_ever_waits(tmp_path: Path) -> None:
     records = [swf_record(day + 1, day * DAY_S, requested=1) for day in range(WEEKS * 7 + 1)]
     path.write_text(swf_text(*records, nodes=4, procs=4))
     site = tmp_path / "site.toml"
-    said = run(path, "--write", site).stdout
-    assert "Keep EASY: no setting had a lower mean bounded slowdown over all 10 weeks." in said
+    output = run(path, "--write", site).stdout
+    assert "Keep EASY: no setting had a lower mean bounded slowdown over all 10 weeks." in output
     assert read_toml(site) == {"backfill": {"kind": "easy", "order": "first-come"}}
 
 
@@ -198,15 +198,15 @@ def test_quotas_are_tried_with_their_delays_and_caps_where_they_are_given(tmp_pa
     whole = [record.replace(" 3 20000 ", " 4 20000 ") for record in history()]
     path.write_text(swf_text(*whole, nodes=4, procs=4))
     quotas.write_text('[[queue]]\nname = "workq"\nquotas = "[u:short=4],[u:long=0],[u:wide=0]"\n')
-    told = json.loads(run(path, "--quotas", quotas, "--json").stdout)
-    tried = {each["name"]: each for each in told["settings"] if each["name"].startswith("quotas")}
+    answer = json.loads(run(path, "--quotas", quotas, "--json").stdout)
+    tried = {each["name"]: each for each in answer["settings"] if each["name"].startswith("quotas")}
     assert list(tried) == [each.name for each in grid(120, quotas=Queue("workq"))[10:]]
     assert tried["quotas, sjbf"]["cut_jobs"] > 0
     assert tried["quotas, sjbf"]["settings"]["quota"] == {"preempt": True, "delay_s": 0}
     waits_s = [tried[name]["mean_wait_s"] for name in ("quotas, sjbf", "quotas, delay 10 min, sjbf")]
-    assert waits_s[0] < waits_s[1] < named(told, "easy-sjbf")["mean_wait_s"]
+    assert waits_s[0] < waits_s[1] < named(answer, "easy-sjbf")["mean_wait_s"]
     shares = json.loads(run(path, "--quotas", "shares", "--json", "--write", site).stdout)
-    assert len(shares["settings"]) == len(told["settings"])
+    assert len(shares["settings"]) == len(answer["settings"])
 
 
 def test_a_file_without_quotas_is_refused(trace: Path, tmp_path: Path) -> None:

@@ -41,12 +41,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_block_is_replaced_and_nothing_else(folder: Path) -> None:
     page = folder / "page.md"
-    said = INVOKED.run(folder, "--page", page).stderr
+    output = INVOKED.run(folder, "--page", page).stderr
     text = page.read_text()
     assert text.startswith(f"# Before\n\n{BEGIN}\n")
     assert text.endswith(f"{END}\n\nAfter.\n")
     assert "old" not in text
-    assert "absent.swf: not there; get it from https://example.org/absent" in said
+    assert "absent.swf: not there; get it from https://example.org/absent" in output
     assert "these figures are not of: absent.swf." in text
     assert text.count("### ") == 1
     for policy in POLICIES:

@@ -347,10 +347,10 @@ def test_vnodes_are_in_order_of_their_numbers() -> None:
 
 
 def test_progress_is_told_now_and_then() -> None:
-    told: list[int] = []
+    messages: list[int] = []
     workload = trace(*(a(number, number, 1, 1) for number in range(1, 1500)))
-    replay(workload, FOUR, resolve("easy", workload, FOUR), told.append)
-    assert told == [1, 1001]
+    replay(workload, FOUR, resolve("easy", workload, FOUR), messages.append)
+    assert messages == [1, 1001]
 
 
 def test_an_empty_workload_has_no_records() -> None:

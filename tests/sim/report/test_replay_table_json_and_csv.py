@@ -59,8 +59,8 @@ def test_a_table_with_nothing_left_out_does_not_mention_it() -> None:
 def test_what_only_warms_up_and_cools_down_is_said() -> None:
     workload = Workload("trace.swf", NODES, tuple(a_job(number) for number in range(3)))
     replay = a_replay(*(ran(a_job(number), (0, 100)) for number in range(3)))
-    said = "waits and slowdowns of 1 jobs: the first and last submitted only warm up and cool down"
-    assert to_table(workload, NODES, [measure(replay, {1})]).split("\n")[1] == said
+    expected_text = "waits and slowdowns of 1 jobs: the first and last submitted only warm up and cool down"
+    assert to_table(workload, NODES, [measure(replay, {1})]).split("\n")[1] == expected_text
     assert "warm up" not in to_table(workload, NODES, [measure(replay)])
 
 

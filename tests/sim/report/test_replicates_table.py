@@ -44,15 +44,15 @@ def test_a_policy_that_left_jobs_out_in_a_replicate_is_marked() -> None:
 
 
 def test_json_has_every_figure_as_its_mean() -> None:
-    told = json.loads(to_json("mine", MINE, gaining(0.1, 0.2, 0.3)))
-    assert (told["policy"], told["replicates"]) == ("mine", 3)
-    wait = told["figures"]["mean_wait_s"]
+    answer = json.loads(to_json("mine", MINE, gaining(0.1, 0.2, 0.3)))
+    assert (answer["policy"], answer["replicates"]) == ("mine", 3)
+    wait = answer["figures"]["mean_wait_s"]
     assert wait["mean"] == 150
     assert wait["low"] < 150 < wait["high"]
-    assert told["figures"]["max_head_delay_s"] is None
-    assert told["gain_over"]["easy"]["wait"]["gain"] == pytest.approx(0.2)
-    assert [each["easy"]["wait"] for each in told["gain_over_in_each"]] == [0.1, 0.2, 0.3]
-    assert set(told["gain_over"]["easy"]["wait"]) == {"gain", "low", "high", "jobs"}
+    assert answer["figures"]["max_head_delay_s"] is None
+    assert answer["gain_over"]["easy"]["wait"]["gain"] == pytest.approx(0.2)
+    assert [each["easy"]["wait"] for each in answer["gain_over_in_each"]] == [0.1, 0.2, 0.3]
+    assert set(answer["gain_over"]["easy"]["wait"]) == {"gain", "low", "high", "jobs"}
 
 
 def test_a_policy_that_is_named_alone_is_marked_too() -> None:

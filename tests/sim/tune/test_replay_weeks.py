@@ -84,9 +84,9 @@ def test_the_number_of_processes_changes_nothing_but_the_time() -> None:
     cluster = Cluster(16, 1)
     workload = generate(400, cluster, users=6, seed=5, load=1.2)
     weeks = [Week(1, 0), Week(2, WEEK_S / 4)]
-    told: list[int] = []
-    alone = replay_all(workload, cluster, weeks, [EASY, CUTTING[0]], workers=1, progress=told.append)
-    assert told == [1, 2, 3, 4]
+    messages: list[int] = []
+    alone = replay_all(workload, cluster, weeks, [EASY, CUTTING[0]], workers=1, progress=messages.append)
+    assert messages == [1, 2, 3, 4]
     assert replay_all(workload, cluster, weeks, [EASY, CUTTING[0]], workers=2) == alone
     assert jobs_of(alone.values()) > 0
 

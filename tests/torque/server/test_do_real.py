@@ -130,9 +130,9 @@ def test_nodes_go_offline_and_back_and_queues_stop_and_start(torque: TorqueClust
     node = torque.mom_names[1]
     torque.start("alice", where=f"{node}:ppn=1")
     do(torque, "offline", node, "reason:disk is broken")
-    told = torque.run(["pbsnodes", "-x", node]).stdout
-    assert "offline" in told
-    assert "disk is broken</note>" in told
+    output = torque.run(["pbsnodes", "-x", node]).stdout
+    assert "offline" in output
+    assert "disk is broken</note>" in output
     do(torque, "clear", node)
     assert "offline" not in torque.run(["pbsnodes", "-x", node]).stdout
     for verb, attribute, value in (

@@ -122,12 +122,12 @@ def kill_pass(_torque: TorqueCluster, passes: Passes) -> None:
 
 
 def kill_server(torque: TorqueCluster, _passes: Passes) -> None:
-    torque.run(["pkill", "-KILL", "-x", "pbs_server"]).demand_success()
+    torque.kill("pbs_server")
     torque.restart_server()
 
 
 def kill_both(torque: TorqueCluster, passes: Passes) -> None:
-    torque.run(["pkill", "-KILL", "-x", "pbs_server"]).demand_success()
+    torque.kill("pbs_server")
     passes.stop("KILL")
     torque.restart_server()
     passes.start()
@@ -139,7 +139,7 @@ def restart_server(torque: TorqueCluster, _passes: Passes) -> None:
 
 
 def kill_mom(torque: TorqueCluster, _passes: Passes) -> None:
-    torque.run(["pkill", "-KILL", "-x", "pbs_mom"], host="m1").demand_success()
+    torque.kill("pbs_mom", "m1")
     mom = f"{torque.spec.pbs_exec}/sbin/pbs_mom"
     torque.run(["sh", "-c", f"{mom} >/dev/null 2>&1"], host="m1").demand_success()
 

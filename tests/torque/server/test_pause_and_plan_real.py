@@ -22,8 +22,8 @@ def pbsteer(torque: TorqueCluster, passes: Passes, *arguments: str) -> Finished:
 def test_a_pause_by_name_starts_nothing_until_it_is_resumed(torque: TorqueCluster, passes: Passes) -> None:
     passes.configure(DRIVE + QUICK)
     passes.start()
-    told = pbsteer(torque, passes, "pause", "--reason", "new switches", "--yes").demand_success().stdout
-    assert "edit-settings" in told
+    output = pbsteer(torque, passes, "pause", "--reason", "new switches", "--yes").demand_success().stdout
+    assert "edit-settings" in output
     assert 'paused = "new switches"' in passes.file.read_text()
     time.sleep(1)
     job_id = torque.qsub("alice")
@@ -47,8 +47,8 @@ def test_a_planned_quota_is_set_for_its_time_and_put_back(torque: TorqueCluster,
     plan = torque.testbed.folder / "plan.csv"
     moments = [datetime.fromtimestamp(time.time() + s, timezone.utc).strftime("%FT%TZ") for s in (3, 45)]
     plan.write_text(f"user,queue,quota,from,until\nalice,batch,8,{moments[0]},{moments[1]}\n")
-    told = pbsteer(torque, passes, "quota", "plan", str(plan), "--yes").demand_success().stdout
-    assert "alice 8 ncpus in batch" in told
+    output = pbsteer(torque, passes, "quota", "plan", str(plan), "--yes").demand_success().stdout
+    assert "alice 8 ncpus in batch" in output
     torque.wait_for_state(mine, "R", 40)
     assert '"[u:alice=8],[u:bob=8]"' in passes.file.read_text()
     assert sorted(torque.state_of(job_id) for job_id in bobs) == ["Q", "R"]

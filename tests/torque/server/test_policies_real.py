@@ -64,8 +64,8 @@ def test_passes_publish_a_forecast_and_when_says_it(torque: TorqueCluster, passe
     waits = torque.qsub("alice", NODE)
     published = torque.server_home / "pbsteer" / "forecast.json"
     torque.wait_until(published.exists, "a forecast")
-    told = torque.run(passes.command("when", waits)).demand_success().stdout
-    assert "alice" in told
+    output = torque.run(passes.command("when", waits)).demand_success().stdout
+    assert "alice" in output
     assert torque.run(passes.command("when", waits, "--fresh")).demand_success().stdout
 
 

@@ -33,9 +33,9 @@ def test_status_and_jobs_with_what_users_can_write(torque: TorqueCluster) -> Non
     torque.qsub("bob", "nodes=1", "-N", "hostile", "-v", "B=c\x01<&>", "-A", "a\x02\x1b[31m")
     array = torque.qsub("carol", "procs=2", "-t", "0-4%2")
     torque.wait_until(lambda: array.replace("[]", "[4]") in torque.jobs(), "the subjobs")
-    told = json.loads(pbsteer(torque, "status", "--json").demand_success().stdout)
-    assert told["jobs"]["R"] == 1
-    assert told["jobs"]["Q"] == 1 + 5
+    answer = json.loads(pbsteer(torque, "status", "--json").demand_success().stdout)
+    assert answer["jobs"]["R"] == 1
+    assert answer["jobs"]["Q"] == 1 + 5
     shown = pbsteer(torque, "jobs").demand_success().stdout
     assert "\x01" not in shown
     assert "\x1b" not in shown
@@ -80,8 +80,8 @@ def test_jobs_are_all_there_after_a_restart_of_the_server(torque: TorqueCluster)
     torque.run(["qterm", "-t", "quick"]).demand_success()
     torque.wait_until(lambda: torque.run(["pgrep", "-x", "pbs_server"]).status != 0, "the server has ended")
     torque.restart_server()
-    told = json.loads(pbsteer(torque, "status", "--json").demand_success().stdout)["jobs"]
-    assert (told["R"], told["Q"]) == (1, 1)
+    answer = json.loads(pbsteer(torque, "status", "--json").demand_success().stdout)["jobs"]
+    assert (answer["R"], answer["Q"]) == (1, 1)
     assert (torque.state_of(running), torque.state_of(waiting)) == ("R", "Q")
 
 

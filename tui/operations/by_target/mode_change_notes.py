@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hooks.control.drive_mode_obstacles import find_obstacles
-from hooks.control.express_preemption_not_honoured import find_express_queues
 from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Switched, assign_schedulers
@@ -50,11 +49,8 @@ def mode_lines(cluster: ClusterView, after: ServerStatus, queues: Sequence[str],
     for queue, why in {**obstacles, **find_unsorted(after, advised, files)}.items():
         lines.append(((safe(f"obstacle, queue {queue}: {why}"), "bad"),))
     modes = {queue: found.modes[queue] for queue in queues if queue in found.modes}
-    remarks = [
-        *find_express_queues(after, modes, files).items(),
-        *find_queues_ordered_by_users(found.snapshot.cluster().queues, modes, cluster.settings).items(),
-    ]
-    lines += [((safe(f"queue {queue}: {what}"), "warn"),) for queue, what in remarks]
+    remarks = find_queues_ordered_by_users(found.snapshot.cluster().queues, modes, cluster.settings)
+    lines += [((safe(f"queue {queue}: {what}"), "warn"),) for queue, what in remarks.items()]
     lines += [((safe(note), "warn"),) for note in assignment.notes]
     for name in assignment.on:
         away = (

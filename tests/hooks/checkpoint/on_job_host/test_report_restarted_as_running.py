@@ -28,17 +28,41 @@ def report(home: Path, sessions: dict[str, int | None]) -> dict[str, Any]:
 
 
 def test_a_restarted_job_is_reported_once_with_another_session_than_before(home: Path) -> None:
-    (home / "mom_priv" / f"{RESTARTED}1.s").touch()
+    note = home / "mom_priv" / f"{RESTARTED}1.s"
+    write_saved_task_notes.write_whole(note, "")
     assert report(home, {"1.s": 42, "2.s": 43}) == {"1.s": -42, "2.s": 43}
-    assert report(home, {"1.s": -42, "2.s": 43}) == {"1.s": -42, "2.s": 43}
-    (home / "mom_priv" / f"{RESTARTED}1.s").touch()
+    write_saved_task_notes.write_whole(note, "")
     assert report(home, {"1.s": -42}) == {"1.s": 42}
+    for _ in range(2):
+        assert report(home, {"1.s": 42, "2.s": 43}) == {"1.s": 42, "2.s": 43}
+        assert find_restarted(str(home)) == {}
 
 
-def test_a_note_of_a_job_that_is_gone_is_taken_away(home: Path) -> None:
+def test_what_the_mom_did_not_take_from_a_run_that_it_ended_is_reported_by_the_next(home: Path) -> None:
     (home / "mom_priv" / f"{RESTARTED}1.s").touch()
-    assert report(home, {"2.s": 43}) == {"2.s": 43}
+    for _ in range(2):
+        assert report(home, {"1.s": 42}) == {"1.s": -42}
+    assert report(home, {"1.s": -42}) == {"1.s": -42}
     assert find_restarted(str(home)) == {}
+
+
+@pytest.mark.parametrize("seen", [{}, {"1.s": None}])
+def test_a_job_that_the_mom_was_just_getting_is_reported_by_the_next_run(
+    home: Path, seen: dict[str, int | None]
+) -> None:
+    """The hook's list of jobs is from its beginning, and the note from after that."""
+    (home / "mom_priv" / f"{RESTARTED}1.s").touch()
+    report(home, seen)
+    assert report(home, {"1.s": 42}) == {"1.s": -42}
+
+
+def test_a_note_of_a_restarted_job_that_is_gone_is_taken_away(home: Path) -> None:
+    (home / "mom_priv" / "jobs").mkdir()
+    for job_id in ("1.s", "2.s", "3.s"):
+        (home / "mom_priv" / f"{RESTARTED}{job_id}").touch()
+    (home / "mom_priv" / "jobs" / "2.s.JB").touch()
+    forget(home, "3.s")
+    assert find_restarted(str(home)).keys() == {"2.s", "3.s"}
 
 
 def test_the_script_leaves_the_notes_that_the_hooks_look_for() -> None:

@@ -71,9 +71,9 @@ def test_the_plan_says_both(qmgr: FakeQmgr, tmp_path: Path, monkeypatch: pytest.
     deployment = Deployment(str(tmp_path), qmgr)
     monkeypatch.setattr(hooks_cli, "_open", lambda _: (deployment, {}))
     words = ["plan", "--settings", str(policy), "--pbs-conf", str(conf)]
-    told = CliRunner().invoke(hooks_cli.hooks, words).output.replace("\n#  ", "")
-    assert "no such group on this host" in told
-    assert "apply would stop here, before it changes anything: quota.counted = 'ncpu'" in told
+    output = CliRunner().invoke(hooks_cli.hooks, words).output.replace("\n#  ", "")
+    assert "no such group on this host" in output
+    assert "apply would stop here, before it changes anything: quota.counted = 'ncpu'" in output
     data = json.loads(CliRunner().invoke(hooks_cli.hooks, [*words, "--json"]).stdout)
     assert "ncpu is no resource" in data["obstacle"]
     assert len(data["missing"]) == 1

@@ -34,10 +34,10 @@ def made(home: Path) -> list[str]:
 
 def test_an_apply_makes_them_and_a_removal_takes_them_back(home: Path, qmgr: FakeQmgr) -> None:
     deployment = Deployment(str(home), qmgr)
-    said: list[str] = []
-    deployment.apply(SETTINGS, said.append, PART)
-    assert f"make folder {home}/sched_priv_big like {home}/sched_priv, with its configuration" in said
-    assert "pbs_sched -I big" in " ".join(said)
+    messages: list[str] = []
+    deployment.apply(SETTINGS, messages.append, PART)
+    assert f"make folder {home}/sched_priv_big like {home}/sched_priv, with its configuration" in messages
+    assert "pbs_sched -I big" in " ".join(messages)
     folder = home / "sched_priv_big"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o750
     assert [path.name for path in folder.iterdir()] == ["sched_config"]

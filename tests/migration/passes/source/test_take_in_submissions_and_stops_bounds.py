@@ -34,18 +34,18 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> Counter[Queue]:
 def test_a_hundred_refused_files_take_two_writes_and_one_line(centre: Centre, writes: Counter[Queue]) -> None:
     for _ in range(100):
         centre.submit(cores=0)
-    said: list[str] = []
-    run(centre, said)
+    messages: list[str] = []
+    run(centre, messages)
     assert len(centre.where()) == 100
     for _ in range(100):
         centre.submit(cores=0)
     writes.clear()
-    said.clear()
-    run(centre, said)
+    messages.clear()
+    run(centre, messages)
     assert len(centre.where()) == 100
     assert writes == {Queue.DONE: 2}
-    assert len(said) == 1
-    assert said[0].endswith("; 99 more files of this user are not taken")
+    assert len(messages) == 1
+    assert messages[0].endswith("; 99 more files of this user are not taken")
 
 
 def run(centre: Centre, said: list[str]) -> None:
@@ -72,12 +72,12 @@ def test_many_submissions_and_stops_take_a_few_writes(centre: Centre, writes: Co
     for number in range(1, 61):
         drop(centre.home / "incoming", [{"do": "stop", "gid": f"a.{number}"}] * 2 + [{"do": "stop", "gid": "a.99"}])
     writes.clear()
-    said: list[str] = []
-    run(centre, said)
+    messages: list[str] = []
+    run(centre, messages)
     assert {one.state for _, one in centre.where().values()} == {"Stopped"}
     assert writes == {Queue.REQUEST: 2, Queue.DONE: 1}
-    assert said[0].startswith(f"stop asked by {USER} of 61 jobs: a.")
-    assert said[0].endswith(", ...; 1 are no jobs of this user under way")
+    assert messages[0].startswith(f"stop asked by {USER} of 61 jobs: a.")
+    assert messages[0].endswith(", ...; 1 are no jobs of this user under way")
 
 
 def test_a_pass_tells_other_clusters_of_a_share_of_a_users_stops(centre: Centre) -> None:
