@@ -159,7 +159,11 @@ class Widths(Generic[Key]):
         self._needs.clear()
         self._tails.clear()
         self._measured.clear()
-        self._placed_for = None
+        self.forget_columns()
+
+    def forget_columns(self) -> None:
+        """Let go of the columns, which keep what they show in memory."""
+        self._placed_for, self._placed = None, []
 
     def look_again(self) -> None:
         """Measure the rows on the screen again, since they may show other texts."""

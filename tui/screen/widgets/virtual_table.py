@@ -92,6 +92,7 @@ class Table(LineView, Generic[Key]):
         """Drop keys and columns until they are shown again; the cursor and the marks stay."""
         self.keys, self.columns, self.nothing = [], [], ""
         self._placed, self._placed_for = [], -1
+        self._widths.forget_columns()
         self._rows.clear()
 
     def move(self, steps: int) -> None:
