@@ -1,4 +1,5 @@
-"""The one registry of the console's actions: its keys, the ``:`` command line and ``?`` help are built from it.
+"""The one registry of the console's actions: its keys, the ``:`` command line (``command_line.py``) and ``?`` help are
+built from it.
 
 An action defines its name, keys, argument and help text, and a reason for the screen if it is not available. The screen
 implements what it does.
@@ -6,9 +7,8 @@ implements what it does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from tui.config.theme_names import THEME_NAMES
 from tui.operations.operation_registry import VERBS, Verb
@@ -348,21 +348,6 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 100, 300, 1000)
 SLOWEST, FASTEST = SPEEDS[0], SPEEDS[-1]
 
 
-_OLD_NAMES = {"pause": "pause-clock"}
-
-
-class CommandError(ValueError):
-    """A command that names no action or several, lacks its argument, or has one that is not allowed there."""
-
-
-@dataclass(frozen=True)
-class Command:
-    """A parsed command line: the action, and its argument as typed."""
-
-    action: Action
-    argument: str
-
-
 def views_of(*, migrates: bool) -> tuple[str, ...]:
     """The views in their order; ``migrates``: the site has other clusters."""
     return (*VIEWS, MIGRATION, RESERVATIONS) if migrates else (*VIEWS, RESERVATIONS)
@@ -373,88 +358,8 @@ def key_of_view(view: str) -> str:
     return BY_NAME[f"view-{view}"].keys[0]
 
 
-def parse_command(text: str, *, migrates: bool = True) -> Command:
-    """Parse a ``:`` line. A view's name alone shows the view; a unique prefix of an action's name is enough.
-
-    Raises :class:`CommandError` with the word and what is allowed.
-    """
-    word, _, argument = text.strip().partition(" ")
-    there = {action.name: action for action in ACTIONS if migrates or not action.migrates}
-    if word in views_of(migrates=migrates):
-        return Command(BY_NAME[f"view-{word}"], "")
-    word = _OLD_NAMES.get(word, word)
-    found = (
-        [there[word]]
-        if word in there
-        else [action for action in there.values() if word and action.name.startswith(word)]
-    )
-    if len(found) != 1:
-        near = ", ".join(action.name for action in found)
-        raise CommandError(f":{word} " + (f"could be {near}" if near else "is no command; ? lists them"))
-    action = found[0]
-    if argument.strip() and not action.argument:
-        raise CommandError(f":{action.name} takes no argument, this has {argument.strip()!r}")
-    return Command(action, argument.strip())
-
-
-def complete(
-    text: str, words: Mapping[str, Sequence[str]], *, simulated: bool = True, migrates: bool = False
-) -> list[str]:
-    """The possible completions of a ``:`` line; ``words`` has the candidates by kind (:attr:`Action.completes`)."""
-    name, blank, argument = text.partition(" ")
-    if not blank:
-        actions = [action for action in ACTIONS if _is_there(action, simulated, migrates)]
-        names = [action.name for action in actions if not action.name.startswith("view-")]
-        return [word for word in dict.fromkeys([*views_of(migrates=migrates), *names]) if word.startswith(name)]
-    action = BY_NAME.get(name)
-    if action is None or not action.completes:
-        return []
-    *before, last = argument.split(" ")
-    kinds = action.completes.split()
-    at = min(len(before), len(kinds) - 1)
-    if at < len(before) and not kinds[at].endswith("..."):
-        return []
-    head = " ".join([name, *before])
-    found = (word for kind in kinds[at].replace("...", "").split("|") for word in words.get(kind, ()))
-    return [f"{head} {word}" for word in found if word.startswith(last)]
-
-
-class Match(NamedTuple):
-    """An action that a typed word may mean, and how well the word fits: smaller is better."""
-
-    action: Action
-    rank: tuple[int, int, int]
-
-
-def find_actions(word: str, *, simulated: bool = True, migrates: bool = False) -> list[Action]:
-    """The actions that a typed word may mean, the best first: names that begin with it, that have it, that have its
-    letters in this order, and last those whose help has it."""
-    found = [
-        Match(action, rank)
-        for action in ACTIONS
-        if _is_there(action, simulated, migrates)
-        for rank in [_rank(word.lower(), action)]
-        if rank is not None
-    ]
-    return [match.action for match in sorted(found, key=lambda match: match.rank)]
-
-
-def _rank(word: str, action: Action) -> tuple[int, int, int] | None:
-    name = action.name.removeprefix("view-")
-    if name.startswith(word):
-        return 0, len(name) if word else 0, 0
-    if word in name:
-        return 1, name.index(word), len(name)
-    at = -1
-    start = name.find(word[0])
-    for letter in word:
-        at = name.find(letter, at + 1)
-        if at < 0:
-            return (3, action.help.lower().index(word), 0) if word in action.help.lower() else None
-    return 2, at - start, len(name)
-
-
-def _is_there(action: Action, simulated: bool, migrates: bool) -> bool:
+def is_there(action: Action, simulated: bool, migrates: bool) -> bool:
+    """Whether a console has the action: on a simulated server, and where the site has other clusters."""
     return (simulated or action.group != "simulated") and (migrates or not action.migrates)
 
 
@@ -463,6 +368,6 @@ def help_text(simulated: bool, *, migrates: bool = True) -> list[tuple[str, list
     jobs only if the site has other clusters."""
     groups: dict[str, list[Action]] = {}
     for action in ACTIONS:
-        if _is_there(action, simulated, migrates):
+        if is_there(action, simulated, migrates):
             groups.setdefault(action.group, []).append(action)
     return list(groups.items())

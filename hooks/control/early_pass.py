@@ -101,8 +101,10 @@ class EarlyPasses:
         self._begun_s = time.monotonic() - age_s - (time.time() - age_s) % 1
         self._due_s = self._pass_s = self._begun_s
         self._intervals = 1
-        # PBS interrupts this process by alarm(2); the timer shows the time that PBS gave it.
-        self._alarm_s = signal.getitimer(signal.ITIMER_REAL)[0]
+        # PBS interrupts this process by alarm(2). The timer shows what is left of the time that PBS gave it: on a busy
+        # host the start of its interpreter has taken some.
+        left_s = signal.getitimer(signal.ITIMER_REAL)[0]
+        self._alarm_s = left_s and left_s + age_s
         self._schedule = ScheduleSettings()
         self._seen: ServerPoll | None = ServerPoll()
         self._tried: set[str] = set()

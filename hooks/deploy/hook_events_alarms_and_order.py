@@ -21,6 +21,10 @@ CREATED: Mapping[str, str] = {"order": "1", "user": "pbsadmin", "fail_action": "
 _LONGEST_FREQ_S = 9999
 """PBS refuses 10000 and more for a periodic hook."""
 
+_LEAST_PASS_ALARM_S = 25
+"""However short the interval and the budget, a pass has this long: on a busy host its process waits for seconds before
+it is scheduled at all, and three passes that are cut off hand the queues back for ten minutes."""
+
 _AFTER_THE_SITES_OWN = "900"
 
 
@@ -72,7 +76,7 @@ def attributes_of(event: str, settings: Settings) -> dict[str, str]:
         # A process that cannot end before its interval does makes the next pass itself (hooks/control/early_pass.py).
         # Where reading took all of the budget, a pass still decides and acts (hooks/control/decision_time_limit.py),
         # and needs a little more for what it began.
-        alarm_s = max(2 * freq_s - 1, math.ceil(1.75 * schedule.budget_s) + 5)
+        alarm_s = max(2 * freq_s - 1, math.ceil(1.75 * schedule.budget_s) + 5, _LEAST_PASS_ALARM_S)
     elif event == "exechost_periodic":
         freq_s = min(math.ceil(settings.ranking.interval_s), _LONGEST_FREQ_S)
     attributes = {**CREATED, "alarm": str(alarm_s), "order": HOOK_EVENTS[event].order, "enabled": "true"}

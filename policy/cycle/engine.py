@@ -132,11 +132,12 @@ class _Pass:
         region: Region | None = None
         backfills = settings.backfill.kind != "none"
         plain = context.preemption is None and context.windows is None and len(regions) == 1
-        if backfills and plain and context.cluster.no_gate_applies() and not isinstance(entries, FairShareLine):
+        if backfills and plain and context.cluster.no_gate_applies():
             region = builder.regions[regions[0][1][0]]
+        if region is not None and not isinstance(entries, FairShareLine):
             self._walk_plainly(entries, region)
         else:
-            self._walk(entries)
+            self._walk(entries, None if context.cluster.has_shapes else region)
         builder.first_behind, builder.tried_in_vain = self._loop.first_behind, self._loop.tried_in_vain
         if context.preemption is not None:
             self._job_attempts.heads.reserve_again_and_withdraw_promises()
@@ -211,7 +212,7 @@ class _Pass:
                 entries = self._behind_higher_classes(first, rest)
         if line.places is not None:
             of_jobs = {} if context.classes is None else context.classes.of_jobs
-            return FairShareLine(context.cluster, entries, line.places, of_jobs, promises)
+            return FairShareLine(context.cluster, entries, line, line.places, of_jobs, promises)
         return entries if entries is not context.cluster.order else entries[:]
 
     def _behind_higher_classes(self, promised: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
@@ -283,8 +284,9 @@ class _Pass:
                     line.charge(entry[5])
                     heads += 1
 
-    def _walk(self, entries: Sequence[Entry] | FairShareLine) -> None:
-        """The walk that checks each job's gates and its right to preempt."""
+    def _walk(self, entries: Sequence[Entry] | FairShareLine, counted: Region | None) -> None:
+        """The walk that checks each job's gates and its right to preempt. ``counted``: the only region, if its idle
+        cores alone decide which jobs are attempted behind its head."""
         context = self._context
         attempt_behind_head: list[Job] = []
         shortest_first = context.settings.backfill.order == "shortest-first"
@@ -292,8 +294,15 @@ class _Pass:
         backfills = context.settings.backfill.kind != "none"
         plain, confined = context.cluster.queues_without_gates(), context.confined
         regions, rejections = self._builder.regions, self._job_attempts.rejections
+        lacking: list[Job] = []
+        lacking_at = -1
         for entry in self._charging(entries) if isinstance(entries, FairShareLine) else entries:
             job = entry[5]
+            if counted is not None and counted.idle < entry[4] <= counted.total and counted.reservation is not None:
+                if lacking_at != counted.idle:
+                    lacking_at, lacking = counted.idle, self._builder.waiting_for(rejections.too_few(counted))
+                lacking.append(job)
+                continue
             if (
                 job.blocked
                 or job.not_before_s is not None

@@ -6,19 +6,16 @@ Usage only grows during a pass, so an entity's old claim is a lower bound, and a
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from operator import itemgetter
 
-from policy.eligibility.order_as_pbs_scheduler_would import Place
+from policy.eligibility.order_as_pbs_scheduler_would import Line, Place, Places
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.priority_class import BASE
 from policy.order.fair_share_tree import Claim, FairShareTree, Node
 from policy.order.site_order_settings import SiteOrder
 from policy.state.cluster_index import ClusterIndex, Entry
-
-_MOST_SORTS, _QUIET = 8, 64
-"""How often the rest of a group is sorted anew, and after how many entries without a charge."""
 
 
 class FairShareLine:
@@ -28,12 +25,18 @@ class FairShareLine:
         self,
         cluster: ClusterIndex,
         entries: Sequence[Entry],
-        places: Mapping[str, Place],
+        line: Line,
+        places: Places,
         classes: Mapping[str, int],
         fixed: Container[str],
     ) -> None:
-        """``classes``: the classes of jobs (P2), which are not mixed; ``fixed``: the jobs that keep their place."""
+        """``entries``: the jobs of the ``line`` that has the ``places``, perhaps in another order and not all of them.
+        ``classes``: the classes of jobs (P2), which are not mixed; ``fixed``: the jobs that keep their place."""
         self._entries = entries
+        self._rows: Sequence[int] = places.rows
+        if entries is not line.entries:
+            row_of = {entry[3]: row for entry, row in zip(line.entries, places.rows)}
+            self._rows = [row_of[entry[3]] for entry in entries]
         self._places = places
         self._classes = classes
         self._fixed = fixed
@@ -54,100 +57,71 @@ class FairShareLine:
 
     def __iter__(self) -> Iterator[Entry]:
         """The entries: those that fair share may exchange by the claims of the moment, all others as they are."""
-        group: list[Entry] = []
-        mixed: tuple[int, int] | None = None
-        for entry in self._entries:
-            job_id = entry[3]
-            place = None if job_id in self._fixed else self._places.get(job_id)
-            now = None if place is None else (self._classes.get(job_id, BASE), place[0])
+        entries, rows, levels = self._entries, self._rows, self._places.levels
+        classes, fixed = self._classes, self._fixed
+        first = last = 0
+        mixed: object = None
+        for entry in entries:
+            row = rows[last]
+            now: object = None if row < 0 or entry[3] in fixed else levels[row]
+            if classes and now is not None:
+                now = (now, classes.get(entry[3], BASE))
             if now is None or now != mixed:
-                yield from self._by_claim(group)
-                group, mixed = [], now
+                yield from self._by_claim(first, last)
+                first, mixed = last, now
+            last += 1
             if now is None:
                 yield entry
-            else:
-                group.append(entry)
-        yield from self._by_claim(group)
+                first = last
+        yield from self._by_claim(first, last)
 
-    def _by_claim(self, group: Sequence[Entry]) -> Iterator[Entry]:
-        """The entries of a group that is in the order of the claims at the beginning of the pass.
+    def _by_claim(self, first: int, last: int) -> Iterator[Entry]:
+        """The entries from one index until before another: a group in the order of the claims at the beginning of the
+        pass. As long as nothing is charged that order holds; after a charge the heap finds each next entity."""
+        charges, index = self._charges, first
+        while index < last and (not charges or last - first == 1):
+            yield self._entries[index]
+            index += 1
+            charges = self._charges
+        if index < last:
+            yield from self._by_heap(range(index, last))
 
-        As long as nothing is charged that order holds. After a charge the heap finds each next entity. When many
-        entries in a row brought no charge, the rest is sorted once and goes on without the heap; a few times only.
-        """
-        if not group:
-            return
-        tree, sorts = self._tree_of(group[0][5]), _MOST_SORTS
-        rest: Sequence[Entry] = group if self._charges else (yield from self._until_charged(group))
-        while rest:
-            rest = yield from self._by_heap(tree, rest, flattens=sorts > 0)
-            sorts -= 1
-            if rest:
-                rest = yield from self._until_charged(rest)
-
-    def _until_charged(self, entries: Sequence[Entry]) -> Generator[Entry, None, Sequence[Entry]]:
-        """Yield the entries as they are, until one was charged; returns the rest."""
-        charges = self._charges
-        for index, entry in enumerate(entries):
-            yield entry
-            if self._charges != charges:
-                return entries[index + 1 :]
-        return ()
-
-    def _by_heap(
-        self, tree: FairShareTree, entries: Sequence[Entry], *, flattens: bool
-    ) -> Generator[Entry, None, Sequence[Entry]]:
-        """Yield the entries, each time one of the entity with the least claim. With ``flattens``: ends when many in a
-        row brought no charge, and returns the rest in order."""
-        of_entity: dict[str, list[tuple[int, Entry]]] = {}
-        for entry in entries:
-            of_entity.setdefault(entry[5].entity, []).append((self._places[entry[3]][1], entry))
-        for waiting in of_entity.values():
-            waiting.sort(key=itemgetter(0))
-        heap = [(self._claim(tree, entity), jobs[0][0], entity, 0) for entity, jobs in of_entity.items()]
+    def _by_heap(self, group: Sequence[int]) -> Iterator[Entry]:
+        """The entries with these indices, each time one of the entity with the least claim."""
+        entries, rows = self._entries, self._rows
+        numbers, entities = self._places.numbers, self._places.entities
+        of_entity: dict[str, list[int]] = defaultdict(list)
+        for index in group:
+            of_entity[entities[rows[index]]].append(rows[index])
+        index_of = dict(zip([rows[index] for index in group], group))
+        tree = self._tree_of(entries[group[0]][5])
+        for jobs in of_entity.values():
+            jobs.sort(key=numbers.__getitem__)
+        heap = [(self._claim(tree, entity), numbers[jobs[0]], entity, 0) for entity, jobs in of_entity.items()]
         heapify(heap)
-        seen, quiet = self._charges, 0
+        seen = self._charges
         while heap:
-            if flattens and quiet > _QUIET:
-                return self._in_order(tree, [(of_entity[entity], index) for _, _, entity, index in heap])
-            claim, place, entity, index = heappop(heap)
+            claim, number, entity, index = heappop(heap)
             if self._charges != seen:
                 now = self._claim(tree, entity)
                 if now != claim:
-                    heappush(heap, (now, place, entity, index))
+                    heappush(heap, (now, number, entity, index))
                     continue
             jobs = of_entity[entity]
+            # Most claims differ, and then no number has to be looked at.
+            is_least = not heap or claim < heap[0][0]
+            charges = self._charges
             while index < len(jobs):
-                place, entry = jobs[index]
-                if heap and (claim, place) > heap[0][:2]:
+                row = jobs[index]
+                if not is_least and (claim, numbers[row]) > heap[0][:2]:
+                    heappush(heap, (claim, numbers[row], entity, index))
                     break
-                before = self._charges
-                yield entry
+                yield entries[index_of[row]]
                 index += 1
-                quiet += 1
-                if self._charges != before:
-                    claim, quiet = self._claim(tree, entity), 0
-            if index < len(jobs):
-                heappush(heap, (claim, jobs[index][0], entity, index))
-        return ()
-
-    def _in_order(self, tree: FairShareTree, left: Sequence[tuple[list[tuple[int, Entry]], int]]) -> list[Entry]:
-        """What is left of each entity's jobs, from an index on, in the order of the claims of the moment."""
-        keyed = []
-        for jobs, index in left:
-            claim = self._claim(tree, jobs[0][1][5].entity)
-            keyed.append((claim, jobs[index:]))
-        keyed.sort(key=itemgetter(0))
-        found: list[Entry] = []
-        first = 0
-        while first < len(keyed):
-            last = first
-            while last < len(keyed) and keyed[last][0] == keyed[first][0]:
-                last += 1
-            equal = [each for _, jobs in keyed[first:last] for each in jobs]
-            found += [entry for _, entry in sorted(equal, key=itemgetter(0))]
-            first = last
-        return found
+                if self._charges != charges:
+                    charges = self._charges
+                    claim = self._claim(tree, entity)
+                    is_least = not heap or claim < heap[0][0]
 
     def _tree_of(self, job: Job) -> FairShareTree:
         order = self._orders[job.queue]

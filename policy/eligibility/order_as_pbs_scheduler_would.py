@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from policy.eligibility.order_by_qsub_priority import in_own_order
@@ -29,19 +30,27 @@ _FAIR_SHARE_KEY, _PREEMPT_KEY = "fair_share_perc", "preempt_priority"
 _NOTHING: Mapping[str, Reason] = {}
 
 
-Place = tuple[int, int]
-"""A job's place beside fair share: a level that is the same for jobs that fair share may exchange, and a number that
-orders those of equal claims, by sort keys and age."""
+class Places(NamedTuple):
+    """The places of jobs beside fair share, each list with one item for each job.
+
+    ``rows``: for each entry of the line, where in the other lists its job is; -1 where fair share does not order it.
+    ``levels`` are the same for jobs that fair share may exchange, ``numbers`` order those of equal claims, by sort keys
+    and age."""
+
+    rows: list[int]
+    levels: list[int]
+    numbers: list[int]
+    entities: list[str]
 
 
 class Line(NamedTuple):
     """The waiting jobs in their order. ``refused``: those of them that the site's own rules keep from starting.
 
-    ``places``: for the jobs that fair share orders, their places; None if there is no fair share."""
+    ``places``: those of the jobs that fair share orders; None if there is no fair share."""
 
     entries: Sequence[Entry]
     refused: Mapping[str, Reason] = _NOTHING
-    places: Mapping[str, Place] | None = None
+    places: Places | None = None
 
 
 def queue_line(cluster: ClusterIndex, now_s: float) -> Line:
@@ -54,11 +63,12 @@ def queue_line(cluster: ClusterIndex, now_s: float) -> Line:
         return Line(in_own_order(cluster.order, now_s) if cluster.has_own_priorities else cluster.order)
     line: list[Entry] = []
     refused: dict[str, Reason] = {}
-    places: dict[str, Place] = {}
+    places = Places([], [], [], [])
     shares = False
     for order, entries in _by_order(cluster):
         if order is None:
             line += in_own_order(entries, now_s) if cluster.has_own_priorities else entries
+            places.rows.extend([-1] * len(entries))
             continue
         sorting = _Sorting(cluster, order, entries, now_s)
         line += sorting.line(now_s, places)
@@ -89,8 +99,12 @@ class _Sorting:
         self._order = order
         self._entries = entries
         self._jobs = [entry[5] for entry in entries]
-        values = list(zip(*[job.order_values for job in self._jobs])) if order.needs else []
-        self._columns: dict[str, Column] = dict(zip(order.needs, values))
+        self._columns: dict[str, Column] = {}
+        values = list(chain.from_iterable([job.order_values for job in self._jobs]))
+        if len(values) == len(order.needs) * len(entries):
+            for index, name in enumerate(order.needs):
+                self._columns[name] = values[index :: len(order.needs)]
+        self._entities = [] if order.tree is None else [job.entity for job in self._jobs]
         self._formula: Sequence[float] = ()
         if order.formula is not None:
             self._formula = as_float32s(self._evaluate(order.formula))
@@ -113,11 +127,11 @@ class _Sorting:
             return [max(0.0, self._now_s - job.submit_s) for job in self._jobs]
         tree = self._order.tree
         if name in OF_SHARE and tree is not None:
-            of_entity = {entity: _of_share(tree, name, entity) for entity in {job.entity for job in self._jobs}}
-            return [of_entity[job.entity] for job in self._jobs]
+            of_entity = {entity: _of_share(tree, name, entity) for entity in {*self._entities}}
+            return [of_entity[entity] for entity in self._entities]
         return [0] * len(self._jobs)
 
-    def line(self, now_s: float, places: dict[str, Place]) -> list[Entry]:
+    def line(self, now_s: float, places: Places) -> list[Entry]:
         """The entries in order. For fair share ``places`` gets the places of the jobs."""
         order, jobs = self._order, self._jobs
         rows = list(range(len(jobs)))
@@ -126,24 +140,36 @@ class _Sorting:
         later = rows[:] if order.fair_share is not None else rows
         if order.fair_share is not None:
             of_entity = self._claims_in_order(order.fair_share.tree)
-            column = [of_entity[job.entity] for job in jobs]
+            column = [of_entity[entity] for entity in self._entities]
             rows.sort(key=column.__getitem__)
         above = list(self._above_fair_share())
         for key in above:
             rows.sort(key=key.__getitem__)
         if order.fair_share is not None:
-            levels = dict(zip(rows, _levels(rows, above, len(places))))
-            places.update((jobs[row].id, (levels[row], number)) for number, row in enumerate(later))
+            self._note_places(places, _levels(rows, above, len(places.levels)), rows, later)
         if order.taken == ROUND_ROBIN:
             rows = self._in_turn(rows)
+        first = len(places.levels) - len(rows)
+        places.rows.extend([first + row for row in rows] if order.fair_share is not None else [-1] * len(rows))
         entries = [self._entries[row] for row in rows]
         if order.is_explicit or not self._cluster.has_own_priorities:
             return entries
         return self._with_own_priorities(entries, rows, above, now_s)
 
+    def _note_places(self, places: Places, levels: Sequence[int], rows: Sequence[int], later: Sequence[int]) -> None:
+        """Add the places of the jobs: their levels, given in the order of ``rows``, and their numbers in ``later``."""
+        level_of, number_of = [0] * len(rows), [0] * len(rows)
+        for row, level in zip(rows, levels):
+            level_of[row] = level
+        for number, row in enumerate(later):
+            number_of[row] = number
+        places.levels.extend(level_of)
+        places.numbers.extend(number_of)
+        places.entities.extend(self._entities)
+
     def _claims_in_order(self, tree: FairShareTree) -> dict[str, int]:
         """Each entity's claim as a number: the less, the sooner; equal for equal claims."""
-        claims = {entity: tree.claim(entity) for entity in {job.entity for job in self._jobs}}
+        claims = {entity: tree.claim(entity) for entity in {*self._entities}}
         numbers = {claim: number for number, claim in enumerate(sorted(set(claims.values())))}
         return {entity: numbers[claim] for entity, claim in claims.items()}
 
@@ -152,8 +178,8 @@ class _Sorting:
         for name, descending in reversed(self._order.keys):
             tree = self._order.tree
             if name == _FAIR_SHARE_KEY and tree is not None:
-                shares = {entity: tree.find(entity).share for entity in {job.entity for job in self._jobs}}
-                column: Column = [shares[job.entity] for job in self._jobs]
+                shares = {entity: tree.find(entity).share for entity in {*self._entities}}
+                column: Column = [shares[entity] for entity in self._entities]
             elif name == _PREEMPT_KEY:
                 continue
             else:
@@ -170,7 +196,7 @@ class _Sorting:
                 yield [math.inf if math.isnan(value) else -value for value in self._formula]
             else:
                 yield [-value for value in self._formula]
-        if any(job.priority for job in self._jobs):
+        if any(entry[0] for entry in self._entries) and any(job.priority for job in self._jobs):
             yield [-job.priority for job in self._jobs]
         if self._order.taken == BY_QUEUE and len(self._cluster.queued) > 1:
             yield self._of_queues(self._queue_places())
@@ -225,7 +251,7 @@ class _Sorting:
                 found[job.id] = Reason("under-threshold", (("has", _short(value)), ("limit", _short(order.threshold))))
         fair_share = order.fair_share
         if fair_share is not None and fair_share.enforced:
-            without = fair_share.tree.without_share({job.entity for job in self._jobs})
+            without = fair_share.tree.without_share({*self._entities})
             for job in self._jobs if without else ():
                 if job.entity in without:
                     found[job.id] = Reason("no-fair-share", (("entity", job.entity),))

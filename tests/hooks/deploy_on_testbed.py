@@ -84,13 +84,14 @@ def wait_for_pass(pbs: PbsCluster) -> None:
 
 
 def wait_for_due_pass(pbs: PbsCluster) -> None:
-    """Wait until a pass that began after now, and was not early, is over: it has written its comments."""
+    """Wait until a pass that began after now, and was not early, is over and published: it has written its comments."""
     asked_s = time.time()
     state = state_of(pbs)
 
     def is_over() -> bool:
         due_s = [float(entry["time_s"]) for entry in state.read_journal(50) if not entry["early"]]
-        return max(due_s, default=0.0) > asked_s
+        noted_s = max(due_s, default=0.0)
+        return noted_s > asked_s and last_pass(pbs).get("time_s", 0.0) >= noted_s
 
     pbs.wait_until(is_over, 120.0, "a pass that is not early")
 
@@ -109,8 +110,20 @@ def set_mode(pbs: PbsCluster, mode: str, *queues: str) -> None:
 def drive(pbs: PbsCluster, *queues: str) -> None:
     """Let pbsteer start the queues' jobs, and nobody else."""
     set_mode(pbs, "drive", *queues)
+    wait_until_driven(pbs, *queues)
+
+
+def wait_until_driven(pbs: PbsCluster, *queues: str) -> None:
+    """Wait until a pass that began after now drives the queues, which are in ``drive``. A pass that came between an
+    edit of ``sched_config`` and its being read has handed them back, and a later one switches the scheduler off."""
+    asked_s = time.time()
     wanted = set(queues or ("workq",))
-    pbs.wait_until(lambda: wanted <= set(last_pass(pbs).get("acted", ())), 120.0, f"a pass that drives {wanted}")
+
+    def is_driven() -> bool:
+        seen = last_pass(pbs)
+        return seen.get("time_s", 0.0) > asked_s and wanted <= set(seen["acted"])
+
+    pbs.wait_until(is_driven, 120.0, f"a pass that drives {wanted}")
 
 
 def is_scheduling(pbs: PbsCluster, scheduler: str = "default") -> bool:

@@ -8,6 +8,11 @@ import os
 import time
 
 
+def crowding() -> float:
+    """How many times longer than on an idle machine things take now: at least 1."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 class Deadline:
     """A number of seconds from now on, as they pass on an idle machine."""
 
@@ -18,7 +23,6 @@ class Deadline:
     def has_passed(self) -> bool:
         """Whether the time is over. Each call counts the time since the one before by the load at its own moment."""
         now_s = time.monotonic()
-        crowding = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-        self._left_s -= (now_s - self._looked_s) / crowding
+        self._left_s -= (now_s - self._looked_s) / crowding()
         self._looked_s = now_s
         return self._left_s < 0

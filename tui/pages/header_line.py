@@ -1,6 +1,7 @@
 """The header: server, mode, lock and age of the server status.
 
-If the line is too narrow, other words are dropped first and the server's name is cut last; lock and age always stay.
+If the line is too narrow, other words are dropped first; what kind of server it is, the lock and the server's name stay
+longest.
 """
 
 from __future__ import annotations
@@ -77,9 +78,24 @@ def header_line(header: Header, cells: int) -> Line:
             left_gap = (cells - _cells(middle)) // 2 - _cells(left) - 1
             left_gap = min(max(2, left_gap), gap - 2)
             return ((" ", ""), *left, (" " * left_gap, ""), *middle, (" " * (gap - left_gap), ""), *right, (" ", ""))
-    # Of a simulated cluster its state goes first: that it is one, and whether changes are possible, has to stay.
-    known = joined([part for part in (badge, (("SIMULATED", "mark"),) if simulated else (), (lock,)) if part], " ")
-    return fit_line((*known, (" ", ""), *right, (" ", ""), *left), cells)
+    return fit_line((*_in_short(header, cells - _cells(name) - 1), (" ", ""), *name, (" ", ""), *right), cells)
+
+
+def _in_short(header: Header, cells: int) -> Line:
+    """What kind of cluster it is, and the lock, which stay: in shorter words where the whole ones do not fit."""
+    open_s = header.unlocked_s
+    whole = "PRODUCTION", "SIMULATED", f"UNLOCKED {open_s:.0f} s"
+    short = "PROD", "SIM", "UNLOCKED"
+    for production, simulated, unlocked in (whole, short):
+        found = [
+            ((production, "bad cursor"),) if header.production else (),
+            ((simulated, "mark"),) if header.simulation else (),
+            ((unlocked, "warn") if open_s > 0 else ("READ-ONLY", "bold"),),
+        ]
+        line = joined([part for part in found if part], " ")
+        if _cells(line) <= cells:
+            break
+    return line
 
 
 def _cells(line: Line) -> int:

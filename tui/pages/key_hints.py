@@ -8,6 +8,7 @@ command line stay.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from tui.action_registry import BY_NAME, Action, Situation
 from tui.text.screen_line import Line, Span, width
@@ -65,8 +66,11 @@ _OF_VIEW: Mapping[str, Sequence[Hint]] = {
 _WITH_MARKS: Sequence[Hint] = (("act", "act on them"), ("mark", "mark"), ("copy", "copy"), ("to-jobs", "jobs"))
 _LETTERS = {"down": "j k", "left": "h", "right": "l"}
 _ALWAYS: Sequence[Hint] = (("command", "command"), ("help", "keys"))
+_KEPT = 16
+"""Each key asks for the hints, mostly for those of the situation before."""
 
 
+@lru_cache(_KEPT)
 def key_hints(situation: Situation, marked: int, cells: int) -> Line:
     """The hints for a situation with so many ``marked`` rows, in at most so many cells."""
     hints = _WITH_MARKS if marked else _OF_VIEW.get(situation.view, ())

@@ -30,6 +30,10 @@ from tui.state.server_poller import Forecasts
 NO_SITE = Site()
 NOT_KEPT = KeptFiles()
 
+_NEW_LINE = "ctrl+j"
+"""What a terminal makes of the enter key while no program of the screen has it: between two servers, and while a pager
+or ssh ends."""
+
 
 class Console(App[str]):
     """The console on one backend. Its result is the name of the server to go to next; None where it was left."""
@@ -109,6 +113,8 @@ class Console(App[str]):
         """
         if isinstance(event, (Key, Paste)) and not self.screen_stack:
             return
+        if isinstance(event, Key) and event.key == _NEW_LINE and not event.is_forwarded:
+            event = Key("enter", "\r")
         if isinstance(event, (Key, Paste)) and not event.is_forwarded:
             await self._typed_ahead.take(event)
         else:

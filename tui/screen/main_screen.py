@@ -18,10 +18,11 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
-from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, RESERVATIONS, CommandError, key_of_view, views_of
+from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, RESERVATIONS, key_of_view, views_of
 from tui.audit.audit_file import Actor, AuditLog
 from tui.backends.interface.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
+from tui.command_line import CommandError
 from tui.config.production_servers_and_server_list import Site
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.operations.confirmation.read_only_until_unlocked import Unlock

@@ -151,12 +151,15 @@ class Widths(Generic[Key]):
         self._needs: dict[str, int] = {}
         self._tails: dict[str, int] = {}
         self._measured: dict[str, set[Key]] = {}
+        self._placed_for: tuple[tuple[Column[Key], ...], int, int] | None = None
+        self._placed: list[Placed[Key]] = []
 
     def forget(self) -> None:
         """Forget all widths, for another view: columns may become narrower."""
         self._needs.clear()
         self._tails.clear()
         self._measured.clear()
+        self._placed_for = None
 
     def look_again(self) -> None:
         """Measure the rows on the screen again, since they may show other texts."""
@@ -166,10 +169,12 @@ class Widths(Generic[Key]):
         self, columns: Sequence[Column[Key]], keys: Sequence[Key], cells: int, skipped: int = 0
     ) -> list[Placed[Key]]:
         """The columns on a line of so many cells; ``keys`` are the rows on the screen."""
-        placed = place(columns, cells, skipped, self._needs)
-        while self._measure([each.column for each in placed], keys):
-            placed = place(columns, cells, skipped, self._needs)
-        return [self._with_tail(each, keys) for each in placed]
+        asked = (tuple(columns), cells, skipped)
+        if asked != self._placed_for:
+            self._placed_for, self._placed = asked, place(columns, cells, skipped, self._needs)
+        while self._measure([each.column for each in self._placed], keys):
+            self._placed = place(columns, cells, skipped, self._needs)
+        return [self._with_tail(each, keys) for each in self._placed]
 
     def _measure(self, columns: Iterable[Column[Key]], keys: Sequence[Key]) -> bool:
         """Measure new keys; whether a column needs more cells than before."""

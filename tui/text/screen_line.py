@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
 
@@ -23,6 +24,8 @@ _CONTROL_PICTURES = 0x2400
 _DELETE = 0x7F
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _DIGITS = " ▁▂▃▄▅▆▇█"
+_LINES_KEPT = 512
+"""So many fitted lines are kept: a key changes few of a screen's lines, and all of them are looked at."""
 _ASCII = {
     **{ord(glyph): str(level) for level, glyph in enumerate(_DIGITS) if level},
     **dict(zip(map(ord, "█═░┃·×→←↑↓…●▸▾│─┌┐└┘╭╮╰╯≥≤°▬▲▼◀▐▌"), "#+-|.x><^v~*>v|-++++++++><'=!v<[]")),
@@ -63,6 +66,7 @@ def plain(line: Line) -> str:
     return "".join(safe(text) for text, _ in line)
 
 
+@lru_cache(_LINES_KEPT)
 def fit_line(line: Line, cells: int) -> Line:
     """The line in exactly so many cells: padded with blanks, or cut with an ellipsis."""
     room, fitted = cells, []

@@ -23,7 +23,7 @@ def test_the_hooks_are_there_with_their_files_intervals_and_resources(deployment
     deployment.apply(FAST, silent)
     assert {name: qmgr.hooks[name]["event"] for name in HOOKS} == HOOKS
     assert {qmgr.hooks[name]["enabled"] for name in HOOKS} == {"true"}
-    assert (qmgr.hooks["pbsteer_periodic"]["freq"], qmgr.hooks["pbsteer_periodic"]["alarm"]) == ("5", "9")
+    assert (qmgr.hooks["pbsteer_periodic"]["freq"], qmgr.hooks["pbsteer_periodic"]["alarm"]) == ("5", "25")
     assert qmgr.hooks["pbsteer_exechost_periodic"]["freq"] == "60"
     assert {event: qmgr.hooks[f"pbsteer_{event}"]["order"] for event in ("queuejob", "runjob", "periodic")} == {
         "queuejob": "900", "runjob": "900", "periodic": "1",
@@ -68,7 +68,7 @@ def test_other_settings_change_only_what_they_say(deployment: Deployment, qmgr: 
     imported = [line.split()[2] for line in qmgr.lines if line.startswith("import hook")]
     assert sorted(imported) == sorted(HOOKS)
     others = [line for line in qmgr.lines if not line.startswith("import hook")]
-    assert others == ["set hook pbsteer_periodic alarm = 9", "set hook pbsteer_periodic freq = 5"]
+    assert others == ["set hook pbsteer_periodic alarm = 25", "set hook pbsteer_periodic freq = 5"]
 
 
 @pytest.mark.parametrize(

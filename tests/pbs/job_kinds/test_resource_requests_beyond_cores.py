@@ -9,7 +9,7 @@ import pytest
 from tests.hooks.deploy_on_testbed import last_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.modes.compare_placement_with_pbs_sched import driven, run_by_pass, run_by_sched, shape_of, why_it_waits
-from tests.pbs.modes.test_advise_pbs_sched import hang_up
+from tests.pbs.modes.cycles_of_pbs_sched import hang_up
 
 
 @pytest.fixture

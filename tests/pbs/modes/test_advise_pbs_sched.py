@@ -20,6 +20,8 @@ from tests.hooks.deploy_on_testbed import (
     wait_for_pass,
 )
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.modes.cycles_of_pbs_sched import hang_up
+from tests.pbs.run_until_told import run_until_told
 from tests.pbs.saving.checkpointing_test_jobs import passes_with
 
 BY_PRIORITY = 'job_sort_key: "job_priority HIGH"\tALL\n'
@@ -40,12 +42,6 @@ def by_priority(pbs: PbsCluster) -> Iterator[PbsCluster]:
         hang_up(pbs)
 
 
-def hang_up(pbs: PbsCluster) -> None:
-    """Have pbs_sched read its files again."""
-    number = (pbs.server_home / "sched_priv" / "sched.lock").read_text().strip()
-    pbs.run(["kill", "-HUP", number]).demand_success()
-
-
 def fill(pbs: PbsCluster, user: str) -> list[str]:
     """A job on each vnode."""
     jobs = [pbs.qsub(user, select=f"1:ncpus={pbs.spec.cores}") for _ in pbs.mom_names]
@@ -56,6 +52,11 @@ def fill(pbs: PbsCluster, user: str) -> list[str]:
 
 def started_s(pbs: PbsCluster, job_id: str) -> float:
     return time.mktime(time.strptime(pbs.job(job_id)["stime"]))
+
+
+def requeued(pbs: PbsCluster) -> set[str]:
+    """The jobs that passes have requeued, as their journal tells."""
+    return {job for entry in state_of(pbs).read_journal(1000) for job in entry["requeued"]}
 
 
 def priority_of(pbs: PbsCluster, job_id: str) -> int:
@@ -75,7 +76,9 @@ def test_a_victim_is_held_until_its_beneficiary_has_run_into_its_place(by_priori
     deploy(pbs, quick_settings("advise"))
     alices = fill(pbs, "alice")
     carols = pbs.qsub("carol", select=f"1:ncpus={cores}")
-    bobs = pbs.qsub("bob", ("/bin/sleep", "12"), select=f"1:ncpus={cores}")
+    # Bob's job ends only once the victim is held no more: before that carol's would get the cores.
+    command, end_bobs = run_until_told(pbs, "bob")
+    bobs = pbs.qsub("bob", command, select=f"1:ncpus={cores}")
     seen_held: set[str] = set()
 
     def look(job_id: str, state: str) -> bool:
@@ -85,12 +88,16 @@ def test_a_victim_is_held_until_its_beneficiary_has_run_into_its_place(by_priori
 
     pbs.wait_until(lambda: look(bobs, "R"), 120.0, "bob's job runs")
     assert pbs.job_state(carols) == "Q"
-    (victim,) = {job for entry in state_of(pbs).read_journal(1000) for job in entry["requeued"]}
+    # PBS's scheduler may start bob's job before the pass that has requeued the victim is in the journal.
+    pbs.wait_until(lambda: requeued(pbs), 120.0, "the pass that preempted is in the journal")
+    (victim,) = requeued(pbs)
     # On a busy machine the hold may come and go between two looks; the passes tell when it was taken off.
     assert seen_held <= {victim}
     pbs.wait_until(lambda: passes_with(pbs, "released", victim), 120.0, "the victim's hold is taken off")
     (released_s,) = passes_with(pbs, "released", victim)
     assert released_s >= started_s(pbs, bobs)
+    assert pbs.job_state(carols) == "Q"
+    end_bobs()
     pbs.wait_for_state(victim, "R")
     assert started_s(pbs, victim) >= int(released_s)
     pbs.wait_for_state(bobs, "F")
@@ -100,7 +107,7 @@ def test_a_victim_is_held_until_its_beneficiary_has_run_into_its_place(by_priori
     }  # fmt: skip
     entries = state_of(pbs).read_journal(1000)
     assert [job for entry in entries for job in entry["started"]] == []
-    assert {job for entry in entries for job in entry["requeued"]} == {victim}
+    assert requeued(pbs) == {victim}
     assert [failure for entry in entries for failure in entry["failures"]] == []
 
 
@@ -124,8 +131,9 @@ def test_the_highest_priority_of_an_older_job_gets_no_victims_cores(by_priority:
         return pbs.job_state(bobs) == "R"
 
     pbs.wait_until(raise_and_look, 120.0, "bob's job runs")
+    pbs.wait_until(lambda: requeued(pbs), 120.0, "the pass that preempted is in the journal")
     assert {pbs.job_state(job_id) for job_id in (submitted_before, carols)} == {"Q"}
-    assert len({job for entry in state_of(pbs).read_journal(1000) for job in entry["requeued"]}) == 1
+    assert len(requeued(pbs)) == 1
     assert sum(pbs.job_state(job_id) == "R" for job_id in early) == len(early) - 1
     # In drive the same line of sched_config orders all users' jobs, which passes say.
     assert "orders by job_priority" not in notes(pbs)

@@ -10,7 +10,9 @@ import pytest
 from policy.settings.site_settings import CheckpointSettings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.modes.test_advise_pbs_sched import by_priority
+from tests.pbs.modes.test_advise_pbs_sched import by_priority, started_s
+from tests.pbs.run_until_told import run_until_told
+from tests.pbs.saving.checkpointing_test_jobs import passes_with
 
 __all__ = ["by_priority"]
 
@@ -46,16 +48,21 @@ def test_an_array_held_for_a_beneficiary_is_released_when_that_needs_it_no_more(
     deploy(pbs, quick_settings("advise", **saving))
     # Subjobs that ignore the signal go on until their time is over, so that bob's job waits.
     array = fill_by_array(pbs, *(("/bin/sh", "-c", "trap '' USR2; exec sleep 600") if deleted else ()))
-    bobs = pbs.qsub("bob", ("/bin/sleep", "12"), select=f"1:ncpus={cores}")
-    pbs.wait_until(lambda: "s" in holds_of(pbs, array), LATE_S, "the array is held")
+    command, end_bobs = run_until_told(pbs, "bob")
+    bobs = pbs.qsub("bob", command, select=f"1:ncpus={cores}")
     if deleted:
+        pbs.wait_until(lambda: "s" in holds_of(pbs, array), LATE_S, "the array is held")
         expected_text = f"made room for {bobs.partition('.')[0]}: held until that runs, released at the latest at "
         pbs.wait_until(lambda: expected_text in pbs.job(array).get("comment", ""), LATE_S, "its comment says whom for")
         pbs.run(["qdel", bobs]).demand_success()
     else:
+        # Without a time to save the hold may come and go between two looks; the passes tell that it was taken off.
         pbs.wait_for_state(bobs, "R")
+        pbs.wait_until(lambda: passes_with(pbs, "released", array), LATE_S, "the array's hold is taken off")
+        assert passes_with(pbs, "released", array)[0] >= started_s(pbs, bobs)
     pbs.wait_until(lambda: holds_of(pbs, array) == "n", LATE_S, "the array is held no more")
     for _ in range(2):
         wait_for_pass(pbs)
     assert holds_of(pbs, array) == "n"
+    end_bobs()
     pbs.wait_until(lambda: len(running_of(pbs, array)) == len(pbs.mom_names), LATE_S, "its subjobs run again")

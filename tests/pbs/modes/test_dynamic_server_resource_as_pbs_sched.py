@@ -5,7 +5,6 @@ The queue is stopped while jobs are submitted, so that one cycle, and one pass, 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,10 +15,7 @@ from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, notes, wait_for_pass
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.modes.test_advise_pbs_sched import hang_up
-
-SETTLED_S = 4.0
-
+from tests.pbs.modes.cycles_of_pbs_sched import hang_up, outcome_by_sched
 
 LICENCES = "$((3 - $(count 1) - 2 * $(count 2)))"
 """As a licence server has it: 3, without those of jobs that run."""
@@ -110,16 +106,10 @@ def clear(pbs: PbsCluster, jobs: Sequence[str]) -> None:
 
 def by_sched(pbs: PbsCluster, case: Case) -> list[bool]:
     jobs = submit(pbs, case)
-    pbs.qmgr("set server scheduling = True")
-    # A cycle says nothing to the server when it is over.
-    before: list[bool] = []
-    now = started_of(pbs, jobs)
-    while now != before or not any(now):
-        time.sleep(SETTLED_S)
-        before, now = now, started_of(pbs, jobs)
+    found = outcome_by_sched(pbs, lambda: started_of(pbs, jobs))
     pbs.qmgr("set server scheduling = False")
     clear(pbs, jobs)
-    return now
+    return found
 
 
 def by_pass(pbs: PbsCluster, case: Case) -> tuple[list[bool], str]:

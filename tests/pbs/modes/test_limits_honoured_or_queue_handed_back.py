@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from tests.hooks.deploy_on_testbed import (
     wait_for_pass,
 )
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.modes.test_advise_pbs_sched import hang_up
+from tests.pbs.modes.cycles_of_pbs_sched import hang_up
 
 LICENCE = ("-l", "licences=2")
 
@@ -165,11 +164,14 @@ def test_a_file_that_the_scheduler_has_not_read_since_it_was_edited_is_named(
 ) -> None:
     deploy(pbs, quick_settings())
     drive(pbs)
-    # The scheduler reads its files when the server first reaches it, which may be a moment after its start.
-    time.sleep(2)
-    sched_config.write_text(sched_config.read_text() + "# edited\n")
-    wait_for_pass(pbs)
-    assert "was edited at" in notes(pbs)
+
+    def is_edit_named() -> bool:
+        sched_config.write_text(sched_config.read_text() + "# edited\n")
+        wait_for_pass(pbs)
+        return "was edited at" in notes(pbs)
+
+    # The scheduler reads its files also for each resource that deploying creates, which may still be to come.
+    pbs.wait_until(is_edit_named, 120.0, "a pass names the edit")
     assert last_pass(pbs)["acted"] == []
     hang_up(pbs)
     drive(pbs)

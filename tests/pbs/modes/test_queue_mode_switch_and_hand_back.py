@@ -60,7 +60,7 @@ def test_a_mode_is_one_value_and_leaving_drive_hands_the_queue_back(pbs: PbsClus
     pbs.wait_for_state(waiting, "F")
     assert waiting in {job_id for entry in state_of(pbs).read_journal(1000) for job_id in entry["started"]}
 
-    last = pbs.qsub("bob", ("/bin/sleep", "60"), select=f"1:ncpus={cores}")
+    last = pbs.qsub("bob", select=f"1:ncpus={cores}")
     pbs.wait_for_state(last, "R")
     late = pbs.qsub("bob", ("/bin/sleep", str(JOB_S)), select=f"1:ncpus={cores}")
     set_mode(pbs, "observe")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +27,7 @@ from tests.hooks.deploy_on_testbed import (
     wait_for_pass,
 )
 from tests.pbs.cluster import PbsCluster
-from tests.pbs.modes.test_advise_pbs_sched import hang_up
+from tests.pbs.modes.cycles_of_pbs_sched import hang_up, make_cycle
 
 JOBS = int(os.environ.get("PBSTEER_ORDER_JOBS", "40"))
 """Jobs of each setting. 500 are tried with it set in the environment."""
@@ -268,8 +267,7 @@ def test_usage_is_charged_once_whoever_starts_the_jobs(pbs: PbsCluster, sched_pr
     pbs.wait_until(lambda: is_scheduling(pbs), 120.0, "the scheduler on again")
     pbs.wait_until(lambda: used_s(pbs, alices) > known_s + 30, 300.0, "more use")
     for _ in range(2):
-        pbs.qmgr("set server scheduling = True")
-        time.sleep(3)
+        make_cycle(pbs)
     for user, job_id in (("alice", alices), ("bob", bobs)):
         charged, used = usage(pbs, user), used_s(pbs, job_id)
         assert used - CLOSE_S <= charged <= used + CLOSE_S, (user, charged, used)

@@ -15,8 +15,16 @@ from typing import Any
 import pytest
 
 from hooks.deploy.bundle_hook import build
-from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, state_of, wait_for_pass
+from tests.hooks.deploy_on_testbed import (
+    deploy_and_drive,
+    last_pass,
+    quick_settings,
+    state_of,
+    wait_for_due_pass,
+    wait_for_pass,
+)
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.run_until_told import run_until_told
 
 ALICES_QUOTA, BOBS_QUOTA = 4, 8
 
@@ -70,13 +78,15 @@ def test_exactly_the_right_job_makes_room_and_comes_back(pbs: PbsCluster) -> Non
     whole = next(job for job in alices if pbs.job(job)["Resource_List"]["ncpus"] == 8)
     freed = pbs.job(whole)["exec_vnode"]
 
-    bobs = pbs.qsub("bob", ("/bin/sleep", "12"), select="1:ncpus=8")
+    command, end_bobs = run_until_told(pbs, "bob")
+    bobs = pbs.qsub("bob", command, select="1:ncpus=8")
     watch.until(lambda: watch.state(bobs) == "R", "bob's job runs")
     assert watch.jobs[bobs]["exec_vnode"] == freed
     assert watch.state(whole) == "Q"
     assert [watch.state(job) for job in alices if job != whole] == ["R"] * 4
-    wait_for_pass(pbs)
+    wait_for_due_pass(pbs)
     assert "(pbsteer " in pbs.job(whole)["comment"]
+    end_bobs()
 
     watch.until(lambda: watch.state(bobs) == "F" and watch.state(whole) == "R", "alice's job runs again")
     assert watch.fewest >= ALICES_QUOTA

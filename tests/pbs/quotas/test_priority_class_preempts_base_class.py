@@ -17,6 +17,7 @@ import pytest
 from policy.settings.site_settings import PrioritySettings
 from tests.hooks.deploy_on_testbed import deploy, drive, last_pass, quick_settings, state_of, wait_for_pass
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.run_until_told import run_until_told
 
 CORES = "1:ncpus=8"
 
@@ -52,7 +53,8 @@ def alices(pbs: PbsCluster) -> list[str]:
 
 def test_a_job_of_a_user_with_priority_preempts_one_of_the_base_class(pbs: PbsCluster, alices: list[str]) -> None:
     freed = pbs.job(alices[-1])["exec_vnode"]
-    bobs = pbs.qsub("bob", ("/bin/sleep", "12"), select=CORES)
+    command, end_bobs = run_until_told(pbs, "bob")
+    bobs = pbs.qsub("bob", command, select=CORES)
     attributes = pbs.wait_for_state(bobs, "R")
     assert attributes["exec_vnode"] == freed
     assert states(pbs, alices) == ["R", "R", "Q"]
@@ -62,6 +64,7 @@ def test_a_job_of_a_user_with_priority_preempts_one_of_the_base_class(pbs: PbsCl
     assert states(pbs, [*alices, bobs, more]) == ["R", "R", "Q", "R", "Q"]
 
     pbs.run(["qdel", more]).demand_success()
+    end_bobs()
     pbs.wait_for_state(bobs, "F")
     assert pbs.job(bobs)["Exit_status"] == 0
     assert pbs.wait_for_state(alices[-1], "R")["run_count"] == 2

@@ -19,6 +19,7 @@ from policy.model.limit_attributes import parse_limits
 from tests.hooks.deploy_on_testbed import LATE_S, deploy_and_drive, make_deployment, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.console.test_console_backend_and_commands import on_server, pbsteer
+from tests.pbs.idle_machine_deadline import crowding
 
 SOFT = "max_run_res_soft.ncpus"
 
@@ -52,8 +53,10 @@ def test_a_planned_quota_is_set_followed_taken_back_and_left_where_changed(pbs: 
     pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in alices), LATE_S, "alice runs on all cores")
     bobs = pbs.qsub("bob", ("/bin/sleep", "6"), select="1:ncpus=8")
 
-    begin_s = time.time() + 15
-    end_s = begin_s + 40
+    # Planning has to be over before the first, and what happens between them before the second.
+    slower = crowding()
+    begin_s = time.time() + 15 * slower
+    end_s = begin_s + 40 * slower
     rows = [f"{user},workq,8,{iso(begin_s)},{iso(end_s)}" for user in ("alice", "bob")]
     path = write_table(pbs, *rows, f"carol,workq,4,{iso(begin_s)},{iso(end_s)}")
     output = on_server(pbs, "-m", "tui.cli.main", "quota", "plan", str(path), "--yes").demand_success().stdout
@@ -63,14 +66,18 @@ def test_a_planned_quota_is_set_followed_taken_back_and_left_where_changed(pbs: 
     assert limits(pbs) == {"alice": 24, "bob": 0}
     assert (state_of(pbs).path / QUOTA_PLAN).stat().st_mode & 0o777 == 0o600
 
-    pbs.wait_until(lambda: limits(pbs) == {"alice": 8, "bob": 8, "carol": 4}, LATE_S, "the planned quotas are set")
+    pbs.wait_until(
+        lambda: limits(pbs) == {"alice": 8, "bob": 8, "carol": 4}, LATE_S + 15 * slower, "the planned quotas are set"
+    )
     assert time.time() >= begin_s - 1
     assert (state_of(pbs).path / QUOTA_PLAN_RECORD).stat().st_mode & 0o777 == 0o600
     pbs.wait_until(lambda: pbs.job_state(bobs) in "RF", LATE_S, "bob's job runs, as it is within the quota now")
     pbs.qmgr(f"set queue workq {SOFT} += '[u:carol=5]'")
     pbs.wait_until(lambda: states(pbs)[2] == "changed by hand", LATE_S, "a pass has seen carol's quota")
 
-    pbs.wait_until(lambda: limits(pbs) == {"alice": 24, "bob": 0, "carol": 5}, LATE_S + 40, "all but carol's is back")
+    pbs.wait_until(
+        lambda: limits(pbs) == {"alice": 24, "bob": 0, "carol": 5}, LATE_S + 40 * slower, "all but carol's is back"
+    )
     assert time.time() >= end_s - 1
     pbs.wait_until(lambda: states(pbs) == ["over", "over", "changed by hand"], LATE_S, "the list says so")
     journal = [sentence for entry in state_of(pbs).read_journal(1000) for sentence in entry.get("quotas_set", [])]

@@ -38,6 +38,7 @@ while {more}; do
     echo $count >> $log
     {periodically}
 done
+exit 0
 """
 
 

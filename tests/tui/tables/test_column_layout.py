@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.tables.sample_columns import COLUMNS
+from tui.tables import column_layout
 from tui.tables.column_layout import Placed, Widths, header, place, row
 from tui.tables.columns import SPARE, Column, Sort, chosen, usual
 from tui.text.screen_line import plain, width
@@ -160,3 +162,23 @@ def test_a_name_that_has_no_room_to_be_whole_is_cut_rather_than_left_out() -> No
     assert widths(place(columns, 50, needs=needs)) == {"key": 6, "queue": 16, "rest": 24}, "the least needed goes"
     assert widths(place(columns, 40, needs=needs)) == {"key": 6, "queue": 10, "rest": 20}
     assert widths(place(columns, 33, needs=needs)) == {"key": 6, "rest": 25}
+
+
+def test_columns_are_laid_out_anew_only_for_other_columns_texts_or_widths(monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out = []
+
+    def counted(*arguments: object) -> list[Placed[str]]:
+        laid_out.append(arguments)
+        return place(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(column_layout, "place", counted)
+    columns, kept = a_table({"a": "a", "b": "bb", "long": "a longer text"}), Widths[str]()
+    first = kept.place(columns, ["a", "b"], 60)
+    times = len(laid_out)
+    assert kept.place(columns, ["b", "a"], 60) == first
+    assert len(laid_out) == times
+    assert kept.place(columns, ["a", "b"], 50) != first
+    kept.place(columns, ["a", "long"], 50)
+    kept.forget()
+    kept.place(columns, ["a", "b"], 50)
+    assert len(laid_out) >= times + 3

@@ -63,3 +63,9 @@ def test_ascii_text_is_ascii_and_as_wide(text: str) -> None:
 
 def test_spread_keeps_the_right_end_whole() -> None:
     assert plain(spread((("a long left end", ""),), (("right", ""),), 12)) == "a long…right"
+
+
+def test_a_line_that_stays_is_not_fitted_again() -> None:
+    line = (("one", ""), ("two", "dim"))
+    assert fit_line(line, 40) is fit_line((("one", ""), ("two", "dim")), 40)
+    assert fit_line(line, 41) != fit_line(line, 40)

@@ -217,6 +217,15 @@ def _of_hour(day: Day, now_s: float) -> list[Slot]:
     return [slot for slot in day.slots if newest - _HOUR_SLOTS < slot.number <= newest]
 
 
+def _since(day: Day, now_s: float) -> str:
+    """The time that the counts are of: an hour, unless nobody has counted for so long."""
+    first = day.slots[0] if day.slots else Slot(int(now_s // SLOT_S))
+    if first.number <= now_s // SLOT_S - _HOUR_SLOTS + 1:
+        return "last hour"
+    counted_until_s = min((first.number + 1) * SLOT_S, day.last_s or now_s)
+    return f"since {clock_time(max(first.number * SLOT_S, counted_until_s - first.seconds))}"
+
+
 _HAPPENED = (("started", "good"), ("ended", ""), ("preempted", "warn"), ("failed", "bad"))
 
 
@@ -227,7 +236,7 @@ def _last_hour(day: Day, now_s: float, cells: int) -> list[Part]:
     slots = {slot.number: slot for slot in day.slots}
     columns = max(6, min(36, cells - 22))
     each = SLOTS // columns or 1
-    found = [_rule("last hour", cells, "last 24 h")]
+    found = [_rule(_since(day, now_s), cells, "last 24 h")]
     for name, role in _HAPPENED:
         count = sum(getattr(slot, name) for slot in hour)
         sums = [
@@ -253,7 +262,7 @@ def _last_hour_in_short(day: Day, now_s: float) -> list[Part]:
     hour = _of_hour(day, now_s)
     if not hour:
         return []
-    spans: list[Span] = [("last hour  ", "title")]
+    spans: list[Span] = [(f"{_since(day, now_s)}  ", "title")]
     for name, role in _HAPPENED:
         count = sum(getattr(slot, name) for slot in hour)
         spans += [(f"{count:,} ", role if count else "dim"), (f"{name}  ", "")]

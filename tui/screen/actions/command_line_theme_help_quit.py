@@ -7,7 +7,8 @@ from functools import partial
 from itertools import islice
 
 from policy.model.pbs_units import show_job
-from tui.action_registry import SPEEDS, Action, CommandError, complete, find_actions, parse_command, views_of
+from tui.action_registry import SPEEDS, Action, views_of
+from tui.command_line import CommandError, complete, find_actions, parse_command
 from tui.config.theme_names import THEME_NAMES
 from tui.operations.operation_registry import VERBS
 from tui.pages.key_hints import actions_of

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui.action_registry import BY_NAME, Action, CommandError, Situation
+from tui.action_registry import BY_NAME, Action, Situation
 from tui.backends.interface.commands_interface import ChangeError
+from tui.command_line import CommandError
 from tui.screen.actions.command_line_theme_help_quit import ConsoleActions
 from tui.screen.actions.find_action_method import methods_of
 from tui.screen.actions.on_cluster.operate_on_rows import OperateActions

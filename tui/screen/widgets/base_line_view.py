@@ -50,9 +50,10 @@ class LineView(ScrollView, can_focus=True):
     def update(self) -> None:
         """Repaint the visible lines that differ from the painted ones."""
         self._fit()
-        cells = self.size.width
-        for y in range(self.size.height):
-            line = self._line_on(y, cells)
+        # Textual works these out anew each time that they are read.
+        (cells, height), top = self.size, self.scroll_offset.y
+        for y in range(height):
+            line = self._line_on(y, cells, top)
             painted = self._painted.get(y)
             if painted is not None and painted != line:
                 self.refresh(*_changed_parts(painted, line, y, cells))
@@ -89,7 +90,7 @@ class LineView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
         cells = self.size.width
-        line = self._line_on(y, cells)
+        line = self._line_on(y, cells, self.scroll_offset.y)
         self._painted[y] = line
         strip = Strip([Segment(text, self._style(role)) for text, role in line if text], cells)
         return strip.simplify()
@@ -118,8 +119,8 @@ class LineView(ScrollView, can_focus=True):
         if wanted != self.virtual_size:
             self.virtual_size = wanted
 
-    def _line_on(self, y: int, cells: int) -> Line:
-        index = y - self.pinned if y < self.pinned else y - self.pinned + self.scroll_offset.y
+    def _line_on(self, y: int, cells: int, top: int) -> Line:
+        index = y - self.pinned if y < self.pinned else y - self.pinned + top
         if index >= self.line_count():
             return ((" " * cells, ""),)
         return fit_line(self.line_at(index, cells), cells)

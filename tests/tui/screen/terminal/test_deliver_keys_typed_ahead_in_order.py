@@ -94,3 +94,10 @@ async def test_a_key_that_is_passed_on_after_the_last_screen_has_closed_is_dropp
     key = Key("j", "j")
     key._set_forwarded()
     await console.on_event(key)
+
+
+async def test_an_enter_typed_while_a_pager_had_the_terminal_is_an_enter(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit) as steered:
+        type_ahead(steered, ":jobs")
+        steered.console.post_message(Key("ctrl+j", "\n"))
+        await steered.until(lambda: steered.main.view_name == "jobs", "the view that was typed")

@@ -13,6 +13,7 @@ from tui.backends.idle_core_history import IdleHistory
 from tui.pages.cluster.overview_page import Row, overview_rows
 from tui.screen.views.overview import OverviewView
 from tui.text.screen_line import plain, width
+from tui.text.times_and_durations import clock_time
 
 
 @pytest.fixture
@@ -157,3 +158,17 @@ async def test_what_is_not_full_is_not_shown_as_full(backend: ScriptedBackend, a
     line = next(line for line in texts(overview_rows(cluster, Day(), IdleHistory(), 76, 20)) if "cores" in line)
     assert " 99% 4,016 / 4,032" in line
     assert width(line) <= 76
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_what_happened_is_said_of_the_time_that_was_looked_at(
+    backend: ScriptedBackend, audit: Path, size: tuple[int, int]
+) -> None:
+    async with open_console(backend, audit, size) as steered:
+        await steered.until_shown("v3 down since")
+        cluster = steered.main.known_cluster()
+        now_s = cluster.now_s
+        opened = Day().sampled(now_s - 60, 50, 100).sampled(now_s, 50, 100, Events(started=2))
+        for day, said in ((opened, f"since {clock_time(now_s - 61)}"), (a_day(), "last hour")):
+            page = "\n".join(texts(overview_rows(cluster, day, IdleHistory(), *size)))
+            assert said in page, page

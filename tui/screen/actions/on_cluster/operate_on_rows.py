@@ -8,8 +8,9 @@ from __future__ import annotations
 from functools import partial
 
 from policy.model.pbs_units import show_count, show_job
-from tui.action_registry import MIGRATION, CommandError
+from tui.action_registry import MIGRATION
 from tui.backends.interface.commands_interface import ChangeError
+from tui.command_line import CommandError
 from tui.model.typed_attributes import amount, user_of
 from tui.operations.hosts_to_log_in_to import hosts_of
 from tui.operations.operation_registry import VERBS, Order, Verb, full_names

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hooks.pbs.custom_resources import PRIORITY
 from policy.model.limit_attributes import EntityKey
-from tui.action_registry import CommandError
 from tui.backends.interface.commands_interface import Commands, demand_supported
 from tui.backends.interface.read_value_before_and_after_change import show_limit
+from tui.command_line import CommandError
 from tui.model.typed_attributes import limit_entry
 from tui.operations.by_target.pause_ops import REASON, pause, resume
 from tui.operations.by_target.soft_quota_priority_and_import_ops import check_scope, set_quota

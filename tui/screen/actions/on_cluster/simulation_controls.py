@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tui.action_registry import FASTEST, SLOWEST, SPEEDS, CommandError
+from tui.action_registry import FASTEST, SLOWEST, SPEEDS
 from tui.backends.interface.backend_protocol import SteeredBackend
+from tui.command_line import CommandError
 from tui.screen.actions.screen_api import ScreenApi
 
 _SIZE = re.compile(r"[0-9]+[xX][0-9]+")

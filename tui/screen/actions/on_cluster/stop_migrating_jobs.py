@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import pwd
 
-from tui.action_registry import MIGRATION, CommandError
+from tui.action_registry import MIGRATION
 from tui.backends.interface.commands_interface import ChangeError, Commands
+from tui.command_line import CommandError
 from tui.operations.by_target.migrating_job_stop_ops import BRING_BACK, DISCARD, RESULTS, stop_jobs
 from tui.operations.operation_type_and_preview import Operation
 from tui.screen.actions.screen_api import ScreenApi

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from policy.model.pbs_units import show_count
-from tui.action_registry import CommandError
+from tui.command_line import CommandError
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.bases.base_table_view import TableView
 from tui.screen.views.overview import OverviewView

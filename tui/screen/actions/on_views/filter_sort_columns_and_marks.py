@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tui.action_registry import CommandError
+from tui.command_line import CommandError
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.column_chooser import ColumnsDialog
 from tui.screen.dialogs.operations_menu import ActMenu, Item

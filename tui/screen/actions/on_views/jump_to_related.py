@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, parent_of
 from policy.model.limit_attributes import GENERIC
 from policy.model.pbs_units import show_job
-from tui.action_registry import CommandError
+from tui.command_line import CommandError
 from tui.model.typed_attributes import user_of
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.bases.visited_places import Place

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from policy.model.pbs_units import show_job
-from tui.action_registry import RESERVATIONS, CommandError, views_of
+from tui.action_registry import RESERVATIONS, views_of
+from tui.command_line import CommandError
 from tui.pages.job.job_tabs import OUTPUT
 from tui.pages.link_target_type import Link
 from tui.screen.actions.screen_api import ScreenApi

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob
-from tui.action_registry import CommandError
+from tui.command_line import CommandError
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.jobs import JobsView
 from tui.screen.views.plan import PlanView
