@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from policy.eligibility.order_as_pbs_scheduler_would import Line, Place, Places
+from policy.eligibility.order_as_pbs_scheduler_would import Line, Places
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.priority_class import BASE
 from policy.order.fair_share_tree import Claim, FairShareTree, Node
