@@ -110,11 +110,11 @@ def with_records(loaded: Loaded, fresh: Iterable[Record]) -> tuple[dict[str, Rec
 
 def without_records(loaded: Loaded, gids: Iterable[str]) -> tuple[dict[str, Record], dict[str, str]]:
     """The file's content without these jobs."""
-    gone = frozenset(gids)
-    return (
-        {gid: record for gid, record in loaded.records.items() if gid not in gone},
-        {gid: line for gid, line in loaded.lines.items() if gid not in gone},
-    )
+    records, lines = dict(loaded.records), dict(loaded.lines)
+    for gid in gids:
+        records.pop(gid, None)
+        lines.pop(gid, None)
+    return records, lines
 
 
 def append_bad(path: Path, bad: Iterable[BadLine]) -> None:

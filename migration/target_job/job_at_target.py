@@ -32,6 +32,7 @@ _DUE = "due"
 _RETURNING = "returning"
 _ARRIVED = "arrived"
 _AWAITED = "awaited"
+_APART = "apart"
 _LOG = "upload.log"
 GAVE_UP = "results could not be brought back: "
 _PASSING = "tried again: "
@@ -55,6 +56,7 @@ class Job:
         self.site = site
         self.folder = site.spool.job_folder(gid)
         self.record = self._read(gid)
+        self._is_unsubmitted = False
 
     def _read(self, gid: str) -> Record:
         for record in self.site.spool.read(Queue.RECEIVED):
@@ -100,9 +102,15 @@ class Job:
             else:
                 change.put(Queue.RECEIVED, after)
         self.record = after
+        self._is_unsubmitted = event == "submit"
         if event:
             self.log(f"{before.state} -> {after.state}{f': {after.reason}' if after.reason else ''}")
         return after
+
+    def take_first_submission(self) -> bool:
+        """Whether no local job can be there yet, since this process has just led the job to Submitted; true once."""
+        first, self._is_unsubmitted = self._is_unsubmitted, False
+        return first
 
     def give_back(self, reason: str, *, excluded: bool = False) -> None:
         """Return the job to its source: it has not run here, and this cluster comes last, or not at all."""
@@ -211,6 +219,15 @@ class Job:
         else:
             self._write(_ARRIVED, data)
 
+    def set_apart(self) -> None:
+        """Note that the folder is not to come with those of other jobs."""
+        self._write(_APART, b"")
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the job's folder comes by itself."""
+        return self._path(_APART).exists()
+
     def note_shared(self, paths: list[str]) -> None:
         """Note the shared files that the job names, before they are used."""
         self._write(SHARED, json.dumps(paths).encode("ascii"))
@@ -265,8 +282,12 @@ def rests(site: Site, record: Record) -> bool:
     needs is being brought by another job's process. That holds for no longer than an upload may take.
     """
     folder = site.spool.job_folder(record.gid)
-    if _number(folder / f"{_DUE}.{record.attempt}") > site.now():
-        return True
+    return _number(folder / f"{_DUE}.{record.attempt}") > site.now() or awaits_shared(site, record)
+
+
+def awaits_shared(site: Site, record: Record) -> bool:
+    """Whether the upload only waits for a shared file that another job's process is bringing."""
+    folder = site.spool.job_folder(record.gid)
     if record.state != UPLOADING or site.now() - record.since >= site.file.limits.upload_timeout_s:
         return False
     try:

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Callable
 
 from migration.spool.queue_file import Queue
-from migration.target_job.job_at_target import DISCARD, GoneError, Job
-from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, take_share
+from migration.target_job.job_at_target import DISCARD, GoneError, Job, awaits_shared
+from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, take_share, take_slot
 from migration.target_job.jobs_with_something_to_do import WAITING_TOO, find_needy, find_turns
 from migration.target_job.phases.download_results_to_source import download
 from migration.target_job.phases.run_build_commands import make
@@ -25,6 +25,8 @@ from migration.target_job.service_context import Site
 from policy.migration.job_states_and_transitions import DOWNLOADING, MAKING, SUBMITTED, UPLOADING, WAITING
 
 _LOOK_EVERY_S = 2.0
+_SHARED_EVERY_S = 0.5
+_MOST_AWAIT = 2
 _AGAIN_S = 60
 _GOES_ON_FOR_S = 600.0
 """A process that takes on no further job after this leaves them to younger ones."""
@@ -42,10 +44,22 @@ def process_jobs(site: Site, gid: str) -> None:
     while time.monotonic() < until_s:
         site = site.renewed()
         following = next((one.gid for one in find_needy(site) if done[one.gid] < _MOST_TIMES), None)
-        if following is None:
+        if following is not None:
+            process(site, following)
+            done[following] += 1
+        elif not _wait_for_shared(site):
             return
-        process(site, following)
-        done[following] += 1
+
+
+def _wait_for_shared(site: Site) -> bool:
+    """Wait a moment if jobs need a shared file that is on its way: they go on at once when it is there. A few processes
+    do so.
+    """
+    with take_slot(site.home, "awaiting", _MOST_AWAIT) as may_wait:
+        if not may_wait or not any(awaits_shared(site, one) for one in site.spool.read(Queue.RECEIVED)):
+            return False
+        time.sleep(_SHARED_EVERY_S)
+        return True
 
 
 def process(site: Site, gid: str) -> None:

@@ -7,7 +7,7 @@ command contains no path of a user's but that of a shared file, percent-encoded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
@@ -88,9 +88,21 @@ class Connection:
         """Copy from the source into a folder that is there, to ``name`` in it; returns the bytes that came. Raises
         :class:`TransferError`.
         """
-        excluded = [f"--exclude={pattern}" for pattern in (f"/{STAGE}*", *exclude)]
-        words = [f"--chmod={NO_SETUID}", *excluded, f"{self.ssh}:{word}", f"./{name}"]
-        done = self._rsync(words, timeout_s, folder=folder)
+        return self._fetch([word], folder, timeout_s, (f"/{STAGE}*", *exclude), name)
+
+    def fetch_folders(self, names: Mapping[str, str], folder: str, timeout_s: float) -> int:
+        """Copy jobs' folders that are side by side at the source, their names by the job's id, into a folder that is
+        there; returns the bytes that came. Raises :class:`TransferError`.
+        """
+        return self._fetch([f"{JOB}{gid}/{name}" for gid, name in names.items()], folder, timeout_s, (f"/*/{STAGE}*",))
+
+    def _fetch(
+        self, words: Sequence[str], folder: str, timeout_s: float, exclude: Sequence[str], name: str = ""
+    ) -> int:
+        first, *others = words
+        sources = [f"{self.ssh}:{first}", *(f":{word}" for word in others)]
+        options = [f"--chmod={NO_SETUID}", *(f"--exclude={pattern}" for pattern in exclude)]
+        done = self._rsync([*options, *sources, f"./{name}"], timeout_s, folder=folder)
         _check(done, "rsync", allowed=(0, _VANISHED))
         return _total(done, "received")
 

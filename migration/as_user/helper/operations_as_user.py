@@ -149,6 +149,20 @@ def _rsync_server(arguments: list[str]) -> int:
     os.execvp("rsync", ["rsync", *arguments[:-1], inside])
 
 
+def _rsync_folders(arguments: list[str]) -> int:
+    """``rsync-folders JSON ARG...``: the other end for folders side by side, each the user's own. rsync works in the
+    folder above as it was opened, and a link that appears in the place of one of them is sent as a link.
+    """
+    folders = [str(one) for one in json.loads(arguments[0])]
+    above = {os.path.dirname(one) for one in folders}
+    if len(above) != 1:
+        raise ValueError(f"{len(above)} folders above: must be one")
+    os.fchdir(folder_tree_listing.open_own_folder(above.pop()))
+    for one in folders:
+        folder_tree_listing.check_own_folder(one)
+    os.execvp("rsync", ["rsync", *arguments[1:], *(f"./{os.path.basename(one)}" for one in folders)])
+
+
 def _rsync_shared(arguments: list[str]) -> int:
     """``rsync-shared JSON ARG...``: the other end for a shared file, which a survey of the job's folder must name."""
     path = arguments[-1]
@@ -166,6 +180,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "scontrol": _scontrol,
         "rsync": _rsync,
         "rsync-server": _rsync_server,
+        "rsync-folders": _rsync_folders,
         "rsync-shared": _rsync_shared,
         "ssh": _ssh,
         CONNECT: _connect,
@@ -174,6 +189,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "manifest": folder_tree_listing.print_manifest,
         "state": folder_tree_listing.print_state,
         "survey": folder_tree_listing.print_survey,
+        "surveys": folder_tree_listing.print_surveys,
         "settle": place_results_without_overwrite.print_settled,
         "folder": user_files_in_landing_folder.make_folder,
         "space": user_files_in_landing_folder.print_space,

@@ -150,6 +150,13 @@ def print_survey(arguments: list[str]) -> int:
     return 0
 
 
+def print_surveys(arguments: list[str]) -> int:
+    """``surveys JSON``: the same of several jobs, each as a line with the job's id before it."""
+    for gid, asked in json.loads(arguments[0]).items():
+        sys.stdout.write(json.dumps([gid, survey(asked)]) + "\n")
+    return 0
+
+
 def survey(asked: dict[str, list[str]]) -> dict[str, Any]:
     """The survey of a folder, as plain data."""
     folder, roots = asked["dir"][0], asked["share_roots"]

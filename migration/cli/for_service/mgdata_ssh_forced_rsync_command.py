@@ -24,7 +24,7 @@ from migration.spool.file_lock import LockHeldError, path_lock
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool, SpoolError
 from migration.target_job.job_process_lock_and_transfer_slots import take_share, take_slot
-from migration.transfer.allowed_rsync_commands import NotAllowedError, read_command
+from migration.transfer.allowed_rsync_commands import Find, NotAllowedError, read_command
 from migration.transfer.forced_command_keys_of_clusters_and_jobs import has_data_access
 from policy.migration.job_record_and_copy_updates import Record
 
@@ -46,7 +46,8 @@ def main() -> None:
         file, record = read_cluster_file(folder), _find(Spool(folder), gid, attempt)
         if file is None or record is None:
             raise NotAllowedError(f"{gid}: no job whose data another cluster may have")
-        operation = read_command(os.environ.get("SSH_ORIGINAL_COMMAND", ""), record, file.here)
+        of_user = _find_of_user(Spool(folder), record)
+        operation = read_command(os.environ.get("SSH_ORIGINAL_COMMAND", ""), record, file.here, of_user)
     except (ValueError, SpoolError) as error:
         sys.exit(f"mgdata: {error}")
     limit_s = _TRANSFER_WITHIN_S if _is_transfer(operation) else _ANSWER_WITHIN_S
@@ -115,6 +116,17 @@ def _locked(folder: Path, record: Record, operation: Sequence[str]) -> Iterator[
 
 def _is_transfer(operation: Sequence[str]) -> bool:
     return operation[0].startswith("rsync")
+
+
+def _find_of_user(spool: Spool, record: Record) -> Find:
+    """Finds the user's jobs that the same cluster has: their folders may come with that of this job."""
+
+    def find(gid: str) -> Record | None:
+        other = spool.find(Queue.SENT, "gid", gid)
+        of_both = other is not None and (other.user, other.dst) == (record.user, record.dst)
+        return other if other is not None and of_both and has_data_access(other) else None
+
+    return find
 
 
 def _find(spool: Spool, gid: str, attempt: str) -> Record | None:

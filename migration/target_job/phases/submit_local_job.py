@@ -1,4 +1,6 @@
-"""The submit phase: finds the local job by its name, and submits it if there is none."""
+"""The submit phase: finds the local job by its name, and submits it if there is none. Where none can be there yet, none
+is looked for.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ def submit(job: Job) -> None:
     """Make sure of exactly one local job, also after a crash."""
     record, site = job.record, job.site
     try:
-        local_id = site.scheduler.find_by_name(record.local_name, record.account)
+        first = job.take_first_submission()
+        local_id = None if first else site.scheduler.find_by_name(record.local_name, record.account)
         if local_id is None:
             script = write_script(record).encode("utf-8", "surrogateescape")
             written = site.run(["write", script_path(record), "700"], user=record.account, stdin=script)

@@ -8,42 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
-from migration.as_user.user_files.user_files_in_landing_folder import TAKEN
 from migration.target_job.job_at_target import Job
+from migration.target_job.phases.room_for_job_folder import FolderTakenError, Survey, check_space, make_folder
+from migration.target_job.phases.upload_waiting_folders_together import bring_together
 from migration.transfer.shared_input_cache import ComingError, SharedFile, bring_shared, lock_of, locked_path
 from migration.transfer.ssh_and_rsync_to_source import Connection, NoSpaceError, StoppedError, TransferError
-from migration.transfer.upload_manifest_and_changed_files import read_manifest
 from migration.transfer.words_for_paths_at_source import JOB
 from policy.migration.wait_and_retry_bounds import pause_s
 
-_SPARE_BYTES = 1 << 20
 _MOST_SHOWN = 3
-_LOOK_S = 3600
-
-
-class Survey(NamedTuple):
-    """The source's survey of the job's folder."""
-
-    problem: str
-    size: int
-    refused: tuple[str, ...]
-    shared: tuple[SharedFile, ...]
-
-    @classmethod
-    def read(cls, data: bytes) -> Survey:
-        """From the source's line. Raises TransferError."""
-        try:
-            found: dict[str, Any] = json.loads(data)
-            shared = tuple(SharedFile.from_data(one) for one in found["shared"])
-            return cls(str(found["problem"]), int(found["bytes"]), tuple(map(str, found["refused"])), shared)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise TransferError(f"the source's answer cannot be read: {error}") from error
-
-
-class FolderTakenError(Exception):
-    """Another user has made the folder with this user's name: nothing can come here until it is removed."""
 
 
 def upload(job: Job) -> None:
@@ -87,6 +61,8 @@ def upload(job: Job) -> None:
 
 def _bring_folder(job: Job, connection: Connection, timeout_s: float) -> Survey | None:
     """The survey of the job's folder, once a copy of that is here; None where the folder cannot come at all."""
+    if job.read_arrived() is None and not (job.record.tries or job.is_apart):
+        bring_together(job, connection, timeout_s)
     arrived = job.read_arrived()
     if arrived is not None:
         return Survey.read(arrived)
@@ -101,30 +77,6 @@ def _bring_folder(job: Job, connection: Connection, timeout_s: float) -> Survey 
     job.amend(uploaded_bytes=job.record.uploaded_bytes + received)
     job.write_arrived(data)
     return survey
-
-
-def make_folder(job: Job) -> None:
-    """Make the job's folder here, below its user's own. Raises FolderTakenError where that is another user's."""
-    record, landing = job.record, job.site.file.this.landing
-    done = job.site.run(["folder", landing, record.dstdir[len(landing) + 1 :]], user=record.account)
-    if done.status == TAKEN:
-        raise FolderTakenError(done.problem)
-    if done.status:
-        raise TransferError(f"{record.dstdir}: {done.problem}")
-
-
-def check_space(job: Job, survey: Survey) -> None:
-    """Raises NoSpaceError if the folder and its shared files do not fit."""
-    record = job.record
-    done = job.site.run(["space", record.dstdir], user=record.account)
-    if done.status:
-        raise TransferError(f"{record.dstdir}: {done.problem}")
-    free = int(json.loads(done.out)[0])
-    need = survey.size + sum(file.size for file in survey.shared) + _SPARE_BYTES
-    if record.tries:
-        need -= sum(entry.size for entry in read_manifest(job.look_here(_LOOK_S)).values())
-    if need > free:
-        raise NoSpaceError(f"{record.dstdir}: {need:,} bytes are needed, {free:,} are free")
 
 
 def _bring_shared(job: Job, connection: Connection, files: Sequence[SharedFile], timeout_s: float) -> Mapping[str, str]:

@@ -160,6 +160,19 @@ def test_a_process_goes_on_with_other_jobs_that_have_something_to_do(target: Fak
     assert list(target.scheduler.names) == ["mg_a.2_1", "mg_a.1_1"]
 
 
+def test_a_local_job_is_looked_for_by_its_name_unless_none_can_be_there_yet(target: FakeTarget) -> None:
+    target.put(state="Making", build=("make",))
+    process(target.site, "a.1")
+    assert [call for call in target.scheduler.calls if call in ("find", "submit")] == ["submit"]
+    target.put(gid="a.2", state="Making", build=("make",))
+    target.scheduler.silent = True
+    process(target.site, "a.2")
+    target.scheduler.silent, target.scheduler.calls = False, []
+    target.now_s += 60
+    process(target.site, "a.2")
+    assert [call for call in target.scheduler.calls if call in ("find", "submit")] == ["find", "submit"]
+
+
 def test_each_job_is_processed_by_the_cluster_file_as_it_is_then(target: FakeTarget) -> None:
     """A file that was replaced holds for the next step, and one with problems ends the process with the problem."""
     path = target.site.home / "cluster.toml"

@@ -1,5 +1,7 @@
 """The commands are those that rsync 3.5 sends; each is answered with the record's own paths."""
 
+import json
+
 import pytest
 
 from migration.config.cluster_file import Here
@@ -48,6 +50,31 @@ def test_our_own_transfers_pass_with_the_path_of_the_record() -> None:
 def test_everything_else_is_refused(command: str) -> None:
     with pytest.raises(NotAllowedError):
         read(command)
+
+
+OTHERS = {
+    "a.8": Record(gid="a.8", user="alice", src="a", dst="b", dir="/home/alice/c8", exclude=("x",)),
+    "a.9": Record(gid="a.9", user="alice", src="a", dst="b", dir="/home/alice/c 9"),
+}
+
+
+def test_folders_of_other_jobs_that_the_key_gives_are_read_together_by_their_names() -> None:
+    def read_all(command: str) -> list[str]:
+        return read_command(command, RECORD, HERE, OTHERS.get)
+
+    words = read_all(SEND + "job/a.8/c8")
+    assert words[:4] == ["rsync-folders", '["/home/alice/c8"]', "--server", "--sender"]
+    assert words[-1] == "."
+    operation, asked = read_all("mg surveys a.8 a.77 a.9")
+    assert (operation, list(json.loads(asked))) == ("surveys", ["a.8", "a.9"])
+    assert json.loads(asked)["a.8"]["exclude"] == ["x"]
+    for refused in (
+        SEND + "job/a.77/c8", SEND + "job/a.8/c9", SEND + "job/a.8/..", SEND + "job/a.8/", SEND + "job/a.8",
+        SEND + "job/a.8/c8 job/", SEND + "job/a.8/c8 shared/data/x", SEND + "job/a.8/c8 /etc", SEND + "'job/a.9/c 9'",
+        TAKE + "job/a.8/c8", DRY + "job/a.8/c8", SEND + "job/a.8/c8/../c8",
+    ):  # fmt: skip
+        with pytest.raises(NotAllowedError):
+            read_all(refused)
 
 
 def test_the_verbs_are_about_the_job_alone() -> None:

@@ -348,6 +348,40 @@ def test_rsync_works_in_the_folder_that_was_opened_and_only_in_the_users_own(
         operations_as_user.OPERATIONS["rsync-server"](["--server", ".", f"{job}/{folder_tree_listing.STAGE}a.2/"])
 
 
+def test_folders_side_by_side_are_sent_from_the_folder_above_as_it_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr("os.execvp", lambda _, words: began.append((str(Path.cwd()), words)))
+    monkeypatch.chdir(tmp_path)
+    for name in ("c1", "c2", "other/c3"):
+        (tmp_path / name).mkdir(parents=True)
+    send = operations_as_user.OPERATIONS["rsync-folders"]
+    send([json.dumps([f"{tmp_path}/c1", f"{tmp_path}/c2"]), "--server", "--sender", "."])
+    assert began == [(str(tmp_path), ["rsync", "--server", "--sender", ".", "./c1", "./c2"])]
+    with pytest.raises(ValueError, match="2 folders above"):
+        send([json.dumps([f"{tmp_path}/c1", f"{tmp_path}/other/c3"]), "--server", "."])
+    (tmp_path / "c4").symlink_to("/etc")
+    with pytest.raises(ValueError, match="through links"):
+        send([json.dumps([f"{tmp_path}/c1", f"{tmp_path}/c4"]), "--server", "."])
+    (tmp_path / "around").symlink_to(".")
+    with pytest.raises(ValueError, match="through links"):
+        send([json.dumps([f"{tmp_path}/around/c1"]), "--server", "."])
+    monkeypatch.setattr("os.getuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(ValueError, match="belongs to another user"):
+        send([json.dumps([f"{tmp_path}/c1"]), "--server", "."])
+    assert len(began) == 1
+
+
+def test_several_surveys_are_each_named_by_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c1").mkdir()
+    asked = {"allowed_roots": [str(tmp_path)], "share_roots": [], "exclude": [], "shared": []}
+    jobs = {gid: {**asked, "dir": [f"{tmp_path}/{name}"]} for gid, name in (("a.1", "c1"), ("a.2", "gone"))}
+    operations_as_user.OPERATIONS["surveys"]([json.dumps(jobs)])
+    found = dict(map(json.loads, capsys.readouterr().out.splitlines()))
+    assert (found["a.1"]["problem"], found["a.2"]["problem"]) == ("", f"{tmp_path}/gone: No such file or directory")
+
+
 def test_another_users_folder_is_refused_at_each_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getuid", lambda: tmp_path.stat().st_uid + 1)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,22 @@ def test_a_user_has_a_share_of_the_slots(tmp_path: Path, monkeypatch: pytest.Mon
             pass
         with mgdata._slot(tmp_path, limits, "bo", SEND):
             pass
+
+
+def test_a_key_gives_only_folders_of_this_users_jobs_that_the_same_cluster_has_under_way(tmp_path: Path) -> None:
+    base: dict[str, Any] = {"src": "a", "user": "al", "dst": "b", "dir": "/h/j", "state": "Waiting"}
+    jobs = [
+        Record(**{**base, "gid": f"a.{number}", **more})
+        for number, more in enumerate(
+            ({}, {}, {"user": "bo"}, {"dst": "c"}, {"state": "Offered"}, {"state": "Submitted", "dst": "a"}), 1
+        )
+    ]
+    with Spool(tmp_path).change() as change:
+        change.put_all(Queue.SENT, jobs)
+    find = mgdata._find_of_user(Spool(tmp_path), jobs[0])
+    found = {job.gid: find(job.gid) is not None for job in jobs}
+    assert found == {"a.1": True, "a.2": True, "a.3": False, "a.4": False, "a.5": False, "a.6": False}
+    assert find("a.99") is None
 
 
 def of(user: str, cluster: str) -> Record:
