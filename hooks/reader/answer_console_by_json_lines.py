@@ -1,13 +1,6 @@
 """The reader for the console: a program under PBS's own Python that answers each line of JSON with lines of JSON.
 
-``{"want": "status"}`` is answered with the lines of :mod:`hooks.reader.status_differences`; the last one has
-``read_s``, the seconds that the answer took. With ``"whole": true`` the answer is whole.
-``{"want": "ended", "since_s": 0}`` is answered with ``{"ended": {...}}``: the jobs of the history that ended since.
-``{"want": "used"}`` is answered with ``{"used": {...}}``: the ``resources_used`` of the jobs that run.
-An error is answered with ``{"error": "..."}``. The end of the input ends the program. It is a process apart from the
-console, since pbs_ifl works only with PBS's own Python and blocks its whole process while the server answers.
-
-Usage: PYTHON -I answer_console_by_json_lines.py PBS_EXEC
+README.md has its requests and answers. Usage: PYTHON -I answer_console_by_json_lines.py PBS_EXEC
 """
 
 from __future__ import annotations

@@ -1,18 +1,7 @@
 """What a server has changed since the last request: answers with which a console updates its server status.
 
-The first answer is whole. Later ones request the jobs that changed since the newest change seen (``mtime``, by the
-server's clock). The server's counts of jobs by state show whether some vanished; only then are the states of all jobs
-listed. Vnodes have no time of change: all are read, and those that differ are sent. The answer is whole again from time
-to time, and whenever the differences do not add up. Until then the comment of a job that is held once more, or deleted
-and not yet gone, stays the old one: PBS does not count that as a change (observed).
-
-An answer is a series of values for JSON, each small, so that none of them blocks either side for long:
-
-``{"anew": true}``                          first line of a whole answer: discard everything sent before
-``{"keys": ["job_state", ...]}``            attributes of rows to come; the first such list has number 0
-``{"jobs": [[0, "12.server", "R", ...]]}``  rows: number of the keys, name, values; also under ``vnodes``
-``{"gone": {"jobs": [...], "vnodes": [...]}}``  what no longer exists
-``{"rest": {...}}``                         the rest of the server status; the last line
+An answer is a series of small values for JSON; it is whole at first, from time to time, and whenever the differences do
+not add up (README.md).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Callable, NamedTuple
 
 from policy.backfill.head_reservation import Reservation
-from policy.backfill.release_profile import Pending, ReleaseProfile, give_back, release_profile
+from policy.backfill.release_profile import Pending, ReleaseProfile, release_profile
 from policy.fit.best_fit import fits
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import Backfilled
@@ -69,7 +69,7 @@ def cut_for(
     other jobs count as gone, and their beneficiaries keep what they need.
     """
     profile = release_profile(cluster, cluster.ends, pending)
-    give_back(profile.free, [release for release in profile.releases if release.end_s <= at_s])
+    profile.give_back(profile.free, 0, profile.count_until(at_s))
     if _fits_open(profile.free, head, allowed, closed):
         return None
     offered = [run for run in cuttable if run.end_s > at_s and run.id not in profile.gone]
@@ -135,8 +135,7 @@ def keep_by_fit(
         closed = windows.closed_to(head, max(now_s, promise.at_s), windows.slack_s)
         then.take_amounts(closed.shares)
         allowed &= ~closed.vnodes
-    ended = [release for release in profile.releases if release.end_s <= promise.at_s]
-    give_back(then, ended)
+    profile.give_back(then, 0, profile.count_until(promise.at_s))
     if fits(then, head.request, allowed, ever):
         return None
     cut: list[Run] = []

@@ -45,9 +45,10 @@ def parts_with_one_head(cluster: ClusterIndex, promised: Iterable[str]) -> Seque
     Parts that only share hosts keep a head each if jobs of both are ``promised`` a time already: that protects the
     promises.
     """
-    if len(cluster.partitions()) == 1:
-        return cluster.partitions()
-    parts = sorted(cluster.partitions())
+    partitions = cluster.partitions()
+    if len(partitions) == 1:
+        return partitions
+    parts = sorted(partitions)
     if not _hosts_go_whole(cluster):
         return parts
     hosts_of = cluster.capacity.inventory.hosts_of

@@ -5,14 +5,17 @@ A beneficiary whose victims have not ended yet counts as running on its earmark,
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from policy.model.allocation import Allocation, Share
-from policy.model.job_request import Request
-from policy.model.jobs_runs_vnodes_queues import Job
+from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.state.cluster_index import ClusterIndex
 from policy.state.vnodes_by_idle_cores import Capacity
+
+_LAST_ID = chr(0x10FFFF)
+"""It sorts behind every id."""
 
 
 class Pending(NamedTuple):
@@ -30,24 +33,36 @@ class Pending(NamedTuple):
     closed: int
 
 
-class Release(NamedTuple):
-    """Resources that come free at ``end_s``."""
-
-    end_s: float
-    allocation: Allocation
-    request: Request
+Ends = Sequence[tuple[float, str]]
+"""Ends of runs and beneficiaries by time, each with the id of the run, or of the beneficiary's job."""
 
 
 class ReleaseProfile(NamedTuple):
-    """What is ``free`` now (its own copy), the ``releases`` to come, by time, and the ids of runs that count as
-    ``gone``."""
+    """What is ``free`` now (its own copy), the ``ends`` to come, at which resources come free, and the ids of runs that
+    count as ``gone``. Valid until a job or run of the cluster changes."""
 
     free: Capacity
-    releases: list[Release]
+    ends: Ends
     gone: frozenset[str]
+    runs: Mapping[str, Run]
+    beneficiaries: Mapping[str, Pending]
+
+    def give_back(self, capacity: Capacity, first: int, last: int) -> None:
+        """Free the resources of the ends from one index until before another."""
+        for _, job_id in self.ends[first:last]:
+            pending = self.beneficiaries.get(job_id)
+            if pending is None:
+                run = self.runs[job_id]
+                capacity.give(run.allocation.shares(capacity.directory), run.job.request)
+            else:
+                capacity.give(pending.allocation.shares(capacity.directory), pending.job.request)
+
+    def count_until(self, at_s: float) -> int:
+        """How many of the ends come by that time."""
+        return bisect_right(self.ends, (at_s, _LAST_ID))
 
 
-def expected_ends(cluster: ClusterIndex, expected: Mapping[str, float]) -> Sequence[tuple[float, str]]:
+def expected_ends(cluster: ClusterIndex, expected: Mapping[str, float]) -> Ends:
     """The ends of all runs by time; those in ``expected`` replace the ends by estimate."""
     if not expected:
         return cluster.ends
@@ -69,23 +84,15 @@ def once_victims_end(cluster: ClusterIndex, pending: Sequence[Pending]) -> Capac
     return free
 
 
-def release_profile(
-    cluster: ClusterIndex, ends: Sequence[tuple[float, str]], pending: Sequence[Pending]
-) -> ReleaseProfile:
+def release_profile(cluster: ClusterIndex, ends: Ends, pending: Sequence[Pending]) -> ReleaseProfile:
     """The release profile from these ends of runs and the ends of the beneficiaries."""
-    free = once_victims_end(cluster, pending)
     gone = frozenset(victim for earmark in pending for victim in earmark.victims)
-    releases = [Release(earmark.end_s, earmark.allocation, earmark.job.request) for earmark in pending]
-    for end_s, run_id in ends:
-        if run_id not in gone:
-            run = cluster.runs[run_id]
-            releases.append(Release(end_s, run.allocation, run.job.request))
+    beneficiaries = {earmark.job.id: earmark for earmark in pending}
     if pending:
-        releases.sort(key=lambda release: release.end_s)
-    return ReleaseProfile(free, releases, gone)
-
-
-def give_back(capacity: Capacity, releases: Sequence[Release]) -> None:
-    """Free the resources of all these releases."""
-    for release in releases:
-        capacity.give(release.allocation.shares(capacity.directory), release.request)
+        ends = sorted(
+            [
+                *((earmark.end_s, job_id) for job_id, earmark in beneficiaries.items()),
+                *(end for end in ends if end[1] not in gone),
+            ]
+        )
+    return ReleaseProfile(once_victims_end(cluster, pending), ends, gone, cluster.runs, beneficiaries)

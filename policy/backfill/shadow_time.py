@@ -7,13 +7,12 @@ cuts may keep it no later than the promise.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from policy.backfill.cut_backfilled_for_promise import NO_PROMISE, Promise, keep_by_count, keep_by_fit
 from policy.backfill.head_reservation import Reservation
-from policy.backfill.release_profile import Pending, Release, ReleaseProfile, expected_ends, give_back, release_profile
+from policy.backfill.release_profile import Ends, Pending, ReleaseProfile, expected_ends, release_profile
 from policy.fit.best_fit import fits
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.state.closure_windows import Closed, Windows
@@ -58,7 +57,7 @@ def _reserve_by_count(
     head: Job,
     allowed: int,
     now_s: float,
-    ends: Sequence[tuple[float, str]],
+    ends: Ends,
     expected: Mapping[str, float],
     promise: Promise,
 ) -> Reservation | None:
@@ -88,30 +87,29 @@ def _reserve_by_fit(
     profile: ReleaseProfile, head: Job, allowed: int, now_s: float, expected: Mapping[str, float]
 ) -> Reservation | None:
     """Apply releases in growing steps until the head fits, then find the first release that was enough."""
-    free, releases = profile.free, profile.releases
+    free, ends = profile.free, profile.ends
     start = stop = 0
     step = 1
     before, after = free, free.copy()
     while not fits(after, head.request, allowed):
-        if stop == len(releases):
+        if stop == len(ends):
             return None
         before, start = after.copy(), stop
-        stop = min(stop + step, len(releases))
+        stop = min(stop + step, len(ends))
         step *= 2
-        give_back(after, releases[start:stop])
+        profile.give_back(after, start, stop)
     low, high = start, stop
     while high - low > 1:
         middle = (low + high) // 2
         trial = before.copy()
-        give_back(trial, releases[start:middle])
+        profile.give_back(trial, start, middle)
         if not fits(trial, head.request, allowed):
             low = middle
         else:
             high = middle
-    at_s = max(now_s, releases[high - 1].end_s) if high else now_s
-    last = next((index for index in range(high, len(releases)) if releases[index].end_s > at_s), len(releases))
+    at_s = max(now_s, ends[high - 1][0]) if high else now_s
     then = before.copy()
-    give_back(then, releases[start:last])
+    profile.give_back(then, start, max(high, profile.count_until(at_s)))
     spare = max(0, then.idle(allowed) - head.cores)
     return Reservation(head, at_s, allowed, spare, then, free.directory, expected)
 
@@ -124,9 +122,8 @@ def _reserve_between(
     Between two changes of the windows in its way, later only means more free. So the last time of such a span decides
     whether the head fits in it at all, and the first time is found by bisection.
     """
-    free, releases = profile.free, profile.releases
-    times = sorted({now_s, *windows.changes_s, *(release.end_s for release in releases if release.end_s > now_s)})
-    ends = [release.end_s for release in releases]
+    free = profile.free
+    times = sorted({now_s, *windows.changes_s, *(end_s for end_s, _ in profile.ends if end_s > now_s)})
     base, given, first = free, 0, 0
     while first < len(times):
         closed = windows.closed_to(head, times[first], windows.slack_s)
@@ -134,13 +131,13 @@ def _reserve_between(
         while last + 1 < len(times) and windows.closed_to(head, times[last + 1], windows.slack_s).key == closed.key:
             last += 1
         open_then = allowed & ~closed.vnodes
-        released = bisect_right(ends, times[last])
-        then = _later(base, releases[given:released], closed)
+        released = profile.count_until(times[last])
+        then = _later(profile, base, given, released, closed)
         if open_then and fits(then, head.request, open_then, allowed):
             low, high = first, last
             while low < high:
                 middle = (low + high) // 2
-                trial = _later(base, releases[given : bisect_right(ends, times[middle])], closed)
+                trial = _later(profile, base, given, profile.count_until(times[middle]), closed)
                 if not fits(trial, head.request, open_then, allowed):
                     low = middle + 1
                 else:
@@ -148,14 +145,14 @@ def _reserve_between(
             spare = max(0, then.idle(open_then) - head.cores)
             return Reservation(head, times[high], open_then, spare, then, free.directory, expected)
         base = base.copy()
-        give_back(base, releases[given:released])
+        profile.give_back(base, given, released)
         given, first = released, last + 1
     return None
 
 
-def _later(base: Capacity, releases: Sequence[Release], closed: Closed) -> Capacity:
-    """What is free after these releases, without what is closed then."""
+def _later(profile: ReleaseProfile, base: Capacity, first: int, last: int, closed: Closed) -> Capacity:
+    """What is free after these ends, without what is closed then."""
     then = base.copy()
-    give_back(then, releases)
+    profile.give_back(then, first, last)
     then.take_amounts(closed.shares)
     return then

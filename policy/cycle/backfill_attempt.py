@@ -128,7 +128,7 @@ def wait_behind(
     assert reservation is not None  # noqa: S101 - they are behind a head
     window_s = reservation.until_s - context.now_s
     shrinks = context.shrinks
-    exact = idle_cores_decide(context, region)
+    exact = idle_cores_decide(context)
     idle, spare = region.idle, reservation.spare_cores
     lacking: list[Job] | None = None
     passing: list[Job] | None = None
@@ -158,12 +158,12 @@ def wait_behind(
             spare, passing = reservation.spare_cores, None
 
 
-def idle_cores_decide(context: Context, region: Region) -> bool:
-    """Whether every job that asks for cores alone fits now if that many are idle: all queues have all vnodes of the
-    region, and no vnode gives itself to one job alone."""
+def idle_cores_decide(context: Context) -> bool:
+    """Whether every job that asks for cores alone fits now if that many are idle: all queues have the same vnodes, and
+    no vnode gives itself to one job alone."""
     if context.capacity.sharing.has_lone_vnodes:
         return False
-    return all(context.cluster.vnodes_of(queue) == region.vnodes for queue in context.cluster.queues)
+    return context.cluster.has_one_set_of_vnodes()
 
 
 def _tested(context: Context, job: Job, region: Region, reservation: Reservation) -> Tested:

@@ -64,6 +64,8 @@ def decide(
 def _with_no_time_after(now_s: float, ledger: Ledger) -> Ledger:
     """The ledger with the times of past events moved to now where they are later: the clock was set back. Otherwise a
     preempted job that runs again would count as the victim that lingers, and be preempted again in each pass."""
+    if ledger.seen_s <= now_s and not (ledger.earmarks or ledger.cuts or ledger.stripes):
+        return ledger
     earmarks = {
         job_id: each._replace(since_s=now_s) for job_id, each in ledger.earmarks.items() if each.since_s > now_s
     }
@@ -130,9 +132,10 @@ class _Pass:
         entries = self._in_order()
         regions = context.cluster.partitions()
         region: Region | None = None
+        no_gate_applies = context.cluster.no_gate_applies()
         backfills = settings.backfill.kind != "none"
         plain = context.preemption is None and context.windows is None and len(regions) == 1
-        if backfills and plain and context.cluster.no_gate_applies():
+        if backfills and plain and no_gate_applies:
             region = builder.regions[regions[0][1][0]]
         if region is not None and not isinstance(entries, FairShareLine):
             self._walk_plainly(entries, region)
@@ -145,7 +148,7 @@ class _Pass:
             self._loop.guard(lambda: rescue(context, builder, self._job_attempts.earmarks))
         if context.shrinks:
             self._wake_for_promises()
-        self._wake_for_reasons()
+        self._wake_for_reasons(no_gate_applies=no_gate_applies)
         if context.windows is not None and builder.waits:
             builder.next_s = min([builder.next_s, *context.windows.changes_s[:1]])
         plan = builder.plan()
@@ -153,8 +156,9 @@ class _Pass:
             keep_memo(context, builder, region, plan)
         return plan
 
-    def _wake_for_reasons(self) -> None:
-        """Set the next pass to the first time that a reason names, if time alone makes the difference."""
+    def _wake_for_reasons(self, *, no_gate_applies: bool) -> None:
+        """Set the next pass to the first time that a reason names, if time alone makes the difference.
+        ``no_gate_applies`` is the cluster's answer before the first start of the pass."""
         context = self._context
         quota = context.settings.quota
         codes: list[ReasonCode] = []
@@ -162,7 +166,7 @@ class _Pass:
             codes += ["preempt-delay", "exempt-victims"]
         if context.settings.stripe.stagger_s:
             codes.append("staggered")
-        if not context.cluster.no_gate_applies():
+        if not no_gate_applies:
             codes.append("not-before")
         if codes:
             self._builder.wake_for(codes)

@@ -73,15 +73,16 @@ def keep_memo(context: Context, builder: PlanBuilder, region: Region, plan: Plan
         return
     if plan.preempts or builder.earmarks or context.settings.rescue.enabled:
         return
-    if not _LASTING.issuperset([reason.code for reason in builder.waits]):
-        return
+    for reason in builder.waits:
+        if reason.code not in _LASTING:
+            return
     until_s = min(reservation.at_s, reservation.until_s, UNLIMITED_S if plan.next_s is None else plan.next_s)
     if context.shrinks:
         # A run that outlasts its shrunk estimate changes what the head can be promised.
         until_s = min(
             [until_s, *(e.end_s for e in builder.backfilled().values() if e.cuttable and e.end_s > context.now_s)]
         )
-    exact = idle_cores_decide(context, region)
+    exact = idle_cores_decide(context)
     if plan.starts and (context.cluster.has_shapes or not exact):
         return
     context.cluster.keep(Memo(context, region, reservation, plan, until_s, exact=exact))

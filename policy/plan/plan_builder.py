@@ -7,6 +7,7 @@ that the snapshot can be restored.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 from policy.backfill.queues_sharing_vnodes import Region, parts_with_one_head
 from policy.backfill.release_profile import Pending, once_victims_end
@@ -310,7 +311,8 @@ class PlanBuilder:
         if self._undo:
             self._undo.reverse()
             started = started.after(self._undo)
-        waits = Waits(with_idle_left(self.waits, self.regions) if self.starts or self.earmarks else self.waits)
+        corrects = bool(self.starts or self.earmarks)
+        waits = Waits(self.waits, partial(with_idle_left, regions=self.regions) if corrects else None)
         starts, preempts = tuple(self.starts), tuple(self.preempts)
         preemption = self._context.preemption
         if preemption is not None:

@@ -6,7 +6,7 @@ A plan is data: nothing in it has happened yet, and its executor checks again be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from policy.model.allocation import NO_CORES, Allocation, Cores
 from policy.model.jobs_runs_vnodes_queues import Job, Run
@@ -76,18 +76,31 @@ class Wait(NamedTuple):
 
 
 class Waits(Sequence[Wait]):
-    """The jobs that wait, reason by reason; a :class:`Wait` is made on access."""
+    """The jobs that wait, reason by reason; a :class:`Wait` is made on access.
 
-    __slots__ = ("_jobs",)
+    ``correct`` is applied to the jobs once somebody asks for them: in a replay that is after few passes.
+    """
 
-    def __init__(self, jobs: Mapping[Reason, list[Job]]) -> None:
+    __slots__ = ("_correct", "_jobs")
+
+    def __init__(
+        self,
+        jobs: Mapping[Reason, list[Job]],
+        correct: Callable[[Mapping[Reason, list[Job]]], Mapping[Reason, list[Job]]] | None = None,
+    ) -> None:
         self._jobs = jobs
+        self._correct = correct
+
+    def _corrected(self) -> Mapping[Reason, list[Job]]:
+        if self._correct is not None:
+            self._jobs, self._correct = self._correct(self._jobs), None
+        return self._jobs
 
     def __iter__(self) -> Iterator[Wait]:
-        return (Wait(reason, jobs) for reason, jobs in self._jobs.items() if jobs)
+        return (Wait(reason, jobs) for reason, jobs in self._corrected().items() if jobs)
 
     def __len__(self) -> int:
-        return sum(1 for jobs in self._jobs.values() if jobs)
+        return sum(1 for jobs in self._corrected().values() if jobs)
 
     def __getitem__(self, index: Any) -> Any:
         return tuple(self)[index]
@@ -100,7 +113,7 @@ class Waits(Sequence[Wait]):
 
     def by_reason(self) -> dict[Reason, list[Job]]:
         """The jobs of each reason. Do not change the lists."""
-        return dict(self._jobs)
+        return dict(self._corrected())
 
 
 class Plan(NamedTuple):

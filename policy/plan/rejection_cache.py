@@ -25,6 +25,7 @@ from policy.state.closure_windows import Closed
 _Kind = tuple[str, object, Union[tuple[str, str], None], int, object]
 _Shape = tuple[Request, str, "RankPreference | None", "Layout | None", tuple[int, ...]]
 _Closed = tuple[Request, str, tuple[int, ...]]
+_NONE = Reason("too-few-idle")
 _OF_THE_JOB = frozenset({"into-window", "pinned"})
 """Main reasons with numbers of the job itself instead of its region."""
 
@@ -42,9 +43,8 @@ class Rejections:
         # What quotas leave in a queue: nothing is booked between two moves, so it holds as long as the lists.
         self._headroom: dict[str, QuotaHeadroom] = {}
         self._spent: Reason | None = None
-        self._too_few = (-1, Reason("too-few-idle"))
-        self._fragmented = (-1, Reason("fragmented"))
-        self._beyond_limit = Reason("limit-of-pass", (("limit", context.settings.schedule.max_starts),))
+        self._too_few = (-1, _NONE)
+        self._fragmented = (-1, _NONE)
         self._classed = None if context.classes is None else context.classes.of_jobs
         self._holdable: set[tuple[Request, str]] = set()
         # Free resources only shrink within a pass, unless a start is cancelled.
@@ -106,7 +106,7 @@ class Rejections:
 
     def beyond_limit(self) -> Reason:
         """The reason of jobs that are not started or not attempted because the pass reached its limit of starts."""
-        return self._beyond_limit
+        return Reason("limit-of-pass", (("limit", self._context.settings.schedule.max_starts),))
 
     def is_holdable(self, job: Job) -> bool:
         """Whether the job's vnodes are known to hold it if all were idle."""

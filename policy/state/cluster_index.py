@@ -43,6 +43,7 @@ class ClusterIndex:
         "_closed_kinds",
         "_held_back",
         "_idle_capacity",
+        "_one_set_of_vnodes",
         "_own_priorities",
         "_partitions",
         "_queued",
@@ -93,6 +94,7 @@ class ClusterIndex:
         self._shaped = 0
         for job in self.jobs.values():
             self._note_queued(job, 1)
+        self._one_set_of_vnodes: bool | None = None
         self._regions: dict[str, int] | None = None
         self._partitions: tuple[tuple[int, tuple[str, ...], int], ...] | None = None
         self._note_limits()
@@ -324,7 +326,14 @@ class ClusterIndex:
             )
         return self._partitions
 
+    def has_one_set_of_vnodes(self) -> bool:
+        """Whether there are queues, and the jobs of each may use the same vnodes as those of any other."""
+        if self._one_set_of_vnodes is None:
+            self._one_set_of_vnodes = len({self.vnodes_of(queue) for queue in self.queues}) == 1
+        return self._one_set_of_vnodes
+
     def _forget_regions(self) -> None:
+        self._one_set_of_vnodes = None
         self._vnodes_of_queue.clear()
         self._regions = None
         self._partitions = None

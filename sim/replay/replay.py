@@ -215,7 +215,8 @@ class _Run:
                     gone.append(life.job.id)
                     if observes:
                         finished.append(self._observed(life))
-            self._speed_up_neighbours(gone, now_s)
+            if self._contention is not None:
+                self._speed_up_neighbours(gone, now_s)
             while submit_s == now_s:
                 queued.append(self._submit(jobs[next_job]))
                 next_job += 1
@@ -283,7 +284,10 @@ class _Run:
 
     def _note_lapsed(self, plan: Plan) -> None:
         """Drop the promises that lapsed because the job may not be preempted and would now exceed a quota."""
+        waiting = plan.started.cluster().jobs
         for job_id in self._ledger.promises.keys() - plan.ledger.promises.keys():
+            if job_id not in waiting:
+                continue
             reason = plan.reason_of(job_id)
             if reason is not None and reason.code == "unpreemptible":
                 self._lives[job_id].promised_s = self._lives[job_id].promised_at_s = None

@@ -1,10 +1,7 @@
 """Removes what passes wrote on jobs: a program under PBS's own Python, for when no more passes run.
 
-``clear_job_marks.py PBS_EXEC find`` prints ``{"jobs": [...]}``, those with a comment or a mark of ours; ``clear``
-removes both and prints ``{"cleared": 3, "left": 0, "why": ""}``; ``saving`` prints
-``{"saving": {"12.server": 1795207160}}``, the jobs that were asked to save and have time left, with the end of that
-time. PBS's commands cannot alter a mark, and need a process for each job; this is one connection. Comments and marks of
-others stay. Any error is printed as ``{"error": "..."}``.
+It needs one connection, where PBS's commands need a process for each job and cannot alter a mark; ../README.md has its
+three words and what it prints.
 """
 
 from __future__ import annotations

@@ -192,6 +192,7 @@ async def test_left_and_right_go_through_the_queues_of_the_quotas(backend: Scrip
         assert "quotas · workq · ncpus" in steered.text
         await steered.press("l")
         assert "quotas · gpu · ncpus" in steered.text
+        assert "of 0" not in steered.text, "without quotas there is no sum of them"
         await steered.press("h")
         assert "quotas · workq · ncpus" in steered.text
 

@@ -226,7 +226,13 @@ def _since(day: Day, now_s: float) -> str:
     return f"since {clock_time(max(first.number * SLOT_S, counted_until_s - first.seconds))}"
 
 
-_HAPPENED = (("started", "good"), ("ended", ""), ("preempted", "warn"), ("failed", "bad"))
+_HAPPENED = (
+    ("started", "started", "good"),
+    ("ended", "ended", ""),
+    ("preempted", "preempted", "warn"),
+    ("failed", "refused", "bad"),
+)
+"""What a slot counts, its word, and its role. Requests of passes that failed are not called so: these are no jobs."""
 
 
 def _last_hour(day: Day, now_s: float, cells: int) -> list[Part]:
@@ -237,14 +243,14 @@ def _last_hour(day: Day, now_s: float, cells: int) -> list[Part]:
     columns = max(6, min(36, cells - 22))
     each = SLOTS // columns or 1
     found = [_rule(_since(day, now_s), cells, "last 24 h")]
-    for name, role in _HAPPENED:
+    for name, word, role in _HAPPENED:
         count = sum(getattr(slot, name) for slot in hour)
         sums = [
             sum(getattr(slots[number], name) for number in range(first, first + each) if number in slots)
             for first in range(newest - columns * each + 1, newest + 1, each)
         ]
         drawn = heights(sums, max(sums, default=0))
-        line: Line = ((f"{name:<10}", ""), (f"{count:>6,}  ", role if count else "dim"), (drawn, "bar"))
+        line: Line = ((f"{word:<10}", ""), (f"{count:>6,}  ", role if count else "dim"), (drawn, "bar"))
         found.append(Part(line, PLAN))
     waited = _mean_wait(hour)
     if waited:
@@ -263,9 +269,9 @@ def _last_hour_in_short(day: Day, now_s: float) -> list[Part]:
     if not hour:
         return []
     spans: list[Span] = [(f"{_since(day, now_s)}  ", "title")]
-    for name, role in _HAPPENED:
+    for name, word, role in _HAPPENED:
         count = sum(getattr(slot, name) for slot in hour)
-        spans += [(f"{count:,} ", role if count else "dim"), (f"{name}  ", "")]
+        spans += [(f"{count:,} ", role if count else "dim"), (f"{word}  ", "")]
     waited = _mean_wait(hour)
     spans += [("mean wait ", ""), (waited, "dim")] if waited else []
     return [Part(tuple(spans), PLAN)]

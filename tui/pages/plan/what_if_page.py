@@ -25,11 +25,16 @@ def what_if_lines(found: Comparison, learned_runs: int, most_rows: int = _MOST_R
     before, after = found.before, found.after
     lines: list[Line] = [
         ((f"over the next {span}", "title"), (f", {show_count(found.draws, 'case')} of drawn run times", "dim")),
-        _row("", "jobs", "wait", "then", "difference", "starts", role="dim"),
-        _fares("all that wait", before.all, after.all),
     ]
-    for title, sides in (("queue", (before.by_queue, after.by_queue)), ("user", (before.by_user, after.by_user))):
-        lines += _rows(title, *sides, most_rows)
+    if before.all.jobs:
+        lines += [
+            _row("", "jobs", "wait", "then", "difference", "starts", role="dim"),
+            _fares("all that wait", before.all, after.all),
+        ]
+        for title, sides in (("queue", (before.by_queue, after.by_queue)), ("user", (before.by_user, after.by_user))):
+            lines += _rows(title, *sides, most_rows)
+    else:
+        lines += [(("  no other job waits", "dim"),), _row("", "", "now", "then", "difference", "", role="dim")]
     lines += [
         _figure("idle cores, mean", before.idle_cores, after.idle_cores, 0),
         _figure("jobs preempted", before.preemptions, after.preemptions, 1),

@@ -25,7 +25,7 @@ from tui.screen.workers.worker_messages import PreviewLines
 from tui.text.screen_line import Line, plain, safe, width, wrap
 
 _WIDEST, _NARROWEST = 100, 8
-_FRAME_CELLS = 6
+_FRAME_CELLS = 4
 _OTHER_LINES = 5
 """Lines of the dialog besides those about the operation: border, head, field, keys."""
 

@@ -70,12 +70,13 @@ class QuotasView(TableView[EntityKey]):
         scope = scope_of(cluster, self.queue)
         users = [row for (kind, name), row in self._rows.items() if kind == "u" and name != GENERIC]
         used, quotas = sum(row.use.cores for row in users), sum(row.quota or 0 for row in users if row.own)
-        sums = f" · used {used:,}, quotas add up to {quotas:,}"
-        if self.size.width < _ROOM_FOR_SUMS:
-            sums = f" · {used:,} of {quotas:,}"
+        has_room = self.size.width >= _ROOM_FOR_SUMS
+        sums = f" · used {used:,}, quotas add up to {quotas:,}" if has_room else f" · {used:,} of {quotas:,}"
+        if not any(row.own and row.quota is not None for row in users):
+            sums = f" · used {used:,}, no user has an own quota" if has_room else f" · {used:,} used"
         hidden = f" · {self._idle:,} without jobs, x" if self._idle and not self.shows_idle else ""
         planned = sum(len(row.planned) for row in self._rows.values())
-        coming = f" · {planned:,} planned" if planned and self.size.width >= _ROOM_FOR_SUMS else ""
+        coming = f" · {planned:,} planned" if planned and has_room else ""
         return f"quotas · {scope.place} · {scope.resource}{sums}{coming}{hidden}"
 
     def move(self, name: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from policy.forecast.what_if_waits_before_and_after import Comparison
+from policy.forecast.what_if_waits_before_and_after import Comparison, Fares, Side
 from tests.tui.console_under_test import open_console
 from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tui.forecast.forecast_in_background import BackgroundForecasts
@@ -44,6 +44,25 @@ async def test_the_dialog_is_filled_in_with_the_next_day(backend: ScriptedBacken
     while forecasts.is_busy and time.monotonic() < begun_s + 30:
         await asyncio.sleep(0.05)
     assert not forecasts.is_busy, "no process is left"
+
+
+class Made(Failing):
+    """Forecasts that know the outcome."""
+
+    def compare(self, cluster: ClusterView, after: ServerStatus) -> Iterator[tuple[Comparison, int]]:
+        fares = Fares(102, 36_000, 102)
+        side = Side(1000.0, 12.0, 360_000.0, fares, {"alice": fares}, {"workq": fares})
+        later = side._replace(all=Fares(102, 86_400, 95))
+        yield Comparison(NOON_S, NOON_S + 86_400, 30, side, later), 0
+
+
+async def test_a_row_of_the_next_day_is_one_line_on_eighty_cells(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, size=(80, 40), forecasts=Made()) as steered:
+        await steered.press("u")
+        await steered.command(QUOTA)
+        await steered.until_shown("over the next 24 h 00")
+        assert any("difference" in line and "starts" in line for line in steered.screen_lines), steered.text
+        assert any("all that wait" in line and "102 → 95" in line for line in steered.screen_lines), steered.text
 
 
 async def test_a_comment_changes_no_decision_and_forecasts_nothing(backend: ScriptedBackend, audit: Path) -> None:

@@ -172,3 +172,13 @@ async def test_what_happened_is_said_of_the_time_that_was_looked_at(
         for day, said in ((opened, f"since {clock_time(now_s - 61)}"), (a_day(), "last hour")):
             page = "\n".join(texts(overview_rows(cluster, day, IdleHistory(), *size)))
             assert said in page, page
+
+
+async def test_requests_that_failed_are_not_taken_for_jobs_that_did(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (120, 40)) as steered:
+        await steered.until_shown("v3 down since")
+        cluster = steered.main.known_cluster()
+        day = Day().sampled(cluster.now_s - 60, 50, 100).sampled(cluster.now_s, 50, 100, Events(failed=3))
+        page = "\n".join(texts(overview_rows(cluster, day, IdleHistory(), 80, 40)))
+        assert "3 refused" in page
+        assert "failed" not in page

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar, cast
 
 from textual.app import ComposeResult
 
+from policy.model.pbs_units import show_count
 from tui.screen.views.bases.base_view import Shown, View, lines_of
 from tui.screen.views.bases.visited_places import Place
 from tui.screen.widgets.base_line_view import LineView
@@ -187,7 +188,7 @@ class TableView(View, Generic[Key]):
             if hidden:
                 parts.append((f", {hidden:,} of them hidden by the filter", "warn"))
         place = f"{self.table.index + 1:,} / {shown:,}" if shown else "none"
-        skipped = f"← {self.table.skipped} columns   " if self.table.skipped else ""
+        skipped = f"← {show_count(self.table.skipped, 'column')}   " if self.table.skipped else ""
         line: Line = tuple(parts)
         right = f"{skipped}{self._sorted_by()}{place}"
         # What the view shows comes before how it is sorted.

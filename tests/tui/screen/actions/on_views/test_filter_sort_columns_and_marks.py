@@ -156,8 +156,10 @@ async def test_right_and_left_reach_the_columns_that_there_is_no_room_for(
         assert header(steered).split()[0] == "job", "the first column stays"
         assert "← 4 columns" in steered.text
         await steered.press(*["l"] * 20, *["h"] * 20)
-        assert "columns   " not in steered.text
+        assert "←" not in steered.text
         assert "user" in header(steered)
+        await steered.press("l")
+        assert "← 1 column " in steered.text
 
 
 # What is kept
