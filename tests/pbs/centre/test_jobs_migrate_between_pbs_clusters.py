@@ -50,6 +50,20 @@ def test_a_job_of_several_nodes_is_shaped_for_the_target(pbs_user: SiteUser) -> 
     assert pbs_user.read(f"{folder}/mg.{job['gid']}.out").strip() == "2"
 
 
+def test_folders_of_a_batch_come_together_and_each_has_its_own_result(pbs_user: SiteUser) -> None:
+    folders = [pbs_user.folder(f"study/case{number}", "cat input.txt > result.txt") for number in range(6)]
+    for number, folder in enumerate(folders):
+        pbs_user.sh('echo "$2" > "$1/input.txt"', folder, str(number))
+    tickets = [pbs_user.submit(folder, "-t", "b") for folder in folders]
+    jobs = [pbs_user.wait_for(ticket) for ticket in tickets]
+    assert {(job["state"], job["exit"]) for job in jobs} == {("End", "0")}, jobs
+    assert all(job["uploaded_bytes"] > 0 for job in jobs), jobs
+    assert [pbs_user.read(f"{folder}/result.txt") for folder in folders] == [f"{number}\n" for number in range(6)]
+    show = f'for gid in "$@"; do cat "{HOME}/jobs/$gid/upload.log"; done'
+    logs = pbs_user.there(show, *(str(job["gid"]) for job in jobs))
+    assert "folders have come together" in logs
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("discard", [False, True])
 def test_a_job_stopped_from_the_source_leaves_no_local_job_process_or_record(pbs_user: SiteUser, discard: bool) -> None:
