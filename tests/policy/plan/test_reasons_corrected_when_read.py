@@ -16,7 +16,7 @@ def test_reasons_are_corrected_at_the_first_reading_and_not_again() -> None:
 
     def correct(waits: Mapping[Reason, list[Job]]) -> Mapping[Reason, list[Job]]:
         calls.append(len(waits))
-        return {FEWER: jobs for jobs in waits.values()}
+        return {FEWER: waits[MORE]}
 
     waits = Waits({MORE: [JOB]}, correct)
     assert not calls
