@@ -21,6 +21,7 @@ from hooks.audit.audit_from_server_log import copy_server_changes
 from hooks.checkpoint.victims.victims_not_requeued import (
     NOT_REQUEUED,
     describe_not_requeued,
+    find_counting,
     read_not_requeued,
     with_new,
     without_as_victims,
@@ -195,7 +196,8 @@ def _read(connection: Connection, settings: Settings, state: State, quota_plan: 
         files, problems = with_printed(raw, files, asked, settings.schedule.budget_s * _PROGRAMS_SHARE)
     priorities = read_priorities(state)
     not_requeued = read_not_requeued(state.read_published(NOT_REQUEUED), raw)
-    server_status = without_as_victims(with_own_priorities(raw, priorities), not_requeued)
+    no_victims = find_counting(not_requeued, raw.time_s)
+    server_status = without_as_victims(with_own_priorities(raw, priorities), no_victims)
     runs = state.read_published(RUNS) if learns(settings) else {}
     switched = Switched.read(state)
     charged = record_from_data(state.read_published(FAIR_SHARE))
@@ -232,7 +234,8 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     # What observing pretends to have done must not count as done once the queues are driven.
     ledger_name = LEDGER if permissions.preempt else OBSERVED_LEDGER
     ledger, unusable = found.ledger_of(ledger_name)
-    ledger = without_their_earmarks(ledger, found.not_requeued)
+    no_victims = find_counting(found.not_requeued, server_status.time_s)
+    ledger = without_their_earmarks(ledger, no_victims)
     runs = None
     if learns(settings):
         runs = note_runs(snapshot, found.runs, settings)
@@ -256,7 +259,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     resource_changes = find_resource_changes(translation, server_status, summary, settings)
     notes = [*describe_left_out(plan.count("not-looked-at"), slowest), *found.problems]
-    notes += describe_not_requeued(found.not_requeued)
+    notes += describe_not_requeued(no_victims)
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
     remarks = find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings)

@@ -27,7 +27,7 @@ class ServerRead(NamedTuple):
     """What a pass has read. ``raw``: the server's status; ``server_status``: the same with the priorities that users
     gave; ``files``: the schedulers' files; ``priorities``, ``switched``, ``runs``, ``charged`` and ``ledger_of``: the
     records of earlier passes; ``quota_plan``: the planned quotas; ``problems``: sentences on programs of dynamic
-    resources; ``not_requeued``: victims that PBS refused to requeue. Which of the ledgers is read depends on what the
+    resources; ``not_requeued``: runs that PBS refused to requeue. Which of the ledgers is read depends on what the
     pass may do."""
 
     raw: ServerStatus

@@ -26,7 +26,12 @@ from policy.model.limit_attributes import EntityKey, Limits
 from policy.model.priority_class import BASE
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.settings.site_settings import VICTIM_ORDERS, PrioritySettings, QuotaSettings
-from tests.property.oracles.priority_classes_by_hand import class_of_victim, classes_of_jobs, classes_of_runs
+from tests.property.oracles.priority_classes_by_hand import (
+    class_of_express,
+    class_of_victim,
+    classes_of_jobs,
+    classes_of_runs,
+)
 from tests.property.strategies.cluster_strategies import (
     NOW_S,
     Parts,
@@ -197,10 +202,15 @@ class PreemptionRights:
         self.settings = settings
         self.preemptions = ledger.preemptions
         self.quotas = Quotas(snapshot.cluster(), settings.quota.counted)
-        self.has_classes = any(queue.priorities for queue in self.parts.queues)
+        self.has_classes = self.parts.snapshot().cluster().has_classes
+        self.express = {queue.name for queue in self.parts.queues if class_of_express(queue) is not None}
         self.of_jobs = classes_of_jobs(self.parts) if self.has_classes else {}
         self.of_runs = classes_of_runs(self.parts, dict(ledger.classes)) if self.has_classes else {}
         self.managed = {queue.name for queue in self.parts.queues if queue.managed}
+
+    def compare(self, queue: str, other: str) -> bool:
+        """Whether the classes of two queues do."""
+        return self.settings.priority.compare_queues or queue == other or not self.express.isdisjoint((queue, other))
 
     def is_within(self, job: Job) -> bool:
         return bool(self.quotas.bounds(job)) and self.quotas.exceeded_by(job) is None
@@ -213,7 +223,7 @@ class PreemptionRights:
             return False
         if self.preemptions.get(run.id, 0) >= self.settings.quota.cap:
             return False
-        compare = self.settings.priority.compare_queues or run.job.queue == job.queue
+        compare = self.compare(run.job.queue, job.queue)
         own, its = self.of_jobs.get(job.id, BASE), BASE
         if self.has_classes:
             its = class_of_victim(self.parts, self.of_runs, run, gone)
@@ -226,7 +236,7 @@ class PreemptionRights:
     def outranks(self, job: Job, head: Job) -> bool:
         """Whether the head gives way to the job."""
         own, its = self.of_jobs.get(job.id, BASE), self.of_jobs.get(head.id, BASE)
-        if self.settings.priority.compare_queues or job.queue == head.queue:
+        if self.compare(job.queue, head.queue):
             if own < its:
                 return False
             if self.settings.priority.preempt and own > its:

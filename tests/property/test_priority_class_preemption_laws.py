@@ -18,6 +18,7 @@ from tests.property.oracles.priority_classes_by_hand import (
     class_of_victim,
     classes_of_jobs,
     classes_of_runs,
+    in_order,
 )
 from tests.property.strategies.cluster_strategies import (
     NOW_S,
@@ -215,7 +216,7 @@ def test_a_job_that_all_lower_runs_would_make_room_for_does_not_wait(situation: 
     """
     parts, ledger, settings = situation
     of_runs, of_jobs = by_hand(situation)
-    order = sorted(parts.jobs, key=lambda job: (-of_jobs[job.id], -job.priority, job.submit_s, job.sequence, job.id))
+    order = sorted(in_order(parts), key=lambda job: -of_jobs[job.id])
     if not order or of_jobs[order[0].id] == BASE:
         return
     first = order[0]

@@ -16,27 +16,34 @@ from policy.model.ledger_between_passes import Ledger
 
 NOT_REQUEUED = "victims-not-requeued.json"
 _MOST_SHOWN = 5
-RETRY_S = 600.0
-"""A refusal that may have passed, such as that of a MoM that did not answer, counts for so long."""
+FIRST_S, LONGEST_S = 10.0, 600.0
+"""The first refusal of a run may have passed by the next moment, as that of a host that is busy. It counts for
+``FIRST_S``, each further one twice as long as the one before, ``LONGEST_S`` at most."""
 
 
 class NotRequeued(NamedTuple):
-    """A refusal: of the run since ``start_s``, at ``at_s``."""
+    """The last refusal of the run since ``start_s``, at ``at_s``, and how many ``times`` it was refused."""
 
     start_s: float
     at_s: float
+    times: int = 1
+
+    @property
+    def until_s(self) -> float:
+        """The moment from which on the run may be a victim again."""
+        return self.at_s + min(LONGEST_S, FIRST_S * 2.0 ** min(self.times - 1, 10))
 
 
 def read_not_requeued(data: Mapping[str, Any], server_status: ServerStatus) -> dict[str, NotRequeued]:
-    """The refusals that still count, by job or subjob: of runs that are still there, and not too long ago."""
+    """The refusals by job or subjob: of runs that are still there, and not too long ago."""
     found: dict[str, NotRequeued] = {}
     for job_id, entry in data.items():
         try:
-            refusal = NotRequeued(float(entry[0]), float(entry[1]))
+            refusal = NotRequeued(float(entry[0]), float(entry[1]), int(entry[2]) if len(entry) > 2 else 1)
         except (TypeError, ValueError, LookupError):
             continue
         texts = server_status.jobs.get(job_id)
-        is_fresh = 0 <= server_status.time_s - refusal.at_s < RETRY_S
+        is_fresh = 0 <= server_status.time_s - refusal.at_s < 2 * LONGEST_S and refusal.times >= 1
         if texts is not None and read_start_s(texts) == refusal.start_s and is_fresh:
             found[job_id] = refusal
     return found
@@ -47,8 +54,17 @@ def with_new(
 ) -> dict[str, NotRequeued]:
     """The refusals after a pass in which PBS refused to requeue these."""
     starts = {job_id: read_start_s(server_status.jobs.get(job_id, {})) for job_id in refused}
-    new = {job_id: NotRequeued(at_s, server_status.time_s) for job_id, at_s in starts.items() if at_s is not None}
+    new = {
+        job_id: NotRequeued(start_s, server_status.time_s, known[job_id].times + 1 if job_id in known else 1)
+        for job_id, start_s in starts.items()
+        if start_s is not None
+    }
     return {**known, **new}
+
+
+def find_counting(known: Mapping[str, NotRequeued], now_s: float) -> set[str]:
+    """The runs that are no victims now."""
+    return {job_id for job_id, refusal in known.items() if now_s < refusal.until_s}
 
 
 def describe_not_requeued(known: Collection[str]) -> list[str]:

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from hooks.checkpoint.victims.victims_not_requeued import (
-    RETRY_S,
+    FIRST_S,
+    LONGEST_S,
     NotRequeued,
+    find_counting,
     read_not_requeued,
     with_new,
     without_as_victims,
@@ -26,14 +28,30 @@ def status(**more: str) -> dict[str, str]:
     return {**job("R", 4, "workq", "alice"), "stime": str(int(START_S)), "exec_vnode": "(v1:ncpus=4)", **more}
 
 
-def test_a_refusal_counts_for_its_run_and_for_a_while() -> None:
+def test_a_refusal_counts_for_its_run() -> None:
     there = server_status({"1.s": status(), "2.s": status(stime=str(int(START_S + 5)))})
     known = with_new({}, ["1.s", "gone.s"], there)
     assert known == {"1.s": NotRequeued(START_S, NOW_S)}
     data = {"1.s": [START_S, NOW_S], "2.s": [START_S, NOW_S], "3.s": [START_S, NOW_S], "4.s": None, "5.s": ["x", 1]}
     assert read_not_requeued(data, there) == known
-    assert read_not_requeued(data, replace(there, time_s=NOW_S + RETRY_S)) == {}
+    assert read_not_requeued({"1.s": [START_S, NOW_S, 0]}, there) == {}
     assert read_not_requeued(data, replace(there, time_s=NOW_S - 1)) == {}
+
+
+def test_the_first_refusal_counts_for_a_moment_and_each_further_one_for_twice_as_long() -> None:
+    """A host that was busy once must not keep a user within quota from cores for long."""
+    there, known, lengths = server_status({"1.s": status()}), dict[str, NotRequeued](), []
+    for _ in range(9):
+        known = with_new(known, ["1.s"], there)
+        known = read_not_requeued({job: list(refusal) for job, refusal in known.items()}, there)
+        until_s = known["1.s"].until_s
+        assert find_counting(known, until_s - 1) == {"1.s"}
+        assert not find_counting(known, until_s)
+        lengths.append(until_s - there.time_s)
+        there = replace(there, time_s=until_s)
+    assert lengths[:3] == [FIRST_S, 2 * FIRST_S, 4 * FIRST_S]
+    assert lengths[-1] == LONGEST_S
+    assert read_not_requeued({"1.s": list(known["1.s"])}, replace(there, time_s=there.time_s + LONGEST_S)) == {}
 
 
 def test_the_run_is_no_victim_and_nothing_waits_for_it() -> None:
