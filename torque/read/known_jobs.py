@@ -1,20 +1,24 @@
 """All jobs of a Torque server, kept up to date by what changed (``mtime``, by the server's clock), in PBS's words.
 
 The server's own count of jobs is compared with those known each time: where they differ, the ids of all jobs are
-listed, and where that does not explain it everything is read anew. A list that is shorter than the server's count is
-not believed (:mod:`torque.read.believe_job_list`).
+listed, and where that does not explain it everything is read anew. So it is once a minute, since a server that starts
+may change the state of a job without its ``mtime``. A list that is shorter than the server's count is not believed
+(:mod:`torque.read.believe_job_list`).
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Mapping
-from typing import Protocol
+from typing import Callable, Protocol
 
 from torque.read.believe_job_list import ReadingUser, count_jobs, why_not_believed
 from torque.read.libtorque_connection import TorqueError
 from torque.translate.jobs import read_job
 
 Texts = dict[str, str]
+WHOLE_S = 60.0
+"""What changed is believed for so long after a whole read."""
 
 
 class Source(Protocol):
@@ -42,8 +46,9 @@ class Source(Protocol):
 class KnownJobs:
     """The jobs as last read. After a read that raised, call :meth:`forget`."""
 
-    def __init__(self, reader: ReadingUser) -> None:
+    def __init__(self, reader: ReadingUser, clock: Callable[[], float] = time.monotonic) -> None:
         self._reader = reader
+        self._clock = clock
         self.forget()
 
     def forget(self) -> None:
@@ -51,6 +56,7 @@ class KnownJobs:
         self._jobs: dict[str, Texts] = {}
         self._nodes: frozenset[str] = frozenset()
         self._newest_s = 0
+        self._whole_s = 0.0
 
     def read(self, source: Source, server: Texts, nodes: Collection[str]) -> Mapping[str, Texts]:
         """All jobs now, by id, subjobs singly and those that have just ended too. ``server`` and ``nodes`` were read
@@ -59,13 +65,14 @@ class KnownJobs:
             # Whether a word of a request is a node or a property depends on the nodes that there are.
             self.forget()
             self._nodes = frozenset(nodes)
-        if not self._jobs or not self._take_changes(source, server):
+        is_fresh = bool(self._jobs) and self._clock() - self._whole_s < WHOLE_S
+        if not is_fresh or not self._take_changes(source, server):
             self._take_all(source, server)
         return self._jobs
 
     def _take_all(self, source: Source, server: Texts) -> None:
         """Read all jobs. Raises :class:`TorqueError` for a list that cannot be believed."""
-        self._jobs, self._newest_s = {}, 0
+        self._jobs, self._newest_s, self._whole_s = {}, 0, self._clock()
         for job_id, texts in source.walk_jobs():
             self._take(job_id, texts)
         self._believe(source, server, len(self._jobs))
