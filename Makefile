@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # How many tests run side by side. Those of a real PBS server mostly wait, each worker's on a testbed of its own; the
-# fifth to eighth testbed start once the machine has time for them.
+# fifth to eighth testbed start once the machine has idle time.
 WORKERS  ?= 2
 TESTBEDS ?= 8
 # How many parts of `make everything` run side by side.
