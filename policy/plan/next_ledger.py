@@ -1,5 +1,6 @@
-"""The ledger of the next pass: what it needs to know of this one. A table without changes is the one of before, and a
-ledger without changes too.
+"""The ledger of the next pass: what it needs to know of this one.
+
+A table that has not changed stays the same object, and so does a ledger of which no table has.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Wait(NamedTuple):
 class Waits(Sequence[Wait]):
     """The jobs that wait, reason by reason; a :class:`Wait` is made on access.
 
-    ``correct`` is applied to the jobs once somebody asks for them: in a replay that is after few passes.
+    ``correct`` is applied when the jobs are read for the first time: a replay reads those of few passes.
     """
 
     __slots__ = ("_correct", "_jobs")

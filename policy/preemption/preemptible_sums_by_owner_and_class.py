@@ -35,9 +35,8 @@ class PreemptionRights(NamedTuple):
 
     def may_take(self, rank: int, queue: str) -> bool:
         """Whether rule A may offer a run of this class and queue: not one of a class above the job's own."""
-        if not self.by_quota or rank <= self.rank:
-            return self.by_quota
-        return self.queue is not None and self.queue != queue and not is_express(rank)
+        comparable = self.queue is None or self.queue == queue or is_express(rank)
+        return self.by_quota and (rank <= self.rank or not comparable)
 
 
 class PreemptibleAmount(NamedTuple):

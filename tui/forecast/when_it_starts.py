@@ -109,7 +109,7 @@ def when_submitted(
 
 
 def _explained(when: When, cluster: ClusterView, job_id: str) -> When:
-    """The answer with what the job waits for now, if it starts later than the forecast looks."""
+    """Add what the job waits for now to an answer that only says that it starts beyond the forecast."""
     decision = cluster.decision
     found = decision.reason_of(job_id) if decision is not None and when.is_beyond else None
     if decision is None or found is None:

@@ -17,8 +17,8 @@ from policy.model.ledger_between_passes import Ledger
 NOT_REQUEUED = "victims-not-requeued.json"
 _MOST_SHOWN = 5
 FIRST_S, LONGEST_S = 10.0, 600.0
-"""The first refusal of a run may have passed by the next moment, as that of a host that is busy. It counts for
-``FIRST_S``, each further one twice as long as the one before, ``LONGEST_S`` at most."""
+"""For how many seconds a refusal counts: the first one of a run ``FIRST_S``, since its host may have been busy for a
+moment; each further one twice as long as the one before, ``LONGEST_S`` at most."""
 
 
 class NotRequeued(NamedTuple):

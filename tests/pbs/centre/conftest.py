@@ -51,19 +51,19 @@ def pbs_centre(programs: Programs, pbs_exec: str) -> Iterator[Centre]:
 
 @pytest.fixture
 def slurm_user(slurm_centre: Centre, programs: Programs) -> Iterator[SiteUser]:
-    """Alice at cluster a of Slurm, whose jobs may go to b; both are empty, whatever an earlier test has left."""
-    user = SiteUser(slurm_centre, programs)
-    user.clear()
-    try:
-        yield user
-    finally:
-        user.clear()
+    """Alice at cluster a of Slurm, whose jobs may go to b."""
+    yield from _user_of_empty_clusters(slurm_centre, programs)
 
 
 @pytest.fixture
 def pbs_user(pbs_centre: Centre, programs: Programs) -> Iterator[SiteUser]:
-    """Alice at cluster a of PBS, whose jobs may go to b; both are empty afterwards."""
-    user = SiteUser(pbs_centre, programs)
+    """Alice at cluster a of PBS, whose jobs may go to b."""
+    yield from _user_of_empty_clusters(pbs_centre, programs)
+
+
+def _user_of_empty_clusters(centre: Centre, programs: Programs) -> Iterator[SiteUser]:
+    """The user of a centre that is empty before and afterwards, whatever an earlier test has left."""
+    user = SiteUser(centre, programs)
     user.clear()
     try:
         yield user

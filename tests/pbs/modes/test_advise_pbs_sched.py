@@ -76,7 +76,7 @@ def test_a_victim_is_held_until_its_beneficiary_has_run_into_its_place(by_priori
     deploy(pbs, quick_settings("advise"))
     alices = fill(pbs, "alice")
     carols = pbs.qsub("carol", select=f"1:ncpus={cores}")
-    # Bob's job ends only once the victim is held no more: before that carol's would get the cores.
+    # Bob's job ends only after the victim's hold is released: before that carol's job would get the cores.
     command, end_bobs = run_until_told(pbs, "bob")
     bobs = pbs.qsub("bob", command, select=f"1:ncpus={cores}")
     seen_held: set[str] = set()

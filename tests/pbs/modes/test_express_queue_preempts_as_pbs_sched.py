@@ -29,7 +29,7 @@ CASES = {
         (("alice", "express", 4), ("bob", "workq", 4), ("carol", "urgent", 5)),
         {"alice": "Q", "bob": "Q", "carol": "R"},
     ),
-    "nobody-where-it-would-not-do": (
+    "no-run-where-that-would-not-make-room": (
         (("alice", "workq", 4), ("bob", "urgent", 4), ("carol", "express", 5)),
         {"alice": "R", "bob": "R", "carol": "Q"},
     ),
@@ -69,7 +69,7 @@ def _submit_and_compare(
             # To PBS's scheduler runs that have started in one second are equal.
             time.sleep(1.1)
     pbs.wait_until(lambda: _states(pbs, jobs) == expected, 120.0, f"{name}: {expected}")
-    # What waits goes on to wait: no run is preempted in its turn.
+    # The waiting jobs go on waiting: no run is preempted in its turn.
     for _ in range(3):
         pbs.qmgr("set server scheduling = True")
         assert _states(pbs, jobs) == expected, name

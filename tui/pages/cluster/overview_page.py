@@ -218,7 +218,7 @@ def _of_hour(day: Day, now_s: float) -> list[Slot]:
 
 
 def _since(day: Day, now_s: float) -> str:
-    """The time that the counts are of: an hour, unless nobody has counted for so long."""
+    """The time that the counts cover: the last hour, or since when there are counts if that is less."""
     first = day.slots[0] if day.slots else Slot(int(now_s // SLOT_S))
     if first.number <= now_s // SLOT_S - _HOUR_SLOTS + 1:
         return "last hour"
