@@ -40,7 +40,7 @@ def read_not_requeued(data: Mapping[str, Any], server_status: ServerStatus) -> d
     for job_id, entry in data.items():
         try:
             refusal = NotRequeued(float(entry[0]), float(entry[1]), int(entry[2]) if len(entry) > 2 else 1)
-        except (TypeError, ValueError, LookupError):
+        except (TypeError, ValueError, LookupError, OverflowError):
             continue
         texts = server_status.jobs.get(job_id)
         is_fresh = 0 <= server_status.time_s - refusal.at_s < 2 * LONGEST_S and refusal.times >= 1

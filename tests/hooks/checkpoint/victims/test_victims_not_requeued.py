@@ -34,7 +34,8 @@ def test_a_refusal_counts_for_its_run() -> None:
     assert known == {"1.s": NotRequeued(START_S, NOW_S)}
     data = {"1.s": [START_S, NOW_S], "2.s": [START_S, NOW_S], "3.s": [START_S, NOW_S], "4.s": None, "5.s": ["x", 1]}
     assert read_not_requeued(data, there) == known
-    assert read_not_requeued({"1.s": [START_S, NOW_S, 0]}, there) == {}
+    for times in (0, float("inf"), "many"):
+        assert read_not_requeued({"1.s": [START_S, NOW_S, times]}, there) == {}
     assert read_not_requeued(data, replace(there, time_s=NOW_S - 1)) == {}
 
 
