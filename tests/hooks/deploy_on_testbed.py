@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.qmgr_lines_in_one_program import ARGV
 from hooks.deploy.read_installed_server_state import Reply
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
@@ -34,11 +35,11 @@ def make_deployment(pbs: PbsCluster) -> Deployment:
         done = pbs.run(["qmgr", "-c", line])
         return Reply(done.status, done.stdout, done.stderr)
 
-    def programs(argv: Sequence[str]) -> Reply:
-        done = pbs.run(argv)
+    def programs(argv: Sequence[str], given: str = "") -> Reply:
+        done = pbs.run(argv, stdin=given)
         return Reply(done.status, done.stdout, done.stderr)
 
-    return Deployment(str(pbs.server_home), qmgr, programs, pbs.spec.pbs_exec)
+    return Deployment(str(pbs.server_home), qmgr, programs, pbs.spec.pbs_exec, lambda lines: programs(ARGV, lines))
 
 
 def deploy(pbs: PbsCluster, settings: Settings) -> Deployment:
