@@ -18,6 +18,7 @@ from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
 from policy.settings.site_settings import RankingSettings, Settings
+from policy.striping.layout_of_job import is_open
 from policy.striping.spread_ranks import cut
 
 RereadSummary = Callable[[], Union[Summary, None]]
@@ -62,7 +63,9 @@ def _find_why(resource_list: Mapping[str, str], queue: str, summary: Summary, se
 
 def _may_be_striped(resource_list: Mapping[str, str], settings: Settings) -> bool:
     preference = read_preferences(resource_list, settings.ranking).layout
-    return settings.stripe.layout in ("stripe", "learn") if preference is None else preference.kind == "stripe"
+    if is_open(preference, settings.stripe):
+        return True
+    return settings.stripe.layout == "stripe" if preference is None else preference.kind == "stripe"
 
 
 def _find_too_much(request: Request, queue: QueueSummary) -> str:

@@ -21,9 +21,8 @@ PREDICTING = Settings(backfill=BackfillSettings(predictor="ratio"))
 
 def noted(jobs: Mapping[str, Any], settings: Settings = PREDICTING, before: Any = None, **parts: Any) -> Any:
     """What a pass over these jobs writes down, as it comes back from the file."""
-    return json.loads(
-        json.dumps(note_runs(snapshot_of(server_status(jobs, **parts), settings), before or {}, settings))
-    )
+    status = server_status(jobs, **parts)
+    return json.loads(json.dumps(note_runs(snapshot_of(status, settings), before or {}, settings, status.jobs)))
 
 
 def later(jobs: Mapping[str, Any], after_s: float = 10) -> ServerStatus:
