@@ -203,7 +203,10 @@ def _compare(layouts: Mapping[str, Tally], whose: str, settings: StripeSettings)
     counted = [*_counted(layouts, settings)]
     best = max(counted, key=lambda layout: layouts[layout].median)
     shown = sorted(counted, key=["stripe", "pack", *counted].index)
-    medians = [f"{_show(layouts[name].median)} in {layouts[name].runs} {_show_runs(name)}" for name in shown]
+    medians = [
+        f"{_show(layouts[name].median)} in {layouts[name].runs} {_show_runs(name, first=name == shown[0])}"
+        for name in shown
+    ]
     why = f"{whose} reached a median of {' and of '.join(medians)}"
     factor = stripe_factors(settings).get(best, 0.0)
     return Choice("stripe" if factor else "pack", why, settled=True, factor=factor)
@@ -228,10 +231,10 @@ def _show_width(name: str) -> str:
     return f"a stripe {name[len('stripe*') :]} times as wide"
 
 
-def _show_runs(name: str) -> str:
+def _show_runs(name: str, *, first: bool) -> str:
     if name == "pack":
-        return "packed ones"
-    return "striped runs" if name == "stripe" else f"striped {name[len('stripe*') :]} times as wide"
+        return "packed runs" if first else "packed ones"
+    return "striped runs" if name == "stripe" else f"runs striped {name[len('stripe*') :]} times as wide"
 
 
 def _show(median: float) -> str:
