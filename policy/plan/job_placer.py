@@ -66,9 +66,7 @@ class Placer:
         self._now_s = now_s
         self._ranking_settings = settings.ranking
         self._made: Ranking | None = None
-        self._plain = (
-            settings.stripe.layout == "none" and not settings.stripe.queues and settings.ranking.mode == "none"
-        )
+        self._plain = not settings.stripe.lays_out and settings.ranking.mode == "none"
         self._nodes: StripeNodes | None = None
         self._running: dict[str, int] | None = None
         self._laid: dict[str, _Laid] = {}

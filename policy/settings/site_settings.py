@@ -225,7 +225,7 @@ class StripeSettings(FrozenValue):
     twice, four times ... as wide, up to ``widest_factor`` times the fewest. Two stripes on one node start ``stagger_s``
     apart. A node that will be idle within ``idle_within_s`` is taken before one that stays shared. With ``prefer`` as
     ``shared`` a stripe goes first to nodes where stripes of other applications are. ``queues`` have layouts of their
-    own.
+    own, and so have ``applications``, which come first.
     """
 
     layout: str = choice_setting("none", LAYOUT_CHOICES)
@@ -242,16 +242,32 @@ class StripeSettings(FrozenValue):
     )
     learn_from: str = choice_setting("cpu-time", LEARN_FROM)
     widest_factor: float = number_setting(4, 1, 1000)
+    applications: tuple[tuple[str, str], ...] = setting(
+        (), f"a table by application, each one of {', '.join(LAYOUT_CHOICES)}", read_layouts
+    )
 
     @property
     def layouts(self) -> frozenset[str]:
-        """The layouts of all queues."""
-        return frozenset([self.layout, *(layout for _, layout in self.queues)])
+        """The layouts of all queues and applications."""
+        return frozenset([self.layout, *(layout for _, layout in (*self.queues, *self.applications))])
+
+    @property
+    def lays_out(self) -> bool:
+        """Whether the settings lay out any job that asks for nothing."""
+        return self.layouts != {"none"}
 
     @property
     def learns(self) -> bool:
-        """Whether the layout of some queue follows from past runs."""
+        """Whether the layout of some jobs follows from past runs."""
         return not self.layouts.isdisjoint(LEARNING_LAYOUTS)
+
+    def layout_of(self, queue: str, application: str) -> tuple[str, str]:
+        """The layout of an application's jobs in a queue, and the key that says so."""
+        for key, name, layouts in (("applications", application, self.applications), ("queues", queue, self.queues)):
+            layout = dict(layouts).get(name) if name else None
+            if layout is not None:
+                return layout, f"stripe.{key}.{name}"
+        return self.layout, "stripe.layout"
 
     def for_queue(self, queue: str) -> StripeSettings:
         """The settings as they hold in a queue."""

@@ -10,7 +10,7 @@ from typing import Callable, NamedTuple
 
 from policy.model.job_preferences import AUTO, Layout
 from policy.model.jobs_runs_vnodes_queues import Job
-from policy.settings.site_settings import LEARNING_LAYOUTS, StripeSettings
+from policy.settings.site_settings import StripeSettings
 from policy.striping.batch_of_waiting_jobs import Batch, Extent, factor_for_batch
 from policy.striping.layout_learning import Learned, choose, choose_if_counted, stripe_factors, why_packed_in_turn
 from policy.striping.spread_ranks import policy_width
@@ -46,28 +46,22 @@ class ChosenLayout(NamedTuple):
 
 
 def layout_of(job: Job, learned: Learned, settings: StripeSettings, around: Surroundings) -> ChosenLayout:
-    """The job's own preference, else the layout of its queue or of the site, or the one that this leads to."""
+    """The job's own preference, else the layout of its application, its queue or the site, or what this leads to."""
     usual = settings.width_factor
     if job.layout is not None:
         if job.layout.kind == AUTO:
             return _auto(job, learned, settings, around)
         return ChosenLayout(job.layout, "the job asks for it", factor=usual)
-    of_queue = settings.for_queue(job.queue)
-    if of_queue.layout == AUTO:
+    layout, where = settings.layout_of(job.queue, job.application)
+    if layout == AUTO:
         return _auto(job, learned, settings, around)
-    if of_queue.layout == "learn":
+    if layout == "learn":
         most_factor = around.extent(job).factor if job.application else 0.0
         choice = choose(learned, job, settings, around.running(job), most_factor)
         return ChosenLayout(Layout(choice.layout), choice.why, choice.settled, choice.factor, open=True)
-    if of_queue.layout == "none":
+    if layout == "none":
         return ChosenLayout(None)
-    where = "stripe.layout" if of_queue is settings else f"stripe.queues.{job.queue}"
-    return ChosenLayout(Layout(of_queue.layout), f"{where} is {of_queue.layout}", factor=usual)
-
-
-def is_open(layout: Layout | None, settings: StripeSettings) -> bool:
-    """Whether the policy chooses the layout of a job, by its preference or its queue's ``settings``."""
-    return settings.layout in LEARNING_LAYOUTS if layout is None else layout.kind == AUTO
+    return ChosenLayout(Layout(layout), f"{where} is {layout}", factor=usual)
 
 
 def _auto(job: Job, learned: Learned, settings: StripeSettings, around: Surroundings) -> ChosenLayout:

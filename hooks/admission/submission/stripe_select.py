@@ -49,7 +49,7 @@ def find_stripe(
     # A quoted value, a fraction, a name with a dot: none of them is a plain amount.
     if not select or len(select) > _LONGEST_SELECT or any(character in select for character in "\"'."):
         return {}
-    if settings.stripe.layout == "none" and not any(name in resource_list for name in _LAYOUT_WISHES):
+    if not settings.stripe.lays_out and not any(name in resource_list for name in _LAYOUT_WISHES):
         return {}
     # What is learned, and so the layout, may be the user's own.
     shape = (id(queue), user, settings.stripe, *[resource_list.get(name) for name in _DECIDES])

@@ -16,9 +16,10 @@ AUTO = ("-l", "pbsteer_layout=auto")
 
 
 def test_a_driven_job_is_striped_while_nodes_are_idle_and_packed_when_none_is(pbs: PbsCluster) -> None:
-    deploy_and_drive(pbs, quick_settings())
-    for hosts, code in ((3, "striped"), (2, "packed")):
-        job_id = pbs.qsub("alice", "sleep 600\n", select=TEN_RANKS, options=AUTO)
+    """By its queue's layout, and by its own."""
+    deploy_and_drive(pbs, quick_settings(stripe=StripeSettings(queues=(("workq", "auto"),))))
+    for hosts, code, options in ((3, "striped", ()), (2, "packed", AUTO)):
+        job_id = pbs.qsub("alice", "sleep 600\n", select=TEN_RANKS, options=options)
         pbs.wait_for_state(job_id, "R")
         assert (hosts, len(parse_exec_vnode(pbs.job(job_id)["exec_vnode"]).vnodes)) == (hosts, hosts)
         starts = [start for entry in state_of(pbs).read_journal(50) for start in entry["starts"]]
