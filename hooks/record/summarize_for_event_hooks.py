@@ -135,11 +135,13 @@ def _describe_vnodes(cluster: ClusterIndex, mask: int) -> QueueSummary:
 
 
 def _with_defaults(described: QueueSummary, server_status: ServerStatus, queue: str) -> QueueSummary:
-    """With the defaults for jobs of the queue: the queue's own before the server's."""
+    """With the defaults and the limit of chunks for jobs of the queue: the queue's own before the server's."""
     own = server_status.queues.get(queue, {})
     texts = {**server_status.server, **own}
     prefix = "default_chunk."
     chunk = {name[len(prefix) :]: text for name, text in texts.items() if name.startswith(prefix)}
+    most = texts.get("resources_max.nodect", "")
     return described._replace(
+        most_chunks=int(most) if most.isdigit() else None,
         place=texts.get("resources_default.place", ""), chunk=chunk, save=own.get(SAVE_ATTRIBUTE, "")
     )

@@ -38,7 +38,8 @@ class QueueSummary(NamedTuple):
     whether or not they are up. ``hosts`` and ``vnodes`` are counts; ``nodes`` are the hosts that take jobs, by size.
     Defaults for jobs that do not say: ``place``, ``chunk`` (by resource, for each chunk; PBS's
     ``resources_default.place`` and ``default_chunk``), and ``save``, how they save. ``batch`` is what the layout
-    ``auto`` goes by; empty where no waiting job and no queue has that layout.
+    ``auto`` goes by; empty where no waiting job and no queue has that layout. ``most_chunks`` is how many chunks PBS
+    accepts in a job (``resources_max.nodect``), None without that limit.
     """
 
     mode: str
@@ -51,6 +52,7 @@ class QueueSummary(NamedTuple):
     chunk: Mapping[str, str] = MappingProxyType({})
     save: str = ""
     batch: Batch = Batch()
+    most_chunks: int | None = None
 
 
 @dataclass(frozen=True)

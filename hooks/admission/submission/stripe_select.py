@@ -70,7 +70,7 @@ def _stripe(
     except RequestError:
         return {}
     job = _describe(resource_list, user, request, settings)
-    extent = extent_of(request, queue.nodes)
+    extent = extent_of(request, queue.nodes, queue.most_chunks)
     around = Surroundings(lambda _: 0, lambda _: extent, lambda _: queue.batch)
     chosen = layout_of(job, summary.past.learned, settings.stripe, around)
     layout = chosen.layout
@@ -79,7 +79,9 @@ def _stripe(
     if layout is None or layout.kind != "stripe":
         return {}
     width = chosen.width(extent.fewest)
-    striped = stripe_chunks(request, layout._replace(width=width), queue.nodes, settings.stripe.width_factor)
+    striped = stripe_chunks(
+        request, layout._replace(width=width), queue.nodes, settings.stripe.width_factor, queue.most_chunks
+    )
     if striped is None:
         return {}
     place = ":".join(filter(None, ("scatter", striped.sharing)))

@@ -42,6 +42,17 @@ def test_in_advise_the_select_follows_the_jobs_that_wait(pbs: PbsCluster) -> Non
     pbs.wait_until(are_whole, 60.0, "their own selects")
 
 
+def test_in_advise_a_stripe_keeps_within_the_chunks_that_the_queue_takes(pbs: PbsCluster) -> None:
+    """PBS would refuse the job."""
+    pbs.qmgr("set queue workq resources_max.nodect = 2")
+    deploy(pbs, quick_settings("advise"))
+    pbs.qmgr("set server scheduling = False")
+    job_id = pbs.qsub("alice", select="1:ncpus=6:mpiprocs=6", options=["-l", "pbsteer_width=3"])
+    assert pbs.job(job_id)["Resource_List"]["nodect"] == 2
+    job_id = pbs.qsub("alice", select="1:ncpus=6:mpiprocs=6", options=AUTO)
+    assert pbs.job(job_id)["Resource_List"]["nodect"] == 1
+
+
 def test_learning_compares_the_cpu_time_that_pbs_has_counted(pbs: PbsCluster) -> None:
     deploy_and_drive(pbs, quick_settings(stripe=StripeSettings(layout="learn", learn_min_s=5)))
     busy = "timeout 30 sh -c 'while :; do :; done'\n"

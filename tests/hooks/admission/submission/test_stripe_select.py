@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,13 @@ def test_a_width_beside_auto_is_the_most() -> None:
 def test_a_chunk_that_no_node_holds_is_striped_though_auto_would_pack_it() -> None:
     assert nodes_of(summary(0), AUTO, "1:ncpus=16:mpiprocs=16") == 4
     assert nodes_of(summary(0), Settings(stripe=StripeSettings(layout="pack")), "1:ncpus=16:mpiprocs=16") == 0
+
+
+@pytest.mark.parametrize(("most_chunks", "nodes"), [(8, 8), (5, 5), (2, 0), (None, 8)])
+def test_auto_keeps_within_the_chunks_that_the_queue_takes(most_chunks: int | None, nodes: int) -> None:
+    known = summary(8)
+    limited = known.queues["workq"]._replace(most_chunks=most_chunks)
+    assert nodes_of(replace(known, queues={"workq": limited}), AUTO) == nodes
 
 
 def test_what_is_learned_of_one_user_is_for_that_user() -> None:
