@@ -25,7 +25,7 @@ WIDER = 3.0
 the narrower kinds leave, as in a hierarchical Dirichlet process (Teh, Jordan, Beal, Blei, JASA 2006). A kind that has
 the runs of a narrower one and no others has none: it tells nothing new."""
 
-UNSEEN = 5.0
+UNSEEN = 3.0
 """The weight of shares that no run had yet, in runs of the whole site: any share of the requested walltime alike."""
 
 _UNSEEN_SHARES = tuple((part + 0.5) / 10 for part in range(10))
