@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from policy import Finished
-from policy.forecast.run_time_history import KEPT, OF_NEWER, TIMES, UNSEEN, WIDER, RunTimeHistory
+from policy.forecast.run_time_history import KEPT, TIMES, UNSEEN, WIDER, RunTimeHistory
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from tests.policy.clusters import job
 
