@@ -18,7 +18,8 @@ _OWN_OF_0_1 = re.compile(r"pbsteer [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:
 
 
 _COUNTS = re.compile(
-    r"\b[0-9][0-9,]* (?:cores? )?(?:is|are) (?:idle\b(?: \(and [0-9]+ on vnodes that jobs hold exclusively\))?|(?=spare\b))"
+    r"\b[0-9][0-9,]* (?:cores? )?(?:is|are) (?:(?=spare\b)|idle\b"
+    r"(?: \(and [0-9]+ on vnodes that jobs hold exclusively\))?)"
     r"|(?<=\bjobs ahead of it: )[0-9][0-9,]*"
 )
 """The counts that other jobs move. They may lag: a comment tells its own age."""

@@ -77,7 +77,10 @@ def imagined_lines(cluster: ClusterView, imagined: ProposedJobForecast, cells: i
 
 
 def _alternative_lines(cluster: ClusterView, imagined: ProposedJobForecast, cells: int) -> list[Line]:
-    """The requests that start sooner, the soonest first, and the names of the others that were tried."""
+    """The requests that start sooner, the soonest first, and the names of the others that were tried; empty for a
+    request that starts now."""
+    if _rank(imagined.when)[1] <= cluster.now_s:
+        return []
     ranked = sorted(imagined.others, key=lambda each: _rank(each[2]))
     sooner = [each for each in ranked if _rank(each[2]) < _rank(imagined.when)]
     later = [name for name, _, when in ranked if _rank(when) >= _rank(imagined.when)]

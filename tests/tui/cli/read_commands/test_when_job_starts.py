@@ -275,6 +275,14 @@ def test_an_alternative_that_starts_no_sooner_is_not_among_those_that_might(back
     assert "no sooner           with half the walltime, 0:30:00" in text
 
 
+def test_nothing_is_said_to_start_sooner_than_now(backend: ScriptedBackend) -> None:
+    alone = {job: texts for job, texts in backend.server_status.jobs.items() if job != "16[].hpc1"}
+    backend.server_status = changed(backend.server_status, jobs=alone)
+    text = when("-l", "select=1:ncpus=1,walltime=1:00:00", "-u", "zoe", "-q", "workq")
+    assert "in nine of ten now" in text
+    assert "sooner" not in text
+
+
 def test_it_gets_the_defaults_of_its_queue_and_the_server(backend: ScriptedBackend) -> None:
     more = {"resources_default.walltime": "01:00:00", "resources_default.place": "scatter", "default_chunk.mem": "1gb"}
     backend.set_queue("workq", **more)
