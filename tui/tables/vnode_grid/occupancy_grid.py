@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from policy.model.pbs_units import show_job
-from tui.model.typed_attributes import amount, moment, seconds, spoken, user_of, vnode_state
+from tui.model.typed_attributes import amount, moment, seconds, state_in_words, user_of, vnode_state
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns_by_view.vnode_columns import ids_on, jobs_on, reading_of
 from tui.tables.vnode_grid.grid_colours import Colours, Shade
@@ -162,7 +162,7 @@ def describe_cell(cluster: ClusterView, cell: Cell) -> str:
     vnodes = [cluster.server_status.vnodes[name] for name in cell.vnodes if name in cluster.server_status.vnodes]
     if not vnodes:
         return f"{safe(cell.vnodes[0])} is no longer there"
-    states = Counter(spoken(vnode_state(vnode).words) for vnode in vnodes)
+    states = Counter(state_in_words(vnode, cluster.counted) for vnode in vnodes)
     parts = [safe(folded_names(cell.vnodes, 2))]
     parts.append(", ".join(safe(s) if len(vnodes) == 1 else f"{count} {safe(s)}" for s, count in states.most_common()))
     if not any(vnode_state(vnode).up for vnode in vnodes):
