@@ -123,7 +123,9 @@ def _what_is_missing(reason: Reason, job: Job, now_s: float) -> str:
     at_s = reason.number("at_s")
     until = ""
     if isinstance(at_s, (int, float)) and now_s < at_s < UNLIMITED_S:
-        until = f"; by the ends of running jobs there is room {day_and_time(at_s, now_s)}, if no other job takes it"
+        until = (
+            f"; by the ends of running jobs there is room from {day_and_time(at_s, now_s)} on, if no other job takes it"
+        )
     return f"it {sentence.removeprefix('first in line: ').partition(';')[0]}{until}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -19,8 +19,8 @@ _OTHER_LINES = 2
 
 
 class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
-    """Lists the offered columns, the shown ones first. The result is the names to show, empty for the usual columns, or
-    None if the dialog was left.
+    """Lists the offered columns, the shown ones first, each with its title where that differs. The result is the names
+    to show, empty for the usual columns, or None if the dialog was left.
     """
 
     DEFAULT_CSS = """
@@ -35,8 +35,9 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
         Binding("J,shift+down", "carry(1)", show=False),
     ]
 
-    def __init__(self, view: str, shown: Sequence[str], offered: Sequence[str]) -> None:
+    def __init__(self, view: str, shown: Sequence[str], offered: Sequence[str], titles: Mapping[str, str]) -> None:
         super().__init__()
+        self._titles = titles
         self._view = view
         self._shown = set(shown)
         self._names = list(dict.fromkeys([*shown, *offered]))
@@ -75,7 +76,10 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
         for index, name in enumerate(self._names):
             here = index == self.at
             mark = "x" if name in self._shown else " "
-            lines.append(((f"{'▸' if here else ' '}[{mark}] {safe(name)}", "bold cursor" if here else ""),))
+            cursor = "cursor" if here else ""
+            title = self._titles.get(name, name)
+            also: Line = ((f"  {safe(title)}", f"dim {cursor}".strip()),) if title != name else ()
+            lines.append(((f"{'▸' if here else ' '}[{mark}] {safe(name)}", f"bold {cursor}" if here else ""), *also))
         self.paper.show(lines)
         self.paper.show_index(self.at)
 

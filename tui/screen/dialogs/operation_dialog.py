@@ -25,8 +25,8 @@ from tui.screen.workers.worker_messages import PreviewLines
 from tui.text.screen_line import Line, plain, safe, width, wrap
 
 _WIDEST, _NARROWEST = 100, 8
-_OTHER_LINES = 3
-"""Lines of the dialog besides those about the operation: head, field, keys."""
+_OTHER_LINES, _FIELD_LINES = 2, 1
+"""Lines of the dialog besides those about the operation: head and keys; and the field, where there is one."""
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,12 @@ class OperationDialog(ModalScreen[None]):
 
     def _say(self, lines: list[Line]) -> None:
         self._shown = lines
+        self._lay_out()
+
+    def _lay_out(self) -> None:
         cells = self._cells
         wrapped: list[Line] = []
-        for line in [*self._head_goes_on, *lines]:
+        for line in [*self._head_goes_on, *self._shown]:
             if len(line) == 1 or width(plain(line)) > cells:
                 text, role = plain(line), line[0][1]
                 indent = " " * (len(text) - len(text.lstrip()))
@@ -176,7 +179,8 @@ class OperationDialog(ModalScreen[None]):
     @property
     def _room(self) -> int:
         """The lines about the operation that there is room for."""
-        return max(1, lines_in_dialog(self.app) - _OTHER_LINES)
+        field = 0 if self.entry.has_class("hidden") else _FIELD_LINES
+        return max(1, lines_in_dialog(self.app) - _OTHER_LINES - field)
 
     # The keys.
 
@@ -267,6 +271,7 @@ class OperationDialog(ModalScreen[None]):
         self.entry.set_class(not label, "hidden")
         self.label.styles.width = width(label) + 2
         self.label.show([((safe(label), "dim"),)])
+        self._lay_out()
 
     def _open_field(self, value: str, wanted: str, label: str) -> None:
         self._label_field(label)
@@ -274,7 +279,6 @@ class OperationDialog(ModalScreen[None]):
         self.field.value = value
         # Immediately: keys that were typed ahead belong to the field.
         self.set_focus(self.field)
-        self.show_keys()
 
 
 def open_dialog(app: App[Any], question: Question, runner: OperationRunner) -> None:

@@ -72,7 +72,7 @@ class ActMenu(ListDialog["Item | None"]):
         lines: list[Line] = [((safe(self._title), "title"),)]
         cells = cells_in_dialog(self.app, _WIDEST)
         indent = _NAME_CELLS if cells >= NARROW else _INDENT
-        here = 0
+        here = until = 0
         for index, item in enumerate(self._items):
             pointer = "▸" if index == self.at else " "
             role = " cursor" if index == self.at else ""
@@ -85,12 +85,15 @@ class ActMenu(ListDialog["Item | None"]):
             for text in wrap(safe(item.why_not or item.help), cells - indent):
                 lines.append(((f"{name:<{indent}}", f"key{role}"), (text, ("dim" if item.why_not else "") + role)))
                 name = ""
+            until = len(lines) - 1 if index == self.at else until
         choose: Line = (("enter", "key"), (" or the letter" if self._has_letters else " apply", ""))
         cancel: Line = (("esc", "key"), (" cancel", ""))
         lines.append(keys_that_fit([choose, cancel], cells))
         self.paper.styles.height = max(1, min(len(lines), lines_in_dialog(self.app)))
         self.paper.show(lines)
-        self.paper.show_index(here)
+        # All of the item, its first line above all; the title as long as the cursor is on the first item.
+        self.paper.show_index(until)
+        self.paper.show_index(here if self.at else 0)
 
     @property
     def _has_letters(self) -> bool:
