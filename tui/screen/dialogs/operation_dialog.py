@@ -128,8 +128,8 @@ class OperationDialog(ModalScreen[None]):
         badge = (("  ", ""), ("PRODUCTION", "bad cursor")) if self._runner.is_production else ()
         where = f" on {safe(self._runner.server)}{', cannot be undone' if ends_work else ''}"
         line: Line = ((safe(self._question.head), "bad" if ends_work else "title"), (where, "dim"), *badge)
-        # What the head has no room for is the first thing that is said below it.
-        self._head_goes_on = [((line[1][0].strip(), "warn"),)] if width(plain(line)) > self._cells else []
+        # A head that is cut off is the first thing that is said below it.
+        self._head_goes_on = [((plain(line), "warn"),)] if width(plain(line)) > self._cells else []
         self.head.show([line])
 
     # The value and its effects.

@@ -60,7 +60,7 @@ async def test_what_a_delete_ends_is_read_line_by_line(backend: ScriptedBackend,
             await steered.press("j")
             read += [line for line in lines_of_dialog(steered)[:-1] if line not in read]
         text = " ".join(read)
-        for said in ("on hpc1, cannot be", "1 job · 1 user ·", "qdel 11.hpc1"):
+        for said in ("delete 11 on hpc1, cannot be undone", "1 job · 1 user ·", "qdel 11.hpc1"):
             assert said in text
         await steered.press("a")
         assert "type 11:" in lines_of_dialog(steered)[1]
@@ -73,7 +73,7 @@ async def test_menu_and_help_explain_below_what_they_explain(backend: ScriptedBa
         assert lines_of_dialog(steered)[1:3] == ["▸ h hold", "11 is running;"]
         await steered.press("escape", "question_mark")
         await steered.type("refresh", end="home")
-        assert lines_of_dialog(steered)[1:] == ["Going somewhere", "r :refresh", "ask the server"]
+        assert lines_of_dialog(steered)[1:] == ["The console", "r :refresh", "ask the server"]
 
 
 def test_keys_come_closer_together_and_then_the_last_ones_go() -> None:
