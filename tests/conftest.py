@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests import clean_environment_for_tests
+from tests.logs_of_failed_real_test import add_logs
 
 if sys.flags.optimize:
     pytest.exit("tests are assertions, and this Python leaves them out: unset PYTHONOPTIMIZE, run without -O", 4)
@@ -25,6 +27,14 @@ settings.load_profile("same")
 
 REAL_SERVER_TESTS = {"PBS": Path(__file__).parent / "pbs", "Torque": Path(__file__).parent / "torque" / "server"}
 SECOND_TRY = "PASSED ONLY AT THE SECOND TRY"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed and any(folder in item.path.parents for folder in REAL_SERVER_TESTS.values()):
+        add_logs(item, report)
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

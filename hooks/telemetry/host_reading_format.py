@@ -13,6 +13,8 @@ from typing import NamedTuple
 INTERVAL_S, STALE_INTERVALS = 60.0, 3.0
 """How often a host reports, and after how many intervals a reading is too old, unless the settings say otherwise."""
 
+_LATE_S = 2.0
+"""By how much a report may come later than its interval: an idle MoM looks once in some seconds at what is due."""
 _STEP = 0.03
 _STEP_DEGREES = 3.0
 _COLDEST, _HOTTEST = -60.0, 250.0
@@ -85,7 +87,7 @@ def is_due(reading: HostReading, sent: HostReading | None, interval_s: float, st
     if sent is None or _differ(reading, sent):
         return True
     age_s = reading.time_s - sent.time_s
-    return age_s < 0 or age_s + 1.5 * interval_s > stale_s
+    return age_s < 0 or age_s + 1.5 * interval_s + _LATE_S > stale_s
 
 
 def _differ(one: HostReading, other: HostReading) -> bool:

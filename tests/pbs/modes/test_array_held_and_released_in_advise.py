@@ -5,6 +5,8 @@ PBS begins no scheduling cycle when an array is released: its subjobs would wait
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from policy.settings.site_settings import CheckpointSettings
@@ -17,11 +19,16 @@ from tests.pbs.saving.checkpointing_test_jobs import passes_with
 __all__ = ["by_priority"]
 
 
-def fill_by_array(pbs: PbsCluster, *command: str) -> str:
-    """An array of alice's with a running subjob on each vnode, and one more that waits."""
+def fill_by_array(pbs: PbsCluster) -> str:
+    """An array of alice's with a running subjob on each vnode, and one more that waits. Its subjobs ignore SIGUSR2, so
+    that none ends early where it is asked to save."""
     cores, count = pbs.spec.cores, len(pbs.mom_names)
-    array = pbs.qsub("alice", command or ("/bin/sleep", "600"), select=f"1:ncpus={cores}", options=("-J", f"0-{count}"))
-    pbs.wait_until(lambda: len(running_of(pbs, array)) == count, LATE_S, "a subjob on each vnode")
+    begun = f"begun-{os.urandom(4).hex()}"
+    command = ("/bin/sh", "-c", f"trap '' USR2; touch $HOME/{begun}-$PBS_ARRAY_INDEX; exec sleep 600")
+    array = pbs.qsub("alice", command, select=f"1:ncpus={cores}", options=("-J", f"0-{count}"))
+    home = pbs.testbed.home("alice")
+    # A subjob that PBS shows as running may not have begun to ignore the signal yet.
+    pbs.wait_until(lambda: len(list(home.glob(f"{begun}-*"))) == count, LATE_S, "a subjob on each vnode")
     return array
 
 
@@ -46,8 +53,7 @@ def test_an_array_held_for_a_beneficiary_is_released_when_that_needs_it_no_more(
     pbs.qmgr(f"set queue workq max_run_res_soft.ncpus = '[u:alice={cores}],[u:bob={cores}]'")
     saving = {"checkpoint": CheckpointSettings(method="signal", grace_s=40)} if deleted else {}
     deploy(pbs, quick_settings("advise", **saving))
-    # Subjobs that ignore the signal go on until their time is over, so that bob's job waits.
-    array = fill_by_array(pbs, *(("/bin/sh", "-c", "trap '' USR2; exec sleep 600") if deleted else ()))
+    array = fill_by_array(pbs)
     command, end_bobs = run_until_told(pbs, "bob")
     bobs = pbs.qsub("bob", command, select=f"1:ncpus={cores}")
     if deleted:
