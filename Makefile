@@ -99,9 +99,10 @@ bench-pbs: dev   ## the figures on a real PBS server: submission, starts, a pass
 bench-torque: dev  ## passes on a real Torque server beside its own scheduler; as root, takes minutes
 	$(BIN)/python -m tests.bench_torque
 
-bench-migration: dev  ## the figures of migration: a pass of mgsched and mgstat, with 10,000 requests
+bench-migration: dev  ## the figures of migration: 10,000 requests, and a batch beside rsync on a real centre (root, PBS, Slurm)
 	$(BIN)/python -m tests.bench_migration mgsched
 	$(BIN)/python -m tests.bench_migration mgstat
+	$(BIN)/python -m tests.bench_migration batch_against_rsync --mbit 100
 
 bench-tui: dev   ## the console's figures on a real pseudo-terminal, 100,000 jobs and 10,000 vnodes; takes minutes
 	$(BIN)/python -m tests.bench_tui

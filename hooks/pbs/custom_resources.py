@@ -56,7 +56,7 @@ PAUSED_ATTRIBUTE = f"resources_available.{PAUSED}"
 """The attribute of the server that has it."""
 
 RESOURCES: Mapping[str, Resource] = {
-    MODE: Resource("string", "i"),
+    MODE: Resource("string", "r"),
     PRIORITY: Resource("long", "i"),
     DEFERRABLE: Resource("boolean"),
     APPLICATION: Resource("string"),
@@ -72,8 +72,8 @@ RESOURCES: Mapping[str, Resource] = {
     OWN_SELECT: Resource("string", "r"),
     PLACE: Resource("long", "r"),
     SAVE: Resource("string", "m"),
-    READING: Resource("string", "i"),
-    PAUSED: Resource("string", "i"),
+    READING: Resource("string", "r"),
+    PAUSED: Resource("string", "r"),
 }
 """All of them, by name."""
 

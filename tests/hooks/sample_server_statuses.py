@@ -20,7 +20,7 @@ RESOURCES = {
     "walltime": {"type": "long", "flag": "m"},
     "licences": {"type": "long", "flag": "q"},
     "host": {"type": "string", "flag": "h"},
-    "pbsteer_mode": {"type": "string", "flag": "i"},
+    "pbsteer_mode": {"type": "string", "flag": "r"},
 }
 
 Texts = Mapping[str, str]

@@ -30,7 +30,7 @@ def test_the_hooks_are_there_with_their_files_intervals_and_resources(deployment
     }  # fmt: skip
     assert (qmgr.files / "pbsteer_runjob.PY").read_text() == build("runjob")
     assert '"interval_s": 5' in (qmgr.files / "pbsteer_periodic.CF").read_text()
-    assert qmgr.resources["pbsteer_mode"] == "type=string,flag=i"
+    assert qmgr.resources["pbsteer_mode"] == "type=string,flag=r"
     assert qmgr.resources["user_priority"] == "type=long,flag=i"
     assert qmgr.resources["pbsteer_deferrable"] == "type=boolean"
     assert set(RESOURCES) < set(qmgr.resources)

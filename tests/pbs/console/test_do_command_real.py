@@ -125,7 +125,7 @@ def test_a_drain_says_who_is_there_and_requeues_only_where_asked(pbs: PbsCluster
 
 
 def test_queues_are_stopped_disabled_and_switched(pbs: PbsCluster) -> None:
-    pbs.qmgr("create resource pbsteer_mode type=string, flag=i")
+    pbs.qmgr("create resource pbsteer_mode type=string, flag=r")
     for verb, attribute, value in (
         ("stop", "started", "False"),
         ("start", "started", "True"),
@@ -163,7 +163,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
 
 
 def test_a_user_without_rights_is_told_what_pbs_says_and_nothing_changes(pbs: PbsCluster) -> None:
-    pbs.qmgr("create resource pbsteer_mode type=string, flag=i", "create queue other queue_type=execution")
+    pbs.qmgr("create resource pbsteer_mode type=string, flag=r", "create queue other queue_type=execution")
     pbs.qmgr("set queue workq resources_available.pbsteer_mode = advise")
     run, bob, held = pbs.qsub("bob"), pbs.qsub("bob", select="1:ncpus=500"), pbs.qsub("bob", options=["-h"])
     pbs.wait_for_state(run, "R")

@@ -64,6 +64,21 @@ def test_flags_of_an_earlier_version_are_set_while_a_job_has_the_resource(pbs: P
     assert pbs.job(job_id)["Resource_List"]["pbsteer_save"] == "signal"
 
 
+def test_users_see_the_mode_and_a_pause_and_request_neither(pbs: PbsCluster) -> None:
+    """Before, they were invisible: the console of a user, or of root on another host, showed each queue in observe."""
+    deployment = deploy(pbs, quick_settings())
+    pbs.qmgr(
+        "set resource pbsteer_mode flag = i", "set queue workq resources_available.pbsteer_mode = drive",
+        "set server resources_available.pbsteer_paused = why",
+    )  # fmt: skip
+    assert "pbsteer_mode" not in pbs.run(["qstat", "-Qf"], user="alice").stdout
+    deployment.apply(quick_settings(), silent)
+    assert "pbsteer_mode = drive" in pbs.run(["qstat", "-Qf"], user="alice").stdout
+    assert "pbsteer_paused = why" in pbs.run(["qstat", "-Bf"], user="alice").stdout
+    for words in (["-l", "pbsteer_mode=drive"], ["-l", "select=1:ncpus=1:pbsteer_mode=drive"]):
+        assert pbs.run(["qsub", *words, "--", "/bin/true"], user="alice").status != 0
+
+
 def test_flags_that_others_had_set_are_put_back(pbs: PbsCluster) -> None:
     pbs.qmgr("create resource pbsteer_save type=string,flag=r", "create resource user_priority type=long")
     deployment = deploy(pbs, quick_settings())
