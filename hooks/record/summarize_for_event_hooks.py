@@ -143,5 +143,7 @@ def _with_defaults(described: QueueSummary, server_status: ServerStatus, queue: 
     most = texts.get("resources_max.nodect", "")
     return described._replace(
         most_chunks=int(most) if most.isdigit() else None,
-        place=texts.get("resources_default.place", ""), chunk=chunk, save=own.get(SAVE_ATTRIBUTE, "")
+        place=texts.get("resources_default.place", ""),
+        chunk=chunk,
+        save=own.get(SAVE_ATTRIBUTE, ""),
     )
