@@ -70,7 +70,9 @@ def forecast_within(
         # In one more than the draws all jobs run their full time; each gets the same part of the decisions.
         left_s = within.cpu_s - (clock() - begun_s)
         affordable = left_s / max(tried.cost_s, 1e-6) * tried.passes
-        draws = max(min(_LEAST_DRAWS, draws), min(draws, int(affordable / _LEAST_PASSES) - 1))
+        # A try that went to its end tells how many decisions a draw needs; run times drawn may need more.
+        least = min(_LEAST_PASSES, 2 * tried.passes) if tried.complete else _LEAST_PASSES
+        draws = max(min(_LEAST_DRAWS, draws), min(draws, int(affordable / least) - 1))
         passes = int(min(passes, max(draws + 1, affordable)))
     bounds = Bounds(draws=draws, horizon_s=within.horizon_s, passes=passes, seed=within.seed)
     forecaster = Forecaster(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Callable
 
+from policy.fit.best_fit import fits
 from policy.fit.split_chunk_within_host import count_pieces, ever_holds
 from policy.model.job_request import Amounts, Chunk, Request
 from policy.model.jobs_runs_vnodes_queues import Job
@@ -55,7 +56,26 @@ class Missing:
                 return count_pieces(capacity, chunk, open_now & capacity.inventory.matching(chunk), chunk.pieces)
 
         found = [text for chunk in request.chunks for text in _lacking(chunk, count, cores_too=ever)]
+        if not found and not ever:
+            found = [text for name in _beside_cores(request) for text in self._only(name, request, open_now)]
         return " and ".join(dict.fromkeys(found))
+
+    def _only(self, name: str, request: Request, vnodes: int) -> list[str]:
+        """What the chunks ask for of a resource, if the whole request would fit without it."""
+        if not fits(self._cluster.capacity, _without(request, name), vnodes):
+            return []
+        return [show_resource(*each) for chunk in request.chunks for each in chunk.amounts if each[0] == name]
+
+
+def _beside_cores(request: Request) -> list[str]:
+    return [name for name, _ in request.totals if name != "ncpus"]
+
+
+def _without(request: Request, name: str) -> Request:
+    chunks = [
+        chunk._replace(amounts=tuple(each for each in chunk.amounts if each[0] != name)) for chunk in request.chunks
+    ]
+    return Request(tuple(chunks), request.place, request.sharing, request.group, request.owner)
 
 
 def _lacking(chunk: Chunk, count: Callable[[Chunk], int], *, cores_too: bool) -> Iterator[str]:

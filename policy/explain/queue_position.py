@@ -1,5 +1,5 @@
 """A job's place in line: how many jobs that wait for room come before it, which reservations close vnodes to all of
-them, and which resource it lacks.
+them, which idle cores belong to jobs that hold their vnodes alone, and which resource it lacks.
 
 A pass has one reason for many jobs, so none of this is in the reason; it is computed from the plan on demand, once
 for all jobs.
@@ -86,7 +86,9 @@ class InLine:
         parts: list[_Part] = []
         part_of: dict[str, _Part] = {}
         for vnodes, queues, _ in parts_with_one_head(cluster, promises):
-            parts.append(_Part({}, _kept_of(cluster, vnodes, plan.time_s)))
+            alone = cluster.capacity.idle_held_alone(vnodes)
+            held: MoreNumbers = {"held_alone": alone} if alone else {}
+            parts.append(_Part({}, {**_kept_of(cluster, vnodes, plan.time_s), **held}))
             part_of.update(dict.fromkeys(queues, parts[-1]))
         for job in line:
             ahead = part_of[job.queue].ahead

@@ -1,7 +1,8 @@
 """Predicts run times from those of ended jobs: the share of the requested walltime that they took.
 
 A job's run time is drawn from runs like it, of the same user and application first, then of the user, then of the site;
-the more runs of a narrow kind are known, the more it counts (docs/forecast.md).
+the more runs of a narrow kind are known, the more it counts. Where few are known at all, other shares are drawn too: a
+few equal runs are no certainty (docs/forecast.md).
 """
 
 from __future__ import annotations
@@ -17,11 +18,17 @@ KEPT = 100
 """How many of the last runs are kept of each kind."""
 
 OF_NEWER = 0.95
-"""The weight of a run, against the next newer one of its kind."""
+"""The weight of a run, against the next newer one of its kind. Of the whole site all that are kept count alike."""
 
-WIDER = 5.0
+WIDER = 3.0
 """The weight of all wider kinds together, in runs of this kind. A kind of n runs has n / (n + WIDER) of the weight that
-the narrower kinds leave, as in a hierarchical Dirichlet process (Teh, Jordan, Beal, Blei, JASA 2006)."""
+the narrower kinds leave, as in a hierarchical Dirichlet process (Teh, Jordan, Beal, Blei, JASA 2006). A kind that has
+the runs of a narrower one and no others has none: it tells nothing new."""
+
+UNSEEN = 3.0
+"""The weight of shares that no run had yet, in runs of the whole site: any share of the requested walltime alike."""
+
+_UNSEEN_SHARES = tuple((part + 0.5) / 10 for part in range(10))
 
 TIMES = 100
 """At most this many quantiles describe a distribution of run times."""
@@ -68,6 +75,7 @@ class RunTimeHistory:
 
     def __init__(self, finished: Iterable[Finished] = ()) -> None:
         self._past: dict[_Kind, deque[float]] = {}
+        self._counts: dict[_Kind, int] = {}
         self._distributions: dict[_Kind, _Distribution] = {}
         self.remember(finished)
 
@@ -79,6 +87,7 @@ class RunTimeHistory:
                 took = min(1.0, took / max(1.0, run.estimate_s))
             for kind in _kinds(run.user, run.application, run.estimate_s, run.cores):
                 self._past.setdefault(kind, deque(maxlen=KEPT)).append(took)
+                self._counts[kind] = self._counts.get(kind, 0) + 1
             self._distributions.clear()
 
     def run_times(self, job: Job, elapsed_s: float = 0.0) -> Sequence[float]:
@@ -100,18 +109,27 @@ class RunTimeHistory:
         return known
 
     def _weighted(self, kinds: Sequence[_Kind]) -> list[tuple[float, float]]:
-        """The runs of these kinds, the narrowest first, each with its weight."""
+        """The runs of these kinds, the narrowest first and the site's last, each with its weight, and shares that none
+        of them had."""
+        *narrow, site = kinds
         weighted: list[tuple[float, float]] = []
-        left = 1.0
-        for kind in kinds:
-            past = self._past.get(kind)
-            if past is None:
+        left, counted = 1.0, 0
+        for kind in narrow:
+            count = self._counts.get(kind, 0)
+            if count == counted:
                 continue
-            count = (1 - OF_NEWER ** len(past)) / (1 - OF_NEWER)
-            part = left if kind is kinds[-1] else left * count / (count + WIDER)
-            weighted += [(took, part * OF_NEWER**age / count) for age, took in enumerate(reversed(past))]
+            counted, past = count, self._past[kind]
+            known = (1 - OF_NEWER ** len(past)) / (1 - OF_NEWER)
+            part = left * known / (known + WIDER)
+            weighted += [(took, part * OF_NEWER**age / known) for age, took in enumerate(reversed(past))]
             left -= part
-        return weighted
+        of_site = self._past.get(site, ())
+        if not of_site:
+            return []
+        # A run time in seconds has no bound that all others could be drawn below.
+        each = left / (len(of_site) + (UNSEEN if site[0] else 0.0))
+        weighted += [(took, each) for took in of_site]
+        return weighted + [(share, each * UNSEEN / len(_UNSEEN_SHARES)) for share in _UNSEEN_SHARES if site[0]]
 
 
 def _kinds(user: str, application: str, asked_s: float, cores: int) -> Iterator[_Kind]:

@@ -47,11 +47,17 @@ class Comparison(NamedTuple):
 
 
 class State(NamedTuple):
-    """One side at the begin: the jobs that wait, those that run, and the cores of the vnodes in use."""
+    """One side at the begin: the jobs that wait, those that run, and the cores of the vnodes in use. ``too_large``: the
+    waiting jobs that the vnodes could not hold even without any other."""
 
     waiting: Mapping[str, Job]
     running: frozenset[str]
     cores: int
+    too_large: frozenset[str] = frozenset()
+
+    def never_starts(self, job_id: str) -> bool:
+        """Whether a job waits on this side, and may not start whatever is free."""
+        return job_id in self.waiting and (bool(self.waiting[job_id].blocked) or job_id in self.too_large)
 
 
 def compare_ahead(
@@ -64,7 +70,7 @@ def compare_ahead(
         job
         for job in both.values()
         if all(job.id in side.waiting or job.id in side.running for side in (before, after))
-        and not all(job.id in side.waiting and side.waiting[job.id].blocked for side in (before, after))
+        and not all(side.never_starts(job.id) for side in (before, after))
     ]
     first, second = zip(*pairs)
     sides = (_side(jobs, before, first, begin_s, end_s), _side(jobs, after, second, begin_s, end_s))

@@ -45,7 +45,19 @@ def _idle_in_vain(facts: Facts) -> str:
         return ""
     if "in_the_way" in facts:
         return f", but {facts['in_the_way']} is in the way"
-    return _but_missing(facts) or ", but not as it asks for them"
+    return _but_missing(facts) or (_but_shape(facts) if facts["exclusive"] else ", but not as it asks for them")
+
+
+def _but_shape(facts: Facts) -> str:
+    """Why idle cores do not do, where it is no other resource."""
+    alone = " without other jobs (it asks for exclusive ones)" if facts["exclusive"] else ""
+    return f", but not on vnodes{alone} in the shape it asks for{_in_sets(facts)}"
+
+
+def _are_idle(facts: Facts) -> str:
+    """``14 are idle``, and those beside that nobody else may use, where they were counted."""
+    alone = f" (and {facts['held_alone']} on vnodes that jobs hold exclusively)" if "held_alone" in facts else ""
+    return f"{_are(facts['idle'])} idle{alone}"
 
 
 def _but_missing(facts: Facts) -> str:
@@ -211,7 +223,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "reserved": lambda f: (
         (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] and _is_to_come(f) else "first in line: ")
-        + f"needs {_cores(f['cores'])}, {_are(f['idle'])} idle{_idle_in_vain(f)};"
+        + f"needs {_cores(f['cores'])}, {_are_idle(f)}{_idle_in_vain(f)};"
         + (f" reserved to start {f['at_s_in']}, " if not f["dated"] and _is_to_come(f) else " it starts ")
         + show_what_is_over(f)
         + (", if the vnodes then meet what it requires" if f["requires"] else "")
@@ -222,18 +234,12 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "behind-head": lambda f: f"waits behind {f['head']}, as no backfilling is set",
     "too-few-idle": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle{show_closed_vnodes(f)}{_ahead(f)};"
+        f"needs {_cores(f['cores'])}: {_are_idle(f)}{show_closed_vnodes(f)}{_ahead(f)};"
         " a start time is set for the first in line only"
     ),
     "fragmented": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are(f['idle'])} idle"
-        + (
-            _but_missing(f)
-            or ", but not on vnodes"
-            f"{' without other jobs (it asks for exclusive ones)' if f['exclusive'] else ''} in the shape it asks for"
-            f"{_in_sets(f)}"
-        )
-        + f"{show_closed_vnodes(f)}{_ahead(f)}"
+        f"needs {_cores(f['cores'])}: {_are_idle(f)}{_but_missing(f) or _but_shape(f)}"
+        f"{show_closed_vnodes(f)}{_ahead(f)}"
     ),
     "vnode-run-limit": lambda f: (
         f"would fit, but on {_count(f['vnodes'], 'vnode')} as many jobs run as may run there ({f['what']}): it"

@@ -204,11 +204,17 @@ class Capacity:
 
     def idle(self, vnodes: int) -> int:
         """Idle cores on those of these vnodes that are open to jobs."""
-        allowed = vnodes & self.usable & ~self.exclusive
+        return self._idle(vnodes & self.usable & ~self.exclusive)
+
+    def idle_held_alone(self, vnodes: int) -> int:
+        """Idle cores on those of these vnodes that take jobs but are held by one job alone."""
+        return self._idle(vnodes & self.usable & self.exclusive)
+
+    def _idle(self, vnodes: int) -> int:
         idle = 0
         for level, mask in self.levels.items():
             if level > 0:
-                idle += level * count_vnodes(mask & allowed)
+                idle += level * count_vnodes(mask & vnodes)
         return idle
 
     def idle_of_each(self, vnodes: int) -> list[int]:

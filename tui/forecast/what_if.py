@@ -15,6 +15,7 @@ from hooks.forecast.scale_forecast_to_cpu_time import Within, find_horizon_s, fi
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import in_effect, limits_ahead, planned_limits, set_now
 from hooks.translate.snapshot import modes_of, translate
+from policy.fit.fits_idle_cluster import fits_idle_cluster
 from policy.forecast.forecast import Bounds, Forecaster
 from policy.forecast.simulate_until_all_started import Draw, LimitsFrom
 from policy.forecast.what_if_waits_before_and_after import Comparison, State, compare_ahead
@@ -165,4 +166,9 @@ def _without(snapshot: Snapshot, jobs: Sequence[str]) -> Snapshot:
 def _state(snapshot: Snapshot) -> State:
     cluster = snapshot.cluster()
     cores = sum(vnode.available.get("ncpus", 0) for vnode in cluster.vnodes.values() if vnode.usable)
-    return State(dict(cluster.jobs), frozenset(cluster.runs), cores)
+    too_large = frozenset(
+        job.id
+        for job in cluster.jobs.values()
+        if not fits_idle_cluster(cluster, job.request, cluster.vnodes_of(job.queue))
+    )
+    return State(dict(cluster.jobs), frozenset(cluster.runs), cores, too_large)

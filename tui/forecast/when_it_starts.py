@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from hooks.forecast.published_forecast import Estimate, PublishedForecast, publishable
+from hooks.forecast.published_forecast import LATER, Estimate, PublishedForecast, publishable
 from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
@@ -23,6 +23,7 @@ from policy.forecast.simulate_until_all_started import LimitsFrom
 from policy.settings.site_settings import Settings
 from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
 from tui.forecast.past_runs_to_forecast_from import Learned
+from tui.forecast.same_cores_in_smaller_chunks import find_smaller_chunks
 from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView
 
@@ -53,14 +54,21 @@ class When(NamedTuple):
         """Whether the job starts by itself, but later than the forecast looks."""
         return self.estimate is not None and self.estimate.half_s is None and self.estimate.last_s is None
 
+    @property
+    def has_start(self) -> bool:
+        """Whether the job starts by itself within what the forecast looks at, at least in half of the cases or if all
+        jobs run as long as they asked for."""
+        return self.estimate is not None and not self.is_beyond
+
 
 class ProposedJobForecast(NamedTuple):
-    """The answer for a job that is not submitted: itself and its alternatives, each with its name and request, and why
-    PBS would refuse it as it is."""
+    """The answer for a job that is not submitted: itself, its alternatives that start, each with its name and request,
+    the names and answers of those that do not, and why PBS would refuse it as it is."""
 
     proposed: ProposedJob
     when: When
     others: list[tuple[str, ProposedJob, When]]
+    without_start: list[tuple[str, When]]
     refusals: list[str]
 
 
@@ -87,25 +95,59 @@ def when_known(cluster: ClusterView, job_id: str) -> When | None:
     if known is None or estimate is None:
         return None
     by = "the passes" if known is cluster.passes.forecast else "this console"
-    return When(_shown(estimate, cluster), "", known, by)
+    when = When(_shown(estimate, cluster), "", known, by)
+    found = cluster.decision.reason_of(job_id) if cluster.decision is not None and when.is_beyond else None
+    if found is None or found[1].code not in _NEVER:
+        return when
+    return when._replace(never=_explained(when, cluster, job_id).waits_for)
 
 
 def when_submitted(
     cluster: ClusterView, proposed: ProposedJob, asked: Mapping[str, str], learned: Learned, cpu_s: float
 ) -> ProposedJobForecast:
     """When a job would start that was submitted now, and when its alternatives; each with the same drawn run times."""
-    others = alternatives(cluster, proposed, asked)
-    part_s = cpu_s / (1 + len(others))
+    split = _in_smaller_chunks(cluster, proposed)
+    others = [*alternatives(cluster, proposed, asked), *([split] if split is not None else [])]
+    never = [
+        _why_never(with_job(cluster, each), cluster, NEW_JOB) for each in (proposed, *(each for _, each in others))
+    ]
+    part_s = cpu_s / max(1, never.count(""))
 
-    def made(each: ProposedJob) -> When:
+    def made(each: ProposedJob, why_never: str) -> When:
+        if why_never:
+            return _never_of(cluster, learned, why_never)
         return _made(with_job(cluster, each), cluster, NEW_JOB, learned, part_s)
 
-    when = made(proposed)
+    when = made(proposed, never[0])
     if when.is_beyond:
         when = when._replace(waits_for=_wait_of_new_job(cluster, proposed))
+    found = [(name, each, made(each, why_never)) for (name, each), why_never in zip(others, never[1:])]
     return ProposedJobForecast(
-        proposed, when, [(name, each, made(each)) for name, each in others], find_refusals(cluster, proposed)
+        proposed,
+        when,
+        [each for each in found if each[2].has_start],
+        [(name, other) for name, _, other in found if not other.has_start],
+        find_refusals(cluster, proposed),
     )
+
+
+def _never_of(cluster: ClusterView, learned: Learned, why: str) -> When:
+    """The answer for a job that the vnodes could never hold, which needs no forecast."""
+    now_s = cluster.now_s
+    nothing_drawn = PublishedForecast(now_s, now_s, 0, 0, learned.runs, 0.0, {NEW_JOB: LATER})
+    return When(LATER, "", nothing_drawn, "this command", learned.source, why)
+
+
+def _in_smaller_chunks(cluster: ClusterView, proposed: ProposedJob) -> tuple[str, ProposedJob] | None:
+    """The same cores in more, smaller chunks, with its name; None if that is no better than the request itself."""
+    there = translate(with_job(cluster, proposed), cluster.settings).snapshot.cluster()
+    request = there.jobs[NEW_JOB].request
+    found = find_smaller_chunks(there, request, proposed.queue)
+    if found is None:
+        return None
+    select = found.select
+    name = f"with the same cores in smaller chunks, {select}"
+    return name, replace(proposed, resources={**proposed.resources, "select": select})
 
 
 def _explained(when: When, cluster: ClusterView, job_id: str) -> When:

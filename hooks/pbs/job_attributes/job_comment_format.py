@@ -17,7 +17,11 @@ _OWN_OF_0_1 = re.compile(r"pbsteer [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:
 """The form of 0.1.0, with the time first: jobs that waited through an upgrade may still have such a comment."""
 
 
-_COUNTS = re.compile(r"\b[0-9][0-9,]* (?:cores? )?(?:is|are) (?=idle\b|spare\b)|(?<=\bjobs ahead of it: )[0-9][0-9,]*")
+_COUNTS = re.compile(
+    r"\b[0-9][0-9,]* (?:cores? )?(?:is|are) (?:(?=spare\b)|idle\b"
+    r"(?: \(and [0-9]+ on vnodes that jobs hold exclusively\))?)"
+    r"|(?<=\bjobs ahead of it: )[0-9][0-9,]*"
+)
 """The counts that other jobs move. They may lag: a comment tells its own age."""
 
 

@@ -221,6 +221,16 @@ def test_first_forecasts_come_after_few_draws() -> None:
     assert draws == [1, 3, 7, 15, 30]
 
 
+def test_draws_that_need_few_decisions_are_as_many_as_there_is_time_for() -> None:
+    # A try of all 30 jobs takes a second of this clock: there is time for 900 decisions, 30 in each draw.
+    ticks = iter(range(10_000))
+    *_, (last, _) = forecast_within(
+        many(30), Ledger(), SETTINGS, RunTimeHistory(), None, Within(cpu_s=40.0), clock=lambda: next(ticks)
+    )
+    assert last.is_whole
+    assert 10 < last.draws < 30
+
+
 def test_of_very_many_jobs_the_first_in_line_are_run_forward_and_the_others_are_later(
     state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ def busy(*jobs: tuple[str, str]) -> Snapshot:
         ("2:ncpus=1:ngpus=2", "too few of them where ngpus=2 is free for each chunk"),
         ("1:ncpus=2:ngpus=4:mem=1gb", "too few of them where ngpus=4 is free for each chunk"),
         ("1:ncpus=1+1:ncpus=2:ngpus=3", "too few of them where ngpus=3 is free for each chunk"),
+        ("1:ncpus=1:ngpus=2+1:ncpus=2:ngpus=2", "too few of them where ngpus=2 is free for each chunk"),
     ],
 )
 def test_the_head_and_those_behind_it_name_what_they_lack(select: str, words: str) -> None:
@@ -76,3 +77,12 @@ def test_what_only_together_does_not_fit_names_none() -> None:
     vnodes = [gpu_vnode("v1", 4), vnode("w1", 8, has={"mem": 640 << 20})]
     sentence = sentence_of(cluster(vnodes, [job("9", "bob", "1:ncpus=1:ngpus=4:mem=100gb")]), "9")
     assert "for lack of" not in sentence
+
+
+def test_gpus_that_are_too_few_on_any_one_host_are_named() -> None:
+    snapshot = cluster(
+        [gpu_vnode("v1", 2), gpu_vnode("v2", 2)],
+        [job("9", "bob", "2:ncpus=1:ngpus=1", place="pack")],
+        [run("1", "alice", "(v1:ncpus=1:ngpus=1)"), run("2", "alice", "(v2:ncpus=1:ngpus=1)")],
+    )
+    assert "where ngpus=1 is free for each chunk" in sentence_of(snapshot, "9")

@@ -44,6 +44,13 @@ def test_a_job_that_is_gone_on_one_side_is_left_out_and_one_that_runs_there_has_
     assert found.after.by_user["u3"].wait_s == 0
 
 
+def test_a_job_that_is_too_large_on_both_sides_is_left_out_and_one_that_becomes_so_waits_until_the_end() -> None:
+    before, after = (state("1", "2", "3")._replace(too_large=frozenset(each)) for each in (["3"], ["2", "3"]))
+    found = compare_ahead(before, after, [(a_draw(j1=200, j2=200), a_draw(j1=200))], 100, 1100)
+    assert set(found.before.by_user) == {"u1", "u2"}
+    assert (found.before.by_user["u2"].wait_s, found.after.by_user["u2"].wait_s) == (100, 1000)
+
+
 def test_no_jobs_are_no_waits() -> None:
     found = compare_ahead(state(), state(), [(a_draw(), a_draw())], 0, 10)
     assert found.before.all == found.after.all == (0, 0.0, 0.0)

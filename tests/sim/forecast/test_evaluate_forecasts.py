@@ -49,10 +49,10 @@ def test_what_ends_later_is_not_known_before() -> None:
 
 
 def test_the_past_of_the_user_is_learned_from_as_runs_end() -> None:
-    jobs = [wide(number, 0, 100) for number in range(1, 5)]
-    of = workload(*jobs, wide(5, 250, 100))
-    last = judged(of, moments=5).held[-1]
-    # At 250 two runs of 100 s have ended; the third ends at 300, the fourth at 400.
+    jobs = [wide(number, 0, 100) for number in range(1, 13)]
+    of = workload(*jobs, wide(13, 1050, 100))
+    last = judged(of, moments=13).held[-1]
+    # At 1050 ten runs of 100 s have ended; the next ends at 1100, the last before it at 1200.
     assert (last.wait_s, last.half_s, last.walltime_s) == (150, 150, 1950)
 
 

@@ -140,6 +140,16 @@ def test_the_jobs_page_has_the_forecast_with_its_age_and_the_place_in_line(backe
     assert "cases" not in running
 
 
+def test_the_jobs_page_says_never_of_a_job_that_never_fits(backend: ScriptedBackend) -> None:
+    cluster = shown(backend, j13=Estimate(None, None, None), j14=Estimate(None, None, None))
+    page = {
+        job: " ".join("\n".join(plain(line) for line in job_lines(cluster, job, 100)).split())
+        for job in ("13.hpc1", "14.hpc1")
+    }
+    assert "starts never with the vnodes as they are: needs 64 cores" in page["14.hpc1"]
+    assert "starts later than" in page["13.hpc1"], "it waits for what runs"
+
+
 def test_what_a_change_would_do_is_compared_in_another_process(backend: ScriptedBackend) -> None:
     cluster = view(backend)
     queues = {**cluster.server_status.queues}

@@ -71,15 +71,35 @@ def imagined_lines(cluster: ClusterView, imagined: ProposedJobForecast, cells: i
         lines += labelled("but PBS refuses it", refusal, cells)
     lines += start_lines(cluster, imagined.when, cells)
     lines += labelled("but", starts_in(cluster, proposed.queue).undone, cells)
-    if imagined.others:
-        lines += [(), (("what might start sooner", "title"),)]
-    for name, other, when in sorted(imagined.others, key=lambda each: _rank(each[2])):
-        shown = _short(cluster, when)
-        undone = starts_in(cluster, other.queue).undone if other.queue != proposed.queue else ""
-        lines += [
-            ((f"  {safe(name)}: ", ""), (safe(shown), _better(imagined.when, when)), (undone and f" ({undone})", "dim"))
-        ]
-    return [*lines, *source_lines(cluster, imagined.when, cells)]
+    # That the request never fits needs no forecast: then the source is that of the alternatives.
+    made_for = imagined.others[0][2] if imagined.when.never and imagined.others else imagined.when
+    return [*lines, *_alternative_lines(cluster, imagined, cells), *source_lines(cluster, made_for, cells)]
+
+
+def _alternative_lines(cluster: ClusterView, imagined: ProposedJobForecast, cells: int) -> list[Line]:
+    """The requests that start sooner, the soonest first, and the names of the others that were tried; empty for a
+    request that starts now."""
+    if _rank(imagined.when)[1] <= cluster.now_s:
+        return []
+    ranked = sorted(imagined.others, key=lambda each: _rank(each[2]))
+    sooner = [each for each in ranked if _rank(each[2]) < _rank(imagined.when)]
+    later = [name for name, _, when in ranked if _rank(when) >= _rank(imagined.when)]
+    lines: list[Line] = []
+    for name, other, when in sooner:
+        undone = starts_in(cluster, other.queue).undone if other.queue != imagined.proposed.queue else ""
+        shown = safe(_short(cluster, when))
+        lines.append(((f"  {safe(name)}: ", ""), (shown, "good"), (undone and f" ({undone})", "dim")))
+    lines += labelled("  no sooner", "; ".join(later), cells)
+    without = [f"{name} ({_why_without_start(when)})" for name, when in imagined.without_start]
+    lines += labelled("  no start", "; ".join(without), cells)
+    title = "what might start sooner" if sooner else "nothing that was tried starts sooner"
+    return [(), ((title, "title"),), *lines] if lines else []
+
+
+def _why_without_start(when: When) -> str:
+    if when.never:
+        return "never"
+    return "not by itself" if when.estimate is None else "later than the forecast looks"
 
 
 def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
@@ -115,6 +135,8 @@ def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
 def source_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
     """What the answer comes from, how old that is, and what it leaves out."""
     forecast = when.forecast
+    if when.never and not forecast.draws_wanted:
+        return labelled("forecast", f"none is needed: this is so by the vnodes as {when.by} sees them now", cells)
     age_s = forecast.age_s(cluster.now_s)
     age = "now" if age_s < 1 else f"{short_span(age_s)} ago"
     draws = f"{forecast.draws} of {show_count(forecast.draws_wanted, 'case')}"
@@ -211,6 +233,10 @@ def imagined_data(cluster: ClusterView, imagined: ProposedJobForecast) -> dict[s
         "refused": [printable(each) for each in imagined.refusals],
         **data(imagined.proposed, imagined.when),
         "alternatives": [{"name": name, **data(proposed, when)} for name, proposed, when in imagined.others],
+        "without_start": [
+            {"name": name, "never": printable(when.never), "waits_for": printable(when.waits_for)}
+            for name, when in imagined.without_start
+        ],
     }
 
 
@@ -257,8 +283,6 @@ def _short(cluster: ClusterView, when: When) -> str:
     estimate = when.estimate
     if estimate is None:
         return f"not by itself: {when.waits_for}"
-    if when.never:
-        return "never with the vnodes as they are"
     half, most = (
         "later" if at_s is None else _moment(at_s, cluster.now_s) for at_s in (estimate.half_s, estimate.nine_tenths_s)
     )
@@ -271,7 +295,3 @@ def _rank(when: When) -> tuple[float, float]:
         return float("inf"), float("inf")
     half_s, most_s = (float("inf") if at_s is None else at_s for at_s in (estimate.half_s, estimate.nine_tenths_s))
     return half_s, most_s
-
-
-def _better(base: When, other: When) -> str:
-    return "good" if _rank(other) < _rank(base) else ""

@@ -136,3 +136,11 @@ def test_a_queue_whose_jobs_pbsteer_does_not_start_is_named(backend: ScriptedBac
             assert f"workq is in {mode}" in note
             assert "both sides are what pbsteer would do" in note
             assert note in run(*words)
+
+
+def test_a_job_that_the_vnodes_could_never_hold_waits_on_no_side(backend: ScriptedBackend) -> None:
+    huge = {**backend.server_status.jobs, "15.hpc1": a_job("dave", 64)}
+    backend.server_status = changed(backend.server_status, jobs=huge)
+    found = data("quota", "workq", "alice", "4")
+    assert found["before"]["all"]["jobs"] == 2
+    assert "dave" not in found["before"]["users"]

@@ -241,6 +241,48 @@ def test_a_job_not_submitted_and_what_would_start_sooner(backend: ScriptedBacken
     assert text.index("half as many chunks") < text.index("half the walltime"), "the soonest first"
 
 
+def test_of_a_request_that_never_fits_only_alternatives_that_start_are_listed(backend: ScriptedBackend) -> None:
+    there = backend.server_status.vnodes
+    own_hosts = {name: {**texts, "resources_available.host": name} for name, texts in there.items()}
+    backend.server_status = changed(backend.server_status, vnodes=own_hosts)
+    asked = ("-l", "select=1:ncpus=10", "-l", "walltime=1:00:00", "-q", "workq", "-u", "dave")
+    found, text = data(*asked), when(*asked)
+    assert "for lack of ncpus=10 for each" in found["never"]
+    split = "with the same cores in smaller chunks, 2:ncpus=5"
+    assert [each["name"] for each in found["alternatives"]] == [split]
+    assert found["alternatives"][0]["starts_half_s"] is not None
+    assert [each["name"] for each in found["without_start"]] == ["with half the walltime, 0:30:00", "in queue gpu"]
+    assert all("ncpus=10" in each["never"] for each in found["without_start"])
+    assert text.index("what might start sooner") < text.index(split) < text.index("no start")
+    assert "with half the walltime, 0:30:00 (never); in queue gpu (never)" in unwrapped(text)
+
+
+def test_where_nothing_starts_one_line_says_so_with_why_it_never_fits(backend: ScriptedBackend) -> None:
+    asked = ("-l", "select=1:ncpus=4099", "-l", "walltime=1:00:00", "-q", "workq", "-u", "dave")
+    found, text = data(*asked), when(*asked)
+    assert found["alternatives"] == []
+    assert "nothing that was tried starts sooner" in text
+    assert "what might start sooner" not in text
+    assert "for lack of ncpus=4099 for each" in unwrapped(text)
+    assert found["forecast"]["draws"] == 0, "that it never fits needs no forecast"
+    assert "cases" not in text
+
+
+def test_an_alternative_that_starts_no_sooner_is_not_among_those_that_might(backend: ScriptedBackend) -> None:
+    alone = {job: texts for job, texts in backend.server_status.jobs.items() if job != "16[].hpc1"}
+    backend.server_status = changed(backend.server_status, jobs=alone)
+    text = when("-l", "select=2:ncpus=4,walltime=1:00:00", "-u", "bob", "-q", "workq")
+    assert "no sooner           with half the walltime, 0:30:00" in text
+
+
+def test_nothing_is_said_to_start_sooner_than_now(backend: ScriptedBackend) -> None:
+    alone = {job: texts for job, texts in backend.server_status.jobs.items() if job != "16[].hpc1"}
+    backend.server_status = changed(backend.server_status, jobs=alone)
+    text = when("-l", "select=1:ncpus=1,walltime=1:00:00", "-u", "zoe", "-q", "workq")
+    assert "in nine of ten now" in text
+    assert "sooner" not in text
+
+
 def test_it_gets_the_defaults_of_its_queue_and_the_server(backend: ScriptedBackend) -> None:
     more = {"resources_default.walltime": "01:00:00", "resources_default.place": "scatter", "default_chunk.mem": "1gb"}
     backend.set_queue("workq", **more)
