@@ -39,7 +39,7 @@ def find_resource_changes(
 ) -> dict[str, dict[str, str]]:
     """The changes to the resource lists of waiting jobs. ``summary`` is what submissions are judged by now."""
     shrinks = settings.backfill.kind == "checkpoint"
-    stripes = settings.stripe.layouts != {"none"}
+    stripes = settings.stripe.lays_out
     resource_changes: dict[str, dict[str, str]] = {}
     if all(mode == "drive" for mode in translation.modes.values()):
         return resource_changes

@@ -76,7 +76,7 @@ def build(event: str) -> str:
         load=LOAD,
         printable=_PRINTABLE,
         compiled=_COMPILED,
-        begin=_FROM_DISK if stored else "",
+        begin=(_FROM_DISK if stored else _LOAD_ENTRY).format(entry=entry),
     )
 
 
@@ -168,8 +168,21 @@ def _is_ours(module: str) -> bool:
     return module.partition(".")[0] in _PACKAGES
 
 
+_LOAD_ENTRY = """\
+    entry = _load("{entry}")
+"""
+# All that is loaded stays until the process ends. To look for garbage in it, and in what the server had before it
+# forked, would take time and copy the server's memory.
 _FROM_DISK = """\
-    _take_compiled()
+    import gc
+
+    gc.disable()
+    try:
+        _take_compiled()
+        entry = _load("{entry}")
+        gc.freeze()
+    finally:
+        gc.enable()
 """
 
 _FRAME = '''\
@@ -251,8 +264,7 @@ def _load_entry():
         for stale in [name for name in sys.modules if name.startswith("{prefix}")]:
             if not stale.startswith(_PACKAGE + "."):
                 del sys.modules[stale]
-{begin}    entry = _load("{entry}")
-    entry.{load} = _load
+{begin}    entry.{load} = _load
     return entry
 
 

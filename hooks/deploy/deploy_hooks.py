@@ -25,6 +25,7 @@ from hooks.deploy.cleanup.release_victims_and_restore_priorities import (
 from hooks.deploy.deployment_record import RECORD, DeploymentRecord, find_limited
 from hooks.deploy.disk_space_and_busy_vnodes import demand_room, describe_jobs_saving, find_busy_vnodes
 from hooks.deploy.hook_names import ALL_HOOKS
+from hooks.deploy.qmgr_lines_in_one_program import RunLines, ask_in_turn, split_steps
 from hooks.deploy.read_installed_server_state import (
     DeployError,
     Installed,
@@ -80,10 +81,17 @@ class Deployment:
     """The hooks of one server: ``pbs_home`` is its PBS_HOME, ``qmgr`` and ``programs`` run commands on it.
 
     Without ``programs`` a removal does not look for held victims; without ``pbs_exec``, where PBS is installed,
-    comments and marks on jobs stay.
+    comments and marks on jobs stay; without ``run_lines`` each qmgr line is a program of its own.
     """
 
-    def __init__(self, pbs_home: str, qmgr: Qmgr, programs: Programs | None = None, pbs_exec: str = "") -> None:
+    def __init__(
+        self,
+        pbs_home: str,
+        qmgr: Qmgr,
+        programs: Programs | None = None,
+        pbs_exec: str = "",
+        run_lines: RunLines | None = None,
+    ) -> None:
         if not _SAFE_PATH.fullmatch(pbs_home):
             raise DeployError(f"PBS_HOME {pbs_home!r}: qmgr needs a path of letters, digits and / . _ + -")
         self._home = Path(pbs_home)
@@ -91,6 +99,7 @@ class Deployment:
         self._qmgr = qmgr
         self._programs = programs
         self._pbs_exec = pbs_exec
+        self._run_lines = run_lines
         self._planned = DeploySteps(self._home, qmgr, programs, pbs_exec)
 
     def read(self) -> Installed:
@@ -185,16 +194,17 @@ class Deployment:
         files = _Files(self._folder.exists(), self._read_record_text(), missing)
         removing = any(step.line == _DELETE_PERIODIC_HOOK for step in steps)
         with contextlib.ExitStack() as held:
-            for step in steps:
+            for group in split_steps(steps) if self._run_lines is not None else [[step] for step in steps]:
+                step = group[0]
                 if (left or limited) and step.path == self._folder and step.text is None:
                     continue
                 try:
                     if files.folder and not removing and step.path == self._folder and step.text is None:
                         self._lock_folder(held)
-                    for line in show_steps([step]) if step.why != why else [step.show()]:
+                    for line in show_steps(group) if step.why != why else [each.show() for each in group]:
                         say(line)
                     why = step.why
-                    outcome = self._do(step)
+                    outcome = self._do(step) if len(group) == 1 else self._do_lines(group)
                     if outcome:
                         say(outcome)
                     if files.folder and step.line == _DELETE_PERIODIC_HOOK:
@@ -283,6 +293,17 @@ class Deployment:
             finally:
                 if step.line.startswith("import hook "):
                     clear_copies(self._home, Path(step.line.split()[-1]))
+        return ""
+
+    def _do_lines(self, steps: Sequence[Step]) -> str:
+        lines = [step.line for step in steps]
+        try:
+            if self._run_lines is not None:
+                ask_in_turn(self._run_lines, lines)
+        finally:
+            for line in lines:
+                if line.startswith("import hook "):
+                    clear_copies(self._home, Path(line.split()[-1]))
         return ""
 
     def _read_record_text(self) -> str | None:

@@ -101,7 +101,7 @@ class Installed:
 
 def ask(qmgr: Qmgr, line: str) -> str:
     """Run a qmgr command; returns what it prints. Raises :class:`DeployError` with its complaint."""
-    return _demand_success(qmgr(line), line)
+    return demand_success(qmgr(line), line)
 
 
 def list_partitions(qmgr: Qmgr, kind: str) -> dict[str, dict[str, str]]:
@@ -110,10 +110,11 @@ def list_partitions(qmgr: Qmgr, kind: str) -> dict[str, dict[str, str]]:
     line = f"list {kind} @default partition"
     reply = qmgr(line)
     has_none = not reply.text.strip() and (_NO_VNODES in reply.complaint or not reply.complaint.strip())
-    return {} if reply.status != 0 and has_none else parse_list(_demand_success(reply, line))
+    return {} if reply.status != 0 and has_none else parse_list(demand_success(reply, line))
 
 
-def _demand_success(reply: Reply, line: str) -> str:
+def demand_success(reply: Reply, line: str) -> str:
+    """What qmgr printed for a line. Raises :class:`DeployError` with its complaint."""
     if _UNAUTHORIZED in reply.complaint:
         raise DeployError(f"{' '.join(reply.complaint.split())}: do this as root, on the server's host")
     if reply.status != 0:

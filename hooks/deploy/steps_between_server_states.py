@@ -179,6 +179,16 @@ def _steps_of_partitions(now: Installed, then: Installed) -> Iterator[Step]:
 
 
 def _steps_of_hook(name: str, now: Hook | None, then: Hook, folder: Path) -> Iterator[Step]:
+    is_new = now is None or now.event != then.event
+    old = (None, None) if now is None or is_new else (now.script, now.config)
+    texts = [
+        (kind, folder / (name + suffix), new)
+        for (kind, suffix), before, new in zip(_KINDS, old, (then.script, then.config))
+        if new is not None and new != before
+    ]
+    # All files first: the lines after them can then be done by one program.
+    for _, path, text in texts:
+        yield Step(path=path, text=text)
     if now is None or now.event != then.event:
         if now is not None:
             yield Step(f"delete hook {name}")
@@ -191,11 +201,8 @@ def _steps_of_hook(name: str, now: Hook | None, then: Hook, folder: Path) -> Ite
         # The hook gets a longer alarm before the settings that need it: PBS would cut off a run in between.
         yield Step(f"set hook {name} alarm = {alarm}")
         now = replace(now, attributes={**now.attributes, "alarm": alarm})
-    for (kind, suffix), old, new in zip(_KINDS, (now.script, now.config), (then.script, then.config)):
-        if new is not None and new != old:
-            path = folder / (name + suffix)
-            yield Step(path=path, text=new)
-            yield Step(f"import hook {name} {kind} default {path}")
+    for kind, path, _ in texts:
+        yield Step(f"import hook {name} {kind} default {path}")
     for key, value in then.attributes.items():
         if key != "enabled" and now.attributes.get(key) != value:
             yield Step(f"set hook {name} {key} = {value}")

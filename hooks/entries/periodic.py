@@ -69,7 +69,7 @@ from hooks.record.job_reasons import describe_reasons
 from hooks.record.pass_as_journal_entry import Timing, describe_pass
 from hooks.record.read_and_decided_in_pass import Decision, ServerRead
 from hooks.record.real_and_dry_run_counts import DryRunCounts
-from hooks.record.runs_gone_since_last_pass import find_finished, learns, note_runs
+from hooks.record.runs_gone_since_last_pass import counts_cpu_time, find_finished, learns, note_runs
 from hooks.record.summarize_for_event_hooks import NO_LISTS, summarize
 from hooks.store.event_hook_summary import SUMMARY
 from hooks.store.original_priorities import read_priorities, with_own_priorities, write_priorities
@@ -184,7 +184,8 @@ def _read(connection: Connection, settings: Settings, state: State, quota_plan: 
     def find_order_attributes(service: ServerStatus) -> Sequence[str]:
         nonlocal files
         files = read_sched_files(service)
-        return needed_attributes(service, files) if settings.order.by == "site" else ()
+        by_order = needed_attributes(service, files) if settings.order.by == "site" else ()
+        return by_order if not counts_cpu_time(settings) else tuple(sorted({*by_order, "resources_used"}))
 
     raw = connection.read_server_status(time.time(), find_order_attributes)
     problems: Sequence[str] = ()
@@ -238,7 +239,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     ledger = without_their_earmarks(ledger, no_victims)
     runs = None
     if learns(settings):
-        runs = note_runs(snapshot, found.runs, settings)
+        runs = note_runs(snapshot, found.runs, settings, server_status.jobs)
         ended = find_finished(found.runs, server_status, ledger.preemptions, settings.schedule.interval_s)
         translation = translation._replace(snapshot=snapshot.apply(Changes(server_status.time_s, finished=ended)))
     budget_s = settings.schedule.budget_s
@@ -254,6 +255,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
         permissions.start,
         in_cycle,
         lists=_list_cores(plan, permissions.start) if settings.ranking.lists != "none" else NO_LISTS,
+        is_auto="auto" in settings.stripe.layouts,
     )
     advised_now = permissions.preempt - permissions.start
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)

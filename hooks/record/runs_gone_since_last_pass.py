@@ -1,8 +1,8 @@
 """Finds runs that have ended between two passes: those that the last pass saw running and the server no longer has.
 
-The server reports no ends, so each pass records what runs, for the predictor and striping to learn from. Not counted
-are a job that waits again, a preempted job (the work of its earlier runs is not known), and all runs after a long pause
-between two passes.
+The server reports no ends, so each pass records what runs and the CPU time that PBS has counted, for the predictor and
+striping to learn from. Not counted are a job that waits again, a preempted job (the work of its earlier runs is not
+known), and all runs after a long pause between two passes.
 """
 
 from __future__ import annotations
@@ -12,41 +12,57 @@ from typing import Any
 
 from hooks.pbs.job_attributes.job_ids_and_states import has_index, index_of, parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from policy.model.job_preferences import AUTO
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
+from policy.model.pbs_units import UnitError, parse_duration_s
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 from policy.striping.idle_and_shared_nodes import StripeNodes, touched
 from policy.striping.spread_ranks import cut
 
+_USED = 8
+"""Where a record has the CPU time and the wall time counted last."""
 _LONGEST_PAUSE = 3
 """In intervals: after a longer pause the time of a run's end is not known."""
+_LEAST_COUNTED = 0.5
+"""The share of a run for which its CPU time must have been counted, to stand for all of it."""
 
 
 def learns(settings: Settings) -> bool:
     """Whether the settings learn anything from runs that have ended."""
-    return settings.backfill.predictor != "none" or "learn" in settings.stripe.layouts
+    return settings.backfill.predictor != "none" or settings.stripe.learns
 
 
-def note_runs(snapshot: Snapshot, before: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
-    """The present runs as plain data for the next pass; ``before`` is what the last pass wrote."""
+def counts_cpu_time(settings: Settings) -> bool:
+    """Whether the passes need the CPU time of runs."""
+    return settings.stripe.learns and settings.stripe.learn_from == "cpu-time"
+
+
+def note_runs(
+    snapshot: Snapshot, before: Mapping[str, Any], settings: Settings, jobs: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    """The present runs as plain data for the next pass; ``before`` is what the last pass wrote, ``jobs`` what the
+    server says of them."""
     known = before.get("runs", {})
     runs: dict[str, list[Any]] = {}
     cluster = snapshot.cluster()
     nodes: StripeNodes | None = None
     for run_id, run in cluster.runs.items():
         job = run.job
-        noted = known.get(run_id)
+        noted, used = known.get(run_id), _read_used(jobs.get(run_id, {})) if job.application else []
         if noted is not None and noted[3] == run.start_s:
-            runs[run_id] = noted
+            runs[run_id] = [*noted[:_USED], used] if used and len(noted) >= _USED else noted
             continue
         width = fewest = 1
-        if job.application and "learn" in settings.stripe.layouts:
+        if job.application and settings.stripe.learns:
             nodes = nodes or StripeNodes(cluster, {}, settings.stripe, snapshot.time_s)
             width = nodes.count(touched(run.allocation, cluster.capacity.directory))
             fewest = nodes.fewest(cut(job.request) or job.request, cluster.vnodes_of(job.queue)) or width
         estimate_s = None if job.estimate_s == UNLIMITED_S else job.estimate_s
-        asked_layout = job.layout is not None
-        runs[run_id] = [job.user, job.application, job.cores, run.start_s, estimate_s, width, fewest, asked_layout]
+        asked_layout = job.layout is not None and job.layout.kind != AUTO
+        runs[run_id] = [
+            job.user, job.application, job.cores, run.start_s, estimate_s, width, fewest, asked_layout, used,
+        ]  # fmt: skip
     return {"time_s": snapshot.time_s, "runs": runs}
 
 
@@ -70,6 +86,7 @@ def find_finished(
 
 def _finished(run_id: str, noted: list[Any], now_s: float) -> Finished:
     user, application, cores, start_s, estimate_s, width, fewest, *others = noted
+    used = noted[_USED] if len(noted) > _USED else []
     return Finished(
         run_id,
         str(user),
@@ -80,9 +97,25 @@ def _finished(run_id: str, noted: list[Any], now_s: float) -> Finished:
         UNLIMITED_S if estimate_s is None else float(estimate_s),
         int(width),
         int(fewest),
+        _extend_cpu_time(used, now_s - float(start_s)),
         # Records of earlier versions do not say whether the job asked for a layout: nothing is learned from them.
-        asked_layout=others != [False],
+        asked_layout=others[:1] != [False],
     )
+
+
+def _read_used(texts: Mapping[str, str]) -> list[float]:
+    """The CPU time and the wall time that PBS has counted of a run so far, in seconds; empty if it has not."""
+    try:
+        return [float(parse_duration_s(texts["resources_used." + name])) for name in ("cput", "walltime")]
+    except (KeyError, UnitError):
+        return []
+
+
+def _extend_cpu_time(used: list[float], took_s: float) -> float | None:
+    """The CPU time of a whole run that took ``took_s``, if enough of it was counted: at the rate counted."""
+    if not used or used[1] < max(1.0, _LEAST_COUNTED * took_s):
+        return None
+    return used[0] * took_s / used[1]
 
 
 def _waits_again(run_id: str, server_status: ServerStatus) -> bool:

@@ -13,8 +13,10 @@ from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume_needs
 from hooks.translate.queues import read_consumables
 from hooks.translate.uncounted_resources import find_unlisted
+from policy.model.job_preferences import AUTO
 from policy.model.ledger_between_passes import Ledger
 from policy.model.vnode_bitsets import count_vnodes
+from policy.striping.batch_of_waiting_jobs import describe_batch
 from policy.striping.fewest_nodes_that_hold_request import sort_sizes
 
 if TYPE_CHECKING:
@@ -37,11 +39,13 @@ def summarize(
     in_cycle: frozenset[str] = frozenset(),
     *,
     lists: Mapping[str, str] = NO_LISTS,
+    is_auto: bool = False,
 ) -> Summary:
     """The summary of a pass; ``queues`` are those in which the plan's starts are about to be carried out, ``in_cycle``
     those whose scheduler has a cycle for its pending work. ``lists``: the sockets and cores
-    that starts hand to their jobs."""
+    that starts hand to their jobs; ``is_auto``: some queue has the layout ``auto``."""
     cluster = snapshot.cluster()
+    is_auto = is_auto or any(job.layout is not None and job.layout.kind == AUTO for job in cluster.jobs.values())
     vnodes: dict[int, QueueSummary] = {}
     described: dict[str, QueueSummary] = {}
     consumables = read_consumables(server_status.resources)
@@ -51,6 +55,8 @@ def summarize(
         mask = cluster.vnodes_of(queue)
         if mask not in vnodes:
             vnodes[mask] = _describe_vnodes(cluster, mask)
+            if is_auto:
+                vnodes[mask] = vnodes[mask]._replace(batch=describe_batch(cluster, mask, snapshot.time_s))
         described[queue] = _with_defaults(vnodes[mask]._replace(mode=mode), server_status, queue)
         if mode == "advise":
             # Its scheduler ignores what jobs request of resources that are not in its ``resources`` list.
@@ -129,11 +135,15 @@ def _describe_vnodes(cluster: ClusterIndex, mask: int) -> QueueSummary:
 
 
 def _with_defaults(described: QueueSummary, server_status: ServerStatus, queue: str) -> QueueSummary:
-    """With the defaults for jobs of the queue: the queue's own before the server's."""
+    """With the defaults and the limit of chunks for jobs of the queue: the queue's own before the server's."""
     own = server_status.queues.get(queue, {})
     texts = {**server_status.server, **own}
     prefix = "default_chunk."
     chunk = {name[len(prefix) :]: text for name, text in texts.items() if name.startswith(prefix)}
+    most = texts.get("resources_max.nodect", "")
     return described._replace(
-        place=texts.get("resources_default.place", ""), chunk=chunk, save=own.get(SAVE_ATTRIBUTE, "")
+        most_chunks=int(most) if most.isdigit() else None,
+        place=texts.get("resources_default.place", ""),
+        chunk=chunk,
+        save=own.get(SAVE_ATTRIBUTE, ""),
     )

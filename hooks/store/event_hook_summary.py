@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.store.state_folder import state_folder
 from policy.model.ledger_between_passes import Ledger
+from policy.striping.batch_of_waiting_jobs import Batch, CoresAndMemory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,9 @@ class QueueSummary(NamedTuple):
     ``together`` is what all its vnodes have of each consumable, ``largest`` what the largest host among them has,
     whether or not they are up. ``hosts`` and ``vnodes`` are counts; ``nodes`` are the hosts that take jobs, by size.
     Defaults for jobs that do not say: ``place``, ``chunk`` (by resource, for each chunk; PBS's
-    ``resources_default.place`` and ``default_chunk``), and ``save``, how they save.
+    ``resources_default.place`` and ``default_chunk``), and ``save``, how they save. ``batch`` is what the layout
+    ``auto`` goes by; empty where no waiting job and no queue has that layout. ``most_chunks`` is how many chunks PBS
+    accepts in a job (``resources_max.nodect``), None without that limit.
     """
 
     mode: str
@@ -48,6 +51,8 @@ class QueueSummary(NamedTuple):
     place: str = ""
     chunk: Mapping[str, str] = MappingProxyType({})
     save: str = ""
+    batch: Batch = Batch()
+    most_chunks: int | None = None
 
 
 @dataclass(frozen=True)
@@ -147,4 +152,8 @@ def _read_queue(texts: Mapping[str, Any]) -> QueueSummary:
         (tuple(tuple((name, amount) for name, amount in vnode) for vnode in size), count)
         for size, count in texts["nodes"]
     ]
-    return QueueSummary(**{**texts, "nodes": tuple(nodes)})
+    nodes_have, idle, waiting, heavy, light = texts.get("batch", Batch())
+    batch = Batch(
+        CoresAndMemory(*nodes_have), CoresAndMemory(*idle), CoresAndMemory(*waiting), heavy=heavy, light=light
+    )
+    return QueueSummary(**{**texts, "nodes": tuple(nodes), "batch": batch})

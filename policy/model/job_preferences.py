@@ -14,6 +14,8 @@ RANK_MODES = (
 )  # fmt: skip
 DETAILS = ("vnode", "socket", "core")
 LAYOUTS = ("pack", "stripe")
+AUTO = "auto"
+"""The layout of a job that leaves the choice to the policy, whatever its queue's layout is."""
 
 
 class Requirements(NamedTuple):
@@ -36,8 +38,9 @@ class RankPreference(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """``kind`` is one of :data:`LAYOUTS`; ``width`` is the number of nodes to stripe over, None for the policy's
-    choice; ``nodes_per_stripe`` is how many nodes one stripe (an equal part of the ranks) spans."""
+    """``kind`` is one of :data:`LAYOUTS`, or :data:`AUTO`; ``width`` is the number of nodes to stripe over, with
+    :data:`AUTO` the most, None for the policy's choice; ``nodes_per_stripe`` is how many nodes one stripe (an equal
+    part of the ranks) spans."""
 
     kind: str
     width: int | None = None

@@ -23,9 +23,11 @@ from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.settings.site_settings import Settings
 from policy.state.cluster_index import ClusterIndex
+from policy.striping.batch_of_waiting_jobs import Batch, Extent, describe_batch
 from policy.striping.idle_and_shared_nodes import StripeNodes, touched
-from policy.striping.layout_learning import application_key, layout_of
-from policy.striping.spread_ranks import Domains, cut, policy_width, stripe, stripe_over_domains, total_pieces, widths
+from policy.striping.layout_learning import application_key
+from policy.striping.layout_of_job import ChosenLayout, Surroundings, layout_of
+from policy.striping.spread_ranks import Domains, cut, stripe, stripe_over_domains, total_pieces, widths
 
 
 class _Laid(NamedTuple):
@@ -40,6 +42,8 @@ class Placer:
     """Places the jobs of one pass. Each start must be reported to it, so that its tables of the vnodes stay right."""
 
     __slots__ = (
+        "_around",
+        "_batches",
         "_begun",
         "_capacity",
         "_cluster",
@@ -62,13 +66,13 @@ class Placer:
         self._now_s = now_s
         self._ranking_settings = settings.ranking
         self._made: Ranking | None = None
-        self._plain = (
-            settings.stripe.layout == "none" and not settings.stripe.queues and settings.ranking.mode == "none"
-        )
+        self._plain = not settings.stripe.lays_out and settings.ranking.mode == "none"
         self._nodes: StripeNodes | None = None
         self._running: dict[str, int] | None = None
         self._laid: dict[str, _Laid] = {}
         self._begun: list[tuple[Job, Allocation]] = []
+        self._batches: dict[int, Batch] = {}
+        self._around = Surroundings(self._running_of, self._extent_of, self._batch_of)
 
     @property
     def _ranking(self) -> Ranking:
@@ -139,19 +143,15 @@ class Placer:
     # The layout
 
     def _lay_out(self, job: Job, allowed: int, preference: RankPreference | None) -> Allocation | Reason | None:
-        layout, by, settled = layout_of(job, self._ledger.learned, self._settings, self._running_of)
+        chosen = layout_of(job, self._ledger.learned, self._settings, self._around)
+        layout = chosen.layout
         if layout is not None and layout.kind == "stripe":
-            return self._stripe(job, layout, by, allowed, preference)
-        allocation = self._pack(job, by, allowed, preference)
-        if settled or allocation is None or not self._is_scattered(job, allocation, allowed):
+            return self._stripe(job, layout, chosen, allowed, preference)
+        allocation = self._pack(job, chosen.why, allowed, preference, in_pieces=chosen.open)
+        if chosen.settled or allocation is None or not self._is_scattered(job, allocation, allowed):
             return allocation
-        return self._stripe(
-            job,
-            Layout("stripe"),
-            "it was to be packed this time, but there is no room on the fewest nodes",
-            allowed,
-            preference,
-        )
+        why = "it was to be packed this time, but there is no room on the fewest nodes"
+        return self._stripe(job, Layout("stripe"), chosen._replace(why=why), allowed, preference)
 
     def _is_scattered(self, job: Job, allocation: Allocation, allowed: int) -> bool:
         """Whether a packed job is on more than the fewest nodes, as no fewer had room."""
@@ -170,14 +170,38 @@ class Placer:
                     self._running[key] = self._running.get(key, 0) + 1
         return self._running.get(application_key(job.user, job.application, self._settings), 0)
 
+    def _extent_of(self, job: Job) -> Extent:
+        """Over how many of its queue's nodes a job can be spread."""
+        request = cut(job.request)
+        if request is None:
+            return Extent()
+        nodes, here = self._stripe_nodes(), self._cluster.vnodes_of(job.queue)
+        return Extent(nodes.fewest(request, here), min(nodes.most(request, here), total_pieces(request)))
+
+    def _batch_of(self, job: Job) -> Batch:
+        """The batch of a job's queue, as it was when the first of its jobs was placed in this pass."""
+        here = self._cluster.vnodes_of(job.queue)
+        batch = self._batches.get(here)
+        if batch is None:
+            batch = self._batches[here] = describe_batch(self._cluster, here, self._now_s)
+        return batch
+
     # Packed
 
     def _pack(
-        self, job: Job, why: str, allowed: int, preference: RankPreference | None, tried: tuple[Reason, ...] = ()
+        self,
+        job: Job,
+        why: str,
+        allowed: int,
+        preference: RankPreference | None,
+        tried: tuple[Reason, ...] = (),
+        *,
+        in_pieces: bool = False,
     ) -> Allocation | None:
+        """Packed as it asks for; ``in_pieces``, or after stripes were tried, also in pieces on any nodes."""
         ever = self._cluster.vnodes_of(job.queue)
         allocation = self._fit(job.request, allowed, ever, preference)
-        if allocation is None and tried:
+        if allocation is None and (tried or in_pieces):
             allocation = self._fit(cut(job.request) or job.request, allowed, ever, preference)
         if why:
             self._laid[job.id] = _Laid(allocation, False, Reason("packed", (("why", why),), tried))
@@ -194,7 +218,7 @@ class Placer:
     # Striped
 
     def _stripe(
-        self, job: Job, layout: Layout, by: str, allowed: int, preference: RankPreference | None
+        self, job: Job, layout: Layout, chosen: ChosenLayout, allowed: int, preference: RankPreference | None
     ) -> Allocation | Reason | None:
         request = cut(job.request)
         if request is None:
@@ -202,9 +226,10 @@ class Placer:
             return self._pack(job, why, allowed, preference)
         nodes, pieces = self._stripe_nodes(), total_pieces(request)
         fewest, most = nodes.fewest(request, allowed), min(nodes.most(request, allowed), pieces)
-        asked_for = layout.width or policy_width(fewest, self._settings.width_factor)
+        asked_for = chosen.width(fewest)
         if not fewest or (layout.width is None and min(asked_for, most) <= fewest):
-            return self._pack(job, f"it has no room to spread beyond the fewest nodes, {fewest}", allowed, preference)
+            why = f"it has no room to spread beyond the fewest nodes, {fewest}"
+            return self._pack(job, why, allowed, preference, in_pieces=chosen.open)
         open_to = allowed & self._capacity.open_to(request)
         tried: list[Reason] = []
         for width in widths(asked_for, fewest, most, layout.nodes_per_stripe):
@@ -216,7 +241,7 @@ class Placer:
             if allocation is None and open_to & nodes.cooling and job.id not in self._ledger.promises:
                 late = self._spread(job, request, open_to, width, span, preference)
             if allocation is not None or late is not None:
-                striped = Reason("striped", (*size, ("fewest", fewest), ("by", by)), tuple(tried))
+                striped = Reason("striped", (*size, ("fewest", fewest), ("by", chosen.why)), tuple(tried))
                 self._laid[job.id] = _Laid(allocation, True, striped)
                 return allocation if late is None else self._staggered(touched(late, self._capacity.directory))
             tried.append(Reason("stripe-unplaced", size))

@@ -43,7 +43,7 @@ class Context:
             slack_s = settings.schedule.interval_s + settings.checkpoint.grace_s
             self.windows = windows_of(cluster, self.now_s, slack_s)
         self.shrinks = settings.backfill.kind == "checkpoint"
-        self.plain = settings.stripe.layout == "none" and not settings.stripe.queues and settings.ranking.mode == "none"
+        self.plain = not settings.stripe.lays_out and settings.ranking.mode == "none"
         self._preempts = (settings.quota.preempt and cluster.has_quotas) or (
             settings.priority.preempt and cluster.has_classes
         )

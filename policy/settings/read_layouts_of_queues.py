@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-LAYOUT_CHOICES = ("none", "pack", "stripe", "learn")
+LAYOUT_CHOICES = ("none", "pack", "stripe", "learn", "auto")
 
 
 def read_layouts(value: Any) -> tuple[tuple[str, str], ...] | None:

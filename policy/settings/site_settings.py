@@ -41,6 +41,8 @@ BACKFILL_KINDS = ("none", "easy", "checkpoint")
 BACKFILL_ORDERS = ("first-come", "shortest-first")
 PREDICTORS = ("none", "last-two", "ratio")
 LEARN_BY = ("user", "all")
+LEARN_FROM = ("cpu-time", "speed")
+LEARNING_LAYOUTS = ("learn", "auto")
 PREFERRED_NODES = ("idle", "shared")
 HANDED_ON_HOST = ("files", "bind")
 HANDED_LISTS = ("none", "environment", *HANDED_ON_HOST)
@@ -215,13 +217,15 @@ class RankingSettings(FrozenValue):
 class StripeSettings(FrozenValue):
     """P5: how the ranks of jobs that ask for no layout are laid out.
 
-    ``layout`` is ``none`` (as select and place say), ``pack``, ``stripe`` or ``learn``. ``learn`` takes the layout that
-    was more efficient for the job's application, once ``learn_runs`` runs of each were seen: of its user or of all
-    users (``learn_by``), at least ``learn_min_s`` long and at least ``learn_min_share`` of their estimates. A stripe is
-    ``width_factor`` times as wide as the fewest nodes; two stripes on one node start ``stagger_s`` apart. A node that
-    will be idle within ``idle_within_s`` is taken before one that stays shared. With ``prefer`` as
+    ``layout`` is ``none`` (as select and place say), ``pack``, ``stripe``, ``learn`` or ``auto``. ``learn`` takes the
+    layout that was more efficient for the job's application, once ``learn_runs`` runs of each were seen: of its user or
+    of all users (``learn_by``), at least ``learn_min_s`` long and at least ``learn_min_share`` of their estimates, by
+    their CPU time or their speed (``learn_from``). ``auto`` goes by the idle nodes and the waiting jobs until so many
+    were seen. A stripe is ``width_factor`` times as wide as the fewest nodes; where the policy chooses the width also
+    twice, four times ... as wide, up to ``widest_factor`` times the fewest. Two stripes on one node start ``stagger_s``
+    apart. A node that will be idle within ``idle_within_s`` is taken before one that stays shared. With ``prefer`` as
     ``shared`` a stripe goes first to nodes where stripes of other applications are. ``queues`` have layouts of their
-    own.
+    own, and so have ``applications``, which come first.
     """
 
     layout: str = choice_setting("none", LAYOUT_CHOICES)
@@ -236,11 +240,34 @@ class StripeSettings(FrozenValue):
     queues: tuple[tuple[str, str], ...] = setting(
         (), f"a table by queue, each one of {', '.join(LAYOUT_CHOICES)}", read_layouts
     )
+    learn_from: str = choice_setting("cpu-time", LEARN_FROM)
+    widest_factor: float = number_setting(4, 1, 1000)
+    applications: tuple[tuple[str, str], ...] = setting(
+        (), f"a table by application, each one of {', '.join(LAYOUT_CHOICES)}", read_layouts
+    )
 
     @property
     def layouts(self) -> frozenset[str]:
-        """The layouts of all queues."""
-        return frozenset([self.layout, *(layout for _, layout in self.queues)])
+        """The layouts of all queues and applications."""
+        return frozenset([self.layout, *(layout for _, layout in (*self.queues, *self.applications))])
+
+    @property
+    def lays_out(self) -> bool:
+        """Whether the settings lay out any job that asks for nothing."""
+        return self.layouts != {"none"}
+
+    @property
+    def learns(self) -> bool:
+        """Whether the layout of some jobs follows from past runs."""
+        return not self.layouts.isdisjoint(LEARNING_LAYOUTS)
+
+    def layout_of(self, queue: str, application: str) -> tuple[str, str]:
+        """The layout of an application's jobs in a queue, and the key that says so."""
+        for key, name, layouts in (("applications", application, self.applications), ("queues", queue, self.queues)):
+            layout = dict(layouts).get(name) if name else None
+            if layout is not None:
+                return layout, f"stripe.{key}.{name}"
+        return self.layout, "stripe.layout"
 
     def for_queue(self, queue: str) -> StripeSettings:
         """The settings as they hold in a queue."""

@@ -10,23 +10,26 @@ from itertools import groupby
 
 from policy.model.job_preferences import Layout
 from policy.model.job_request import Chunk, Request
+from policy.striping.batch_of_waiting_jobs import Extent
 from policy.striping.fewest_nodes_that_hold_request import Sizes, fewest_nodes, hold
 from policy.striping.spread_ranks import cut, even_loads, policy_width, widths
 
 
-def stripe_chunks(request: Request, layout: Layout, nodes: Sizes, width_factor: float) -> Request | None:
+def stripe_chunks(
+    request: Request, layout: Layout, nodes: Sizes, width_factor: float, most_chunks: int | None = None
+) -> Request | None:
     """The request as one chunk for each node of a stripe, ``place=scatter``, with the same amounts in total.
 
     None if the request must stay as it is: it has several kinds of chunks, wants vnodes of some kind, has a ``place``
     of its own or no cores, or cannot be divided, or the nodes leave no room beyond the fewest. A narrower stripe is
-    tried if the nodes could not hold a wide one even when idle.
+    tried if the nodes could not hold a wide one even when idle. No more than ``most_chunks`` chunks, where given.
     """
     pieces = cut(request)
     if pieces is None or len(pieces.chunks) != 1 or pieces.chunks[0].wants or not pieces.chunks[0].cores:
         return None
     piece = pieces.chunks[0]
-    room = [(hold(pieces, [piece.pieces], size)[0], count) for size, count in nodes]
-    fewest, most = fewest_nodes(pieces, nodes), min(piece.pieces, sum(count for most, count in room if most))
+    room = _rooms(pieces, nodes)
+    fewest, most = extent_of(pieces, nodes, most_chunks)
     if not fewest:
         return None
     asked_for = layout.width or policy_width(fewest, width_factor)
@@ -36,6 +39,21 @@ def stripe_chunks(request: Request, layout: Layout, nodes: Sizes, width_factor: 
             chunks = [_chunk(piece, load, len([*alike])) for load, alike in groupby(loads)]
             return Request(tuple(chunks), "scatter", request.sharing)
     return None
+
+
+def extent_of(request: Request, nodes: Sizes, most_chunks: int | None = None) -> Extent:
+    """Over how many of the nodes, if they were idle, a request can be spread, with a chunk on each; only one kind of
+    chunk can be."""
+    pieces = cut(request)
+    if pieces is None or len(pieces.chunks) != 1:
+        return Extent()
+    most = min(pieces.chunks[0].pieces, sum(count for held, count in _rooms(pieces, nodes) if held))
+    return Extent(fewest_nodes(pieces, nodes), most if most_chunks is None else min(most, most_chunks))
+
+
+def _rooms(pieces: Request, nodes: Sizes) -> list[tuple[int, int]]:
+    """How many pieces a node of each size holds, and how many such nodes there are."""
+    return [(hold(pieces, [pieces.chunks[0].pieces], size)[0], count) for size, count in nodes]
 
 
 def _loads(pieces: int, width: int, nodes_per_stripe: int) -> list[int]:

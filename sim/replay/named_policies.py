@@ -101,6 +101,7 @@ _NAMED: dict[str, Build] = {
     "packed": _plain("packed", replace(_EASY, stripe=StripeSettings(layout="pack"))),
     "striped": _plain("striped", replace(_EASY, stripe=_STRIPED)),
     "learned": _plain("learned", replace(_EASY, stripe=StripeSettings(layout="learn"))),
+    "auto": _plain("auto", replace(_EASY, stripe=StripeSettings(layout="auto"))),
     "ranked": _plain("ranked", replace(_EASY, ranking=_COMPOSITE)),
     "ranked-striped": _plain("ranked-striped", replace(_EASY, ranking=_COMPOSITE, stripe=_STRIPED)),
     "conservative": lambda _w, _c: Policy(conservative_backfilling.NAME, _EASY, Queue(QUEUE), is_conservative=True),

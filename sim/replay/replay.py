@@ -165,7 +165,7 @@ class _Run:
         self._cores_per_node = cluster.cores_per_node
         self._queue = policy.queue.name
         self._settings = settings = policy.settings
-        self._observes = settings.backfill.predictor != "none" or "learn" in settings.stripe.layouts
+        self._observes = settings.backfill.predictor != "none" or settings.stripe.learns
         self._tells_ends = self._observes or observer is not None
         self._ended = 0
         self.checkpoint_core_s = 0.0

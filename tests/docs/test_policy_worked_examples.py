@@ -15,7 +15,7 @@ from policy.migration.job_demand import Demand
 from policy.migration.place_on_first_free_cluster import PlacingSettings, Request, place
 from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.ranking.vnode_ranking_and_requirements import Ranking
-from policy.settings.site_settings import RankingSettings, Settings
+from policy.settings.site_settings import RankingSettings, Settings, StripeSettings
 from sim.figures import example_clusters
 from sim.figures.example_clusters import HOUR_S, Example
 from sim.replay.named_policies import Policy, resolve
@@ -208,11 +208,20 @@ def test_domains_and_gpus() -> None:
     assert_printed(laid_out(plan))
 
 
+@pytest.mark.parametrize("names", ["3", "4567"])
+def test_what_auto_gives_one_job_and_each_of_four(names: str) -> None:
+    vnodes = [vnode(f"v{number}", 4) for number in range(1, 9)]
+    snapshot = Snapshot.build(0, vnodes, [Queue(QUEUE)], [job(name, select="8") for name in names])
+    plan = decide(snapshot, Ledger(), Settings(stripe=StripeSettings(layout="auto")))
+    assert len(plan.starts) == len(names)
+    assert_printed(f"{start.id}  {start.why.sentence(start.job, 0)}" for start in plan.starts[:1] if start.why)
+
+
 @pytest.mark.parametrize("kinds", ["memory,compute", "communication", "memory,compute,communication,mixed"])
 def test_what_striping_brings(kinds: str) -> None:
     cluster = Cluster(16, 32)
     workload = campaign(120, cluster, kinds.split(","))
-    policies = [resolve(name, workload, cluster) for name in ("packed", "striped", "learned")]
+    policies = [resolve(name, workload, cluster) for name in ("packed", "striped", "learned", "auto")]
     ends_s = [
         max(record.end_s for record in replay(workload, cluster, policy, contention=True).records)
         for policy in policies

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.qmgr_lines_in_one_program import ARGV
 from hooks.deploy.read_installed_server_state import Reply
+from hooks.store.atomic_file import replace_file
+from hooks.store.compiled_modules import COMPILED
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy.settings.settings_of_server_and_passes import ScheduleSettings, ServerSettings, SubmissionSettings
@@ -17,6 +21,9 @@ from tests.pbs.cluster import PbsCluster
 INTERVAL_S = 2
 LATE_S = 60
 """By how much a pass, and what it asks for, may come late where other testbeds share the machine."""
+_COMPILED_BY_PASS: list[bytes] = []
+"""What the first pass of this process's tests has compiled: the passes of later tests find it, and need not compile all
+modules again. A pass takes it only if it was made from that hook's own text."""
 
 
 def quick_settings(mode: str = "observe", **tables: Any) -> Settings:
@@ -34,17 +41,18 @@ def make_deployment(pbs: PbsCluster) -> Deployment:
         done = pbs.run(["qmgr", "-c", line])
         return Reply(done.status, done.stdout, done.stderr)
 
-    def programs(argv: Sequence[str]) -> Reply:
-        done = pbs.run(argv)
+    def programs(argv: Sequence[str], given: str = "") -> Reply:
+        done = pbs.run(argv, stdin=given)
         return Reply(done.status, done.stdout, done.stderr)
 
-    return Deployment(str(pbs.server_home), qmgr, programs, pbs.spec.pbs_exec)
+    return Deployment(str(pbs.server_home), qmgr, programs, pbs.spec.pbs_exec, lambda lines: programs(ARGV, lines))
 
 
 def deploy(pbs: PbsCluster, settings: Settings) -> Deployment:
     """Apply the hooks and wait for the first pass."""
     deployment = _apply(pbs, settings)
     wait_for_pass(pbs)
+    _keep_compiled(pbs)
     return deployment
 
 
@@ -53,13 +61,27 @@ def deploy_and_drive(pbs: PbsCluster, settings: Settings, *queues: str) -> Deplo
     which schedulers were off by themselves: one that is off counts as switched off by pbsteer."""
     deployment = _apply(pbs, settings)
     drive(pbs, *queues)
+    _keep_compiled(pbs)
     return deployment
 
 
 def _apply(pbs: PbsCluster, settings: Settings) -> Deployment:
     deployment = make_deployment(pbs)
-    deployment.apply(settings, lambda _: None)
+    compiled = state_of(pbs).path / COMPILED
+
+    def put_compiled(step: str) -> None:
+        if "enabled = true" in step and not compiled.exists():
+            for data in _COMPILED_BY_PASS:
+                replace_file(compiled, data, sync=False)
+
+    deployment.apply(settings, put_compiled)
     return deployment
+
+
+def _keep_compiled(pbs: PbsCluster) -> None:
+    if not _COMPILED_BY_PASS:
+        with contextlib.suppress(FileNotFoundError):
+            _COMPILED_BY_PASS.append((state_of(pbs).path / COMPILED).read_bytes())
 
 
 def state_of(pbs: PbsCluster) -> State:

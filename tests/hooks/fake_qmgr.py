@@ -60,6 +60,19 @@ class FakeQmgr:
         self._change(line)
         return Reply(0, "", "")
 
+    def run_lines(self, text: str) -> Reply:
+        """What ``qmgr -a -e`` says of these lines."""
+        printed, complaints = "Max open servers: 49\n", ""
+        for line in text.splitlines():
+            printed += f"{line}\n"
+            reply = self(line)
+            complaints += reply.complaint
+            if reply.status != 0:
+                return Reply(2, printed, complaints)
+            if line.startswith("import hook "):
+                complaints += f"hook '{line.split()[2]}' contents overwritten\n"
+        return Reply(0, printed, complaints)
+
     def everything(self) -> object:
         """All that the server has, to be compared."""
         files = {path.name: path.read_text() for path in self.files.iterdir()}

@@ -42,6 +42,7 @@ from tests.property.strategies.cluster_strategies import (
     parts_of,
 )
 from tests.property.strategies.ledger_between_passes_strategies import ledgers
+from tests.property.strategies.made_once import sampled_from
 from tests.property.strategies.quota_class_and_head_strategies import WIDE, contested_sites
 from tests.property.strategies.settings_strategies import backfills, checkpoints
 
@@ -103,7 +104,7 @@ def preempted_before(draw: st.DrawFn, parts: Parts, before: st.SearchStrategy[Le
     """The ledger with preemptions of the jobs that wait; of an array its next subjob's."""
     ledger = draw(before)
     counts = {
-        job.subjob_id(job.subjobs[0]) if job.subjobs else job.id: draw(st.sampled_from((0, 3))) for job in parts.jobs
+        job.subjob_id(job.subjobs[0]) if job.subjobs else job.id: draw(sampled_from((0, 3))) for job in parts.jobs
     }
     return ledger._replace(preemptions={**ledger.preemptions, **counts})
 
@@ -121,43 +122,41 @@ def pasts(parts: Parts) -> st.SearchStrategy[Ledger]:
 def overrun_clusters(draw: st.DrawFn) -> Parts:
     """Runs of users over quota, or without one, on nearly all cores; the job that waits longest is wide, or wants its
     vnodes alone, and is anybody's; those behind it run on for long, most of them of users within quota."""
-    vnodes = tuple(Vnode(f"v{n}", {"ncpus": draw(st.sampled_from((4, 8)))}) for n in range(draw(st.integers(2, 4))))
+    vnodes = tuple(Vnode(f"v{n}", {"ncpus": draw(sampled_from((4, 8)))}) for n in range(draw(st.integers(2, 4))))
     runs: list[Run] = []
     for vnode in vnodes:
-        left = vnode.available["ncpus"] - draw(st.sampled_from((0, 0, 0, 2)))
+        left = vnode.available["ncpus"] - draw(sampled_from((0, 0, 0, 2)))
         while left > 0:
-            cores = min(left, draw(st.sampled_from((2, 4, 8))))
+            cores = min(left, draw(sampled_from((2, 4, 8))))
             left -= cores
-            number, start_s = len(runs) + 1, NOW_S - draw(st.sampled_from((10, 500, 2000)))
-            estimate_s = draw(st.sampled_from((2100.0, 4000.0, 9000.0)))
-            user = draw(st.sampled_from(("alice", "alice", "alice", "bob", "bob", "erin")))
+            number, start_s = len(runs) + 1, NOW_S - draw(sampled_from((10, 500, 2000)))
+            estimate_s = draw(sampled_from((2100.0, 4000.0, 9000.0)))
+            user = draw(sampled_from(("alice", "alice", "alice", "bob", "bob", "erin")))
             its = Job(f"r{number}", user, Request.of_cores(cores), "workq", start_s, estimate_s, sequence=number)
-            its = its._replace(rerunable=draw(st.sampled_from((True, True, True, False))))
+            its = its._replace(rerunable=draw(sampled_from((True, True, True, False))))
             there = Allocation((Spot(vnode.name, (("ncpus", 1),), cores),))
             runs.append(Run(its.id, its, start_s, there, start_s + estimate_s))
-    wide = draw(st.sampled_from(("1:ncpus=4", "2:ncpus=4", "2:ncpus=2", "8")))
-    place = draw(st.sampled_from(("free", "free", "scatter", "excl")))
+    wide = draw(sampled_from(("1:ncpus=4", "2:ncpus=4", "2:ncpus=2", "8")))
+    place = draw(sampled_from(("free", "free", "scatter", "excl")))
     head = Job(
         "9000",
-        draw(st.sampled_from(("alice", "bob", "erin", "erin", "carol"))),
+        draw(sampled_from(("alice", "bob", "erin", "erin", "carol"))),
         parse_request(wide, place),
         "workq",
         0.0,
     )
-    jobs = [head._replace(estimate_s=draw(st.sampled_from((50.0, 3000.0))), sequence=9000)]
+    jobs = [head._replace(estimate_s=draw(sampled_from((50.0, 3000.0))), sequence=9000)]
     for number in range(9001, 9001 + draw(st.integers(1, 4))):
         user, cores = (
-            draw(st.sampled_from(("carol", "dave", "carol", "dave", "alice"))),
-            draw(st.sampled_from((1, 2, 4))),
+            draw(sampled_from(("carol", "dave", "carol", "dave", "alice"))),
+            draw(sampled_from((1, 2, 4))),
         )
         jobs.append(Job(str(number), user, Request.of_cores(cores), "workq", number - 9000.0, 9000.0, sequence=number))
     small, large = st.sampled_from((0, 2, 4)), st.sampled_from((4, 8, 16, 16))
     own = {
         ("u", name): draw(small if name in ("alice", "bob") else large) for name in ("alice", "bob", "carol", "dave")
     }
-    ranks: dict[EntityKey, int] = (
-        {key: draw(st.sampled_from((0, 1, 5, 9))) for key in own} if draw(st.booleans()) else {}
-    )
+    ranks: dict[EntityKey, int] = {key: draw(sampled_from((0, 1, 5, 9))) for key in own} if draw(st.booleans()) else {}
     queue = Queue("workq", quotas=Limits(own), priorities=Limits(ranks))
     return Parts(vnodes, (queue,), tuple(jobs), tuple(runs), NOW_S)
 

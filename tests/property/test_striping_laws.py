@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 from random import Random
 
 from hypothesis import event, given
@@ -34,7 +35,8 @@ class Context:
 
 def layouts() -> st.SearchStrategy[Layout | None]:
     stripes = st.builds(Layout, st.just("stripe"), st.none() | st.integers(1, 9), st.integers(1, 3))
-    return st.one_of(stripes, stripes, st.none(), st.just(Layout("pack")))
+    autos = st.builds(Layout, st.just("auto"), st.none() | st.integers(1, 9), st.integers(1, 3))
+    return st.one_of(stripes, stripes, st.none(), st.just(Layout("pack")), autos)
 
 
 def many_ranks() -> st.SearchStrategy[str]:
@@ -64,12 +66,12 @@ def scenes(draw: st.DrawFn, *, simple: bool = False) -> Context:
             )
         )
     settings = StripeSettings(
-        layout=draw(st.sampled_from(("stripe", "stripe", "learn", "none"))),
+        layout=draw(st.sampled_from(("stripe", "stripe", "learn", "auto", "none"))),
         width_factor=draw(st.sampled_from((1, 1.5, 2, 4))),
         stagger_s=draw(st.sampled_from((0, STAGGER_S))),
         idle_within_s=draw(st.sampled_from((0, 100))),
         prefer=draw(st.sampled_from(("idle", "shared"))),
-        queues=draw(st.sampled_from(((), (("workq", "stripe"),), (("workq", "learn"),)))),
+        queues=draw(st.sampled_from(((), (("workq", "stripe"),), (("workq", "learn"),), (("workq", "auto"),)))),
     )
     striped = draw(st.lists(st.sampled_from(vnodes), unique_by=lambda vnode: vnode.name))
     promises = {job.id: NOW_S for job in jobs if draw(st.integers(0, 3)) == 0}
@@ -217,11 +219,11 @@ def test_a_stripe_is_as_wide_as_it_can_be_of_the_widths_to_try(context: Context)
                 free[spot.vnode] -= spot.chunks
 
 
-@given(scenes(simple=True))
-def test_what_packing_can_place_a_wish_to_be_striped_never_loses(context: Context) -> None:
+@given(scenes(simple=True), st.sampled_from((Layout("stripe"), Layout("auto"), None)))
+def test_what_packing_can_place_no_other_layout_loses(context: Context, layout: Layout | None) -> None:
     """A stripe may wait for another to get going; it does not wait for room."""
     packed = replace(context, jobs=tuple(job._replace(layout=Layout("pack")) for job in context.jobs[:1]))
-    striped = replace(context, jobs=tuple(job._replace(layout=Layout("stripe")) for job in context.jobs[:1]))
+    striped = replace(context, jobs=tuple(job._replace(layout=layout) for job in context.jobs[:1]))
     there, here = play(packed)[0][0].found, play(striped)[0][0].found
     assert (there is None) == (here is None)
     assert not isinstance(here, Reason) or (here.code == "staggered" and context.settings.stagger_s)
@@ -250,3 +252,19 @@ def test_every_stripe_is_in_the_next_ledger_on_all_its_vnodes(context: Context) 
     for outcome in outcomes:
         if outcome.stripe is not None:
             assert {placer.stripes.get(vnode) for vnode in outcome.stripe.vnodes} == {NOW_S}
+
+
+@given(scenes(), st.sampled_from((1.0, 3.0, 4.0)))
+def test_auto_is_never_wider_than_the_job_and_the_site_allow(context: Context, widest: float) -> None:
+    """But for a whole number of stripes, and never less than the fewest nodes."""
+    settings = replace(context.settings, layout="auto", queues=(), widest_factor=widest)
+    jobs = tuple(job for job in context.jobs if job.layout is None or job.layout.kind == "auto")
+    for outcome in play(replace(context, settings=settings, jobs=jobs))[0]:
+        if outcome.stripe is None or outcome.why is None:
+            continue
+        event("striped")
+        layout, width, fewest = outcome.job.layout, int(outcome.why.number("width")), int(outcome.why.number("fewest"))
+        span = layout.nodes_per_stripe if layout is not None else 1
+        of_site = ceil(fewest * max(settings.width_factor, widest))
+        of_job = of_site if layout is None or layout.width is None else max(layout.width, fewest)
+        assert width <= ceil(min(of_site, of_job) / span) * span

@@ -280,6 +280,9 @@ class ScriptedSimulation(ScriptedBackend):
     steps: int = 0
     loaded: list[tuple[str, str]] = field(default_factory=list)
 
+    def build(self) -> None:
+        """It is there."""
+
     def pause(self) -> None:
         self.paused = True
 

@@ -217,6 +217,10 @@ class SimulatedBackend:
         real_s = sum(real for real, _ in steps)
         return round(sum(moved for _, moved in steps) / real_s) if real_s >= _MEASURED_S else None
 
+    def build(self) -> None:
+        """Build the cluster, if it is not there yet. Raises :class:`BackendError`."""
+        _ = self._cluster
+
     def poll(self) -> ServerStatus:
         """The server status. Raises :class:`BackendError` if the simulation has failed."""
         if self._failure:

@@ -108,11 +108,23 @@ _OF_JOBS = {"job-busy": "full", "job-exclusive": "exclusive", "job-sharing": "sh
 
 
 def spoken(words: str) -> str:
-    """PBS's states as they are read: ``job-busy`` is full; beside another state, what only says whether jobs are there
-    is left out."""
+    """PBS's states of vnodes as they are read: beside another state, what only says whether jobs are there is left
+    out."""
     parts = [part.strip() for part in words.split(",") if part.strip()]
     others = [part for part in parts if part != "free" and part not in _OF_JOBS]
     return ", ".join(others or [_OF_JOBS.get(part, part) for part in parts]) or words
+
+
+def state_in_words(vnode: Attributes, counted: str) -> str:
+    """A vnode's state as all views and dialogs say it. What PBS calls free is empty, part used or full, by the cores
+    (``counted``) that jobs have; it calls a vnode free as long as anything of it is."""
+    if is_draining(vnode):
+        return "draining"
+    words = spoken(vnode_state(vnode).words)
+    if words != "free":
+        return words
+    used, whole = (amount(vnode, f"resources_{part}.{counted}") for part in ("assigned", "available"))
+    return "empty" if not used else "part used" if used < whole else "full"
 
 
 def soft_limits(queue: Attributes, resource: str) -> Limits:

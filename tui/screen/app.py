@@ -44,11 +44,12 @@ class Console(App[str]):
     {ROLE_RULES}
     Screen {{ background: $background; color: $foreground; }}
     ModalScreen {{ background: $background 60%; }}
-    ModalScreen.-roomy > * {{ margin-top: 1; }}
+    ModalScreen > * {{ margin-top: 1; }}
+    ModalScreen.-low > * {{ border: none; }}
     App:ansi ModalScreen {{ background: transparent; }}
     """
-    """A dialog leaves the header in sight, but on very low screens. Without colours nothing can be dimmed: what a
-    dialog leaves free stays as it is."""
+    """A dialog leaves the header in sight; on very low screens it has no frame. Without colours nothing can be dimmed:
+    what a dialog leaves free stays as it is."""
     VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_LINES, "-roomy")]  # noqa: RUF012 - as Textual declares it
 
     def __init__(

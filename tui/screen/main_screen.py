@@ -109,7 +109,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         super().__init__()
         self.backend, self.simulation, self.look = backend, simulation, look
         self._clock, self._elapsed = clock, elapsed
-        self.poller = Poller(backend, self._tell, interval_s, elapsed, forecasts)
+        build = simulation.build if simulation is not None else lambda: None
+        self.poller = Poller(backend, self._tell, interval_s, elapsed, forecasts, build)
         audit = AuditLog(audit_path, actor, backend.name, alert=site_alert_of(backend))
         self.runner = OperationRunner(self, audit, site, clock, forecasts)
         self.lookups = Lookups(self, backend, audit_path)
@@ -149,8 +150,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             if isinstance(known, TableView):
                 known.layout_chosen = layout
         self._warning = self._warning or self.runner.unconfirmed() or self.keeping.problem
-        waits_for = "building the simulated cluster" if self.simulation is not None else "asking the server"
-        self.say(self._warning or waits_for, "bad" if self._warning else "")
+        self.say(self._warning, "bad")
         self.tick()
         self.set_interval(1.0, self.tick)
         # The first frame comes before the first poll, which may have a cluster to build.
@@ -344,6 +344,10 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self._tabs.show_tabs(tabs, self.view_name, self.size.width)
         if self._seen.away:
             self.footer.hint(((f" {safe(self._seen.away)}", "bad"),))
+            return
+        if cluster is None:
+            waits_for = "building the simulated cluster" if self.simulation is not None else "asking the server"
+            self.footer.hint(((f" {waits_for}", ""),))
             return
         view = self.view
         marked = len(view.table.marked) if isinstance(view, TableView) else 0

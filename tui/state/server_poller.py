@@ -70,8 +70,11 @@ class Poller(threading.Thread):
         interval_s: float,
         stopwatch: Callable[[], float],
         forecasts: Forecasts | None = None,
+        prepare: Callable[[], object] = lambda: None,
     ) -> None:
+        """``prepare`` makes what the backend needs before it can answer; the server is not charged for its time."""
         super().__init__(name="poller", daemon=True)
+        self._prepare = prepare
         self._backend = backend
         self._publish = publish
         self._interval_s = interval_s
@@ -105,9 +108,10 @@ class Poller(threading.Thread):
         failures = 0
         while not self._stopped.is_set():
             self._wanted.clear()
-            began_s = time.monotonic()
             try:
                 with COLLECTOR.frozen_objects():
+                    self._prepare()
+                    began_s = time.monotonic()
                     answered_s = self._look()
                 failures = 0
             except Exception as error:  # noqa: BLE001 - whatever went wrong belongs on the screen, and polling goes on

@@ -150,7 +150,7 @@ def _word(text: str, start: int, position: int, *, several: bool) -> tuple[_Word
         return _Word(re.sub(r"\\(.)", r"\1", found.group(1)), True), found.end()
     found = (_ONE_OF_SEVERAL if several else _ALONE).match(text, position)
     if found is None:
-        raise FilterError(f"{text[start:position]}: a value is missing after it", start, position)
+        raise FilterError(f"{text[start:position]} needs a value", start, position)
     return _Word(found.group(), False), found.end()
 
 

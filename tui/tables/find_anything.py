@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from policy.model.pbs_units import show_count, show_job
 from tui.model.job_state_and_exit_status_words import state_words
-from tui.model.typed_attributes import amount, user_of
+from tui.model.typed_attributes import amount, state_in_words, user_of
 from tui.state.cluster_view import ClusterView
 
 QUEUE, USER, VNODE, JOB = "queue", "user", "vnode", "job"
@@ -81,7 +81,7 @@ def _about(cluster: ClusterView, kind: str, name: str) -> str:
         parts = (user_of(texts), texts.get("Job_Name", ""), cores, state_words(texts.get("job_state", "")))
         return " · ".join(part for part in parts if part)
     if kind == VNODE:
-        return cluster.server_status.vnodes.get(name, {}).get("state", "")
+        return state_in_words(cluster.server_status.vnodes.get(name, {}), cluster.counted)
     if kind == USER:
         jobs = sum(user_of(texts) == name for texts in cluster.server_status.jobs.values())
         return show_count(jobs, "job")

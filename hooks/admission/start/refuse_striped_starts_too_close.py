@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 
-from hooks.pbs.custom_resources import LAYOUT, OWN_SELECT, WIDTH
+from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, WIDTH
 from hooks.store.atomic_file import replace_file
 from hooks.store.state_folder import state_folder
 from policy.settings.site_settings import StripeSettings
@@ -20,9 +20,12 @@ STRIPE_STARTS = "stripe-starts.json"
 def is_stripe(asked: Mapping[str, str], nodes: int, settings: StripeSettings) -> bool:
     """Whether a job on this many nodes is one whose starts are kept apart: it was cut for a stripe, asks for one, or
     the site stripes."""
-    if nodes < 2 or asked.get(LAYOUT) == "pack":
+    layout = asked.get(LAYOUT) or ("stripe" if asked.get(WIDTH) else "")
+    if nodes < 2 or layout == "pack":
         return False
-    return bool(asked.get(OWN_SELECT) or asked.get(LAYOUT) or asked.get(WIDTH) or settings.layout == "stripe")
+    if not layout:
+        layout, _ = settings.layout_of("", asked.get(APPLICATION, ""))
+    return bool(asked.get(OWN_SELECT)) or layout == "stripe"
 
 
 def refuse_too_soon(nodes: Collection[str], starts: Mapping[str, float], now_s: float, stagger_s: float) -> str | None:

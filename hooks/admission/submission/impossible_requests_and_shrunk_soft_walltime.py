@@ -13,6 +13,7 @@ from typing import Callable, NamedTuple, Union
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.job.job_preferences import read_preferences, read_saves
 from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
+from policy.model.job_preferences import AUTO
 from policy.model.job_request import Chunk, Request, RequestError, parse_request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
@@ -61,8 +62,12 @@ def _find_why(resource_list: Mapping[str, str], queue: str, summary: Summary, se
 
 
 def _may_be_striped(resource_list: Mapping[str, str], settings: Settings) -> bool:
-    preference = read_preferences(resource_list, settings.ranking).layout
-    return settings.stripe.layout in ("stripe", "learn") if preference is None else preference.kind == "stripe"
+    """Whether the job's chunks may go to several hosts in pieces. ``settings`` are those of its queue."""
+    preferences = read_preferences(resource_list, settings.ranking)
+    if preferences.layout is not None:
+        return preferences.layout.kind in ("stripe", AUTO)
+    layout, _ = settings.stripe.layout_of("", preferences.application)
+    return layout in ("stripe", "learn", AUTO)
 
 
 def _find_too_much(request: Request, queue: QueueSummary) -> str:

@@ -13,12 +13,14 @@ from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, STRIPE_N
 from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without_stripe
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.job.job_preferences import read_preferences
+from policy.model.job_preferences import Layout
 from policy.model.job_request import Request, RequestError, parse_request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.pbs_units import UnitError, parse_duration_s
 from policy.settings.site_settings import Settings
-from policy.striping.layout_learning import layout_of
-from policy.striping.stripe_as_select import stripe_chunks
+from policy.striping.fewest_nodes_that_hold_request import cores_of
+from policy.striping.layout_of_job import Surroundings, layout_of
+from policy.striping.stripe_as_select import extent_of, stripe_chunks
 
 _LONGEST_SELECT = 2000
 _MOST_SHAPES = 4096
@@ -47,9 +49,10 @@ def find_stripe(
     # A quoted value, a fraction, a name with a dot: none of them is a plain amount.
     if not select or len(select) > _LONGEST_SELECT or any(character in select for character in "\"'."):
         return {}
-    if settings.stripe.layout == "none" and not any(name in resource_list for name in _LAYOUT_WISHES):
+    if not settings.stripe.lays_out and not any(name in resource_list for name in _LAYOUT_WISHES):
         return {}
-    shape = (id(queue), settings.stripe, *[resource_list.get(name) for name in _DECIDES])
+    # What is learned, and so the layout, may be the user's own.
+    shape = (id(queue), user, settings.stripe, *[resource_list.get(name) for name in _DECIDES])
     stripe = summary.stripes.get(shape)
     if stripe is None:
         if len(summary.stripes) >= _MOST_SHAPES:
@@ -67,14 +70,27 @@ def _stripe(
     except RequestError:
         return {}
     job = _describe(resource_list, user, request, settings)
-    layout, _, _ = layout_of(job, summary.past.learned, settings.stripe, lambda _: 0)
+    extent = extent_of(request, queue.nodes, queue.most_chunks)
+    around = Surroundings(lambda _: 0, lambda _: extent, lambda _: queue.batch)
+    chosen = layout_of(job, summary.past.learned, settings.stripe, around)
+    layout = chosen.layout
+    if layout is not None and layout.kind == "pack" and chosen.open and _exceeds_nodes(request, queue):
+        layout = Layout("stripe")
     if layout is None or layout.kind != "stripe":
         return {}
-    striped = stripe_chunks(request, layout, queue.nodes, settings.stripe.width_factor)
+    width = chosen.width(extent.fewest)
+    striped = stripe_chunks(
+        request, layout._replace(width=width), queue.nodes, settings.stripe.width_factor, queue.most_chunks
+    )
     if striped is None:
         return {}
     place = ":".join(filter(None, ("scatter", striped.sharing)))
     return {OWN_SELECT: own, "select": striped.select, "place": place}
+
+
+def _exceeds_nodes(request: Request, queue: QueueSummary) -> bool:
+    """Whether a chunk has more cores than the largest node: PBS's scheduler could run the job only in pieces."""
+    return request.hardest.cores > max((cores_of(size) for size, _ in queue.nodes), default=0)
 
 
 def _describe(resource_list: Mapping[str, str], user: str, request: Request, settings: Settings) -> Job:

@@ -24,7 +24,7 @@ from hooks.pbs.custom_resources import (
 )
 from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT
-from policy.model.job_preferences import DETAILS, LAYOUTS, RANK_MODES, Layout, RankPreference, Requirements
+from policy.model.job_preferences import AUTO, DETAILS, LAYOUTS, RANK_MODES, Layout, RankPreference, Requirements
 from policy.model.pbs_units import UnitError, parse_size_kib
 from policy.model.save_method_names import SAVE_METHODS
 from policy.settings.site_settings import RankingSettings
@@ -77,7 +77,7 @@ def read_preferences(resource_list: Mapping[str, str], ranking: RankingSettings)
     detail = _read_word(DETAIL, DETAILS, resource_list, unread) or DETAILS[0]
     if not mode and (needs != Requirements() or detail != DETAILS[0]):
         mode = ranking.mode if ranking.mode in RANK_MODES else "composite"
-    kind = _read_word(LAYOUT, LAYOUTS, resource_list, unread)
+    kind = _read_word(LAYOUT, (*LAYOUTS, AUTO), resource_list, unread)
     width, span = _read_nodes(WIDTH, resource_list, unread), _read_nodes(STRIPE_NODES, resource_list, unread)
     if not kind and (width is not None or span is not None):
         kind = "stripe"

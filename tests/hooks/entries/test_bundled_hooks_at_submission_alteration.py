@@ -36,7 +36,7 @@ def test_queuejob_refuses_accepts_and_shrinks_several_times_in_one_interpreter(h
 def test_queuejob_refuses_a_wish_that_makes_no_sense_and_says_what_is_allowed(hook: Hook) -> None:
     hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
     answer = hook.run("queuejob", events=[submit(pbsteer_layout="wide"), submit(pbsteer_layout="stripe")])
-    refusal = "this job can never run as it asks: pbsteer_layout is 'wide'; allowed is pack, stripe"
+    refusal = "this job can never run as it asks: pbsteer_layout is 'wide'; allowed is pack, stripe, auto"
     assert answer["verdicts"] == [f"pbsteer: {refusal}", None]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from hooks.record.runs_gone_since_last_pass import find_finished, learns, note_runs
+from hooks.record.runs_gone_since_last_pass import counts_cpu_time, find_finished, learns, note_runs
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 from policy.settings.site_settings import BackfillSettings, Settings, StripeSettings
 from tests.hooks.sample_server_statuses import NOW_S, job, running, server_status, snapshot_of, vnode
@@ -21,9 +21,8 @@ PREDICTING = Settings(backfill=BackfillSettings(predictor="ratio"))
 
 def noted(jobs: Mapping[str, Any], settings: Settings = PREDICTING, before: Any = None, **parts: Any) -> Any:
     """What a pass over these jobs writes down, as it comes back from the file."""
-    return json.loads(
-        json.dumps(note_runs(snapshot_of(server_status(jobs, **parts), settings), before or {}, settings))
-    )
+    status = server_status(jobs, **parts)
+    return json.loads(json.dumps(note_runs(snapshot_of(status, settings), before or {}, settings, status.jobs)))
 
 
 def later(jobs: Mapping[str, Any], after_s: float = 10) -> ServerStatus:
@@ -43,6 +42,50 @@ def test_a_wish_for_a_layout_is_noted_and_assumed_in_older_notes() -> None:
     before["runs"]["3.s"] = before["runs"]["3.s"][:7]
     runs = find_finished(before, later({}), (), INTERVAL_S)
     assert {run.id: run.asked_layout for run in runs} == {"1.s": False, "2.s": True, "3.s": True}
+
+
+def test_a_job_that_leaves_its_layout_to_the_policy_asks_for_none() -> None:
+    before = noted({"1.s": {**running(), "Resource_List.pbsteer_layout": "auto"}})
+    (run,) = find_finished(before, later({}), (), INTERVAL_S)
+    assert not run.asked_layout
+
+
+WRF = {**running(), "Resource_List.pbsteer_app": "wrf"}
+
+
+def used(cpu: str, wall: str) -> dict[str, str]:
+    return {**WRF, "resources_used.cput": cpu, "resources_used.walltime": wall}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "wall", "cpu_s"),
+    [("00:05:00", "00:02:30", 420.0), ("00:00:00", "00:02:30", 0.0), ("00:05:00", "00:01:44", None),
+     ("00:05:00", "00:00:00", None), ("soon", "00:02:30", None)],
+)  # fmt: skip
+def test_the_cpu_time_counted_last_stands_for_the_whole_run_if_it_is_of_half_of_it(
+    cpu: str, wall: str, cpu_s: float | None
+) -> None:
+    """The run takes 210 s, of which 200 had passed at the last pass."""
+    first = noted({"1.s": WRF}, LEARNING)
+    before = noted({"1.s": used(cpu, wall)}, LEARNING, first)
+    (run,) = find_finished(before, later({}), (), INTERVAL_S)
+    assert run.cpu_s == cpu_s
+    assert not run.asked_layout
+
+
+def test_a_later_pass_without_a_count_keeps_the_one_before() -> None:
+    first = noted({"1.s": used("00:05:00", "00:02:30")}, LEARNING)
+    (run,) = find_finished(noted({"1.s": WRF}, LEARNING, first), later({}), (), INTERVAL_S)
+    assert run.cpu_s == 420.0
+
+
+@pytest.mark.parametrize(
+    ("layout", "learn_from", "does"),
+    [("learn", "cpu-time", True), ("auto", "cpu-time", True), ("learn", "speed", False), ("stripe", "cpu-time", False)],
+)
+def test_cpu_time_is_read_only_where_it_is_learned_from(layout: str, learn_from: str, does: bool) -> None:
+    settings = Settings(stripe=StripeSettings(layout=layout, learn_from=learn_from))
+    assert counts_cpu_time(settings) is does
 
 
 def test_a_run_without_walltime_has_an_infinite_estimate() -> None:

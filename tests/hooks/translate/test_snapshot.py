@@ -330,9 +330,9 @@ def test_a_job_of_a_server_that_does_not_define_our_resources_wishes_for_nothing
 def test_a_wish_that_makes_no_sense_blocks_the_job_and_is_listed() -> None:
     seen = server_status({"12.server": job(Resource_List__pbsteer_layout="wide")})
     assert snapshot_of(seen, SETTINGS).jobs["12.server"].blocked == (
-        "pbsteer_layout is 'wide'; allowed is pack, stripe, which cannot be read"
+        "pbsteer_layout is 'wide'; allowed is pack, stripe, auto, which cannot be read"
     )
-    assert problems_of(seen, SETTINGS) == ("job 12.server: pbsteer_layout is 'wide'; allowed is pack, stripe",)
+    assert problems_of(seen, SETTINGS) == ("job 12.server: pbsteer_layout is 'wide'; allowed is pack, stripe, auto",)
 
 
 def test_a_job_that_depends_on_other_jobs_is_translated_anew_when_those_change() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.hook_names import HOOKS
+from hooks.deploy.qmgr_lines_in_one_program import ARGV
 from hooks.deploy.read_installed_server_state import DeployError, Reply
 from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part
 from hooks.deploy.steps_between_server_states import Step
@@ -169,6 +170,11 @@ class Failing:
         done = self._pbs.run(["qmgr", "-c", line])
         return Reply(done.status, done.stdout, done.stderr)
 
+    def run_lines(self, text: str) -> Reply:
+        lines = [line.replace(" ", " no-such-", 1) if line == self._line else line for line in text.splitlines()]
+        done = self._pbs.run(ARGV, stdin="".join(f"{line}\n" for line in lines))
+        return Reply(done.status, done.stdout.replace(" no-such-", " "), done.stderr)
+
 
 def lines_of(steps: list[Step], kinds: Mapping[str, int]) -> list[str]:
     """Some lines of each kind, by how they begin."""
@@ -188,8 +194,10 @@ def test_a_step_that_fails_leaves_the_server_as_it_was(pbs: PbsCluster) -> None:
     lines = lines_of(planned, kinds)
     assert len(lines) == sum(kinds.values())
     for line in lines:
-        with pytest.raises(DeployError, match="the server is as it was before"):
-            Deployment(str(pbs.server_home), Failing(pbs, line)).apply(quick_settings(), silent, part)
+        failing = Failing(pbs, line)
+        deployment = Deployment(str(pbs.server_home), failing, run_lines=failing.run_lines)
+        with pytest.raises(DeployError, match=f'^qmgr -c "{re.escape(line)}": .*; the server is as it was before$'):
+            deployment.apply(quick_settings(), silent, part)
         wait_until_gone(pbs)
         after = read_all(pbs)
         assert {key: value for key, value in after.items() if before.get(key) != value} == {}, line

@@ -16,7 +16,15 @@ from hooks.reader.answer_console_by_json_lines import __file__ as reader_file
 from hooks.reader.apply_status_differences import Assembly
 from hooks.store.compiled_modules import COMPILED
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
-from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, last_pass, quick_settings, state_of, wait_for_pass
+from tests.hooks.deploy_on_testbed import (
+    deploy,
+    deploy_and_drive,
+    last_pass,
+    make_deployment,
+    quick_settings,
+    state_of,
+    wait_for_pass,
+)
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.quotas.test_reservation_quotas_real import clear, reserve
 
@@ -112,7 +120,8 @@ def test_observing_does_nothing_but_write_down_what_it_would_do(pbs: PbsCluster)
 
 
 def test_passes_take_their_modules_compiled_from_the_first_one(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
+    make_deployment(pbs).apply(quick_settings(), lambda _: None)
+    wait_for_pass(pbs)
     stored = state_of(pbs).path / COMPILED
     pbs.wait_until(stored.exists, 30, "the first pass has left its compiled modules")
     first = stored.stat()

@@ -95,7 +95,7 @@ def test_what_could_not_be_submitted_is_refused_but_not_to_managers(advised: Pbs
     for change, words in (
         ("select=1:ncpus=9:mpiprocs=1", "one chunk asks for ncpus=9"),
         ("select=1:ncpus=1:host=nosuch", "there is no such host"),
-        ("pbsteer_layout=wide", "pbsteer_layout is 'wide'; allowed is pack, stripe"),
+        ("pbsteer_layout=wide", "pbsteer_layout is 'wide'; allowed is pack, stripe, auto"),
     ):
         job_id = advised.qsub("alice", select=SELECT)
         assert words in alteration_refused(advised, job_id, change)

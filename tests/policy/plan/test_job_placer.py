@@ -16,7 +16,7 @@ from policy.model.ledger_between_passes import Tally
 from policy.plan.job_placer import Placer
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import RankingSettings, StripeSettings
-from tests.policy.clusters import cluster, codes, job, plan_for, run, starts, vnode
+from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, starts, vnode
 
 NOW_S = 1000
 FOUR = tuple(vnode(f"n{number}", 32) for number in range(1, 5))
@@ -179,6 +179,40 @@ def test_a_queue_has_a_layout_of_its_own() -> None:
     assert "stripe.queues.big is stripe" in a_pass.why(wide)
     assert a_pass.where(other) == "n1=32 n2=32"
     assert a_pass.why(other) == ""
+
+
+def test_an_application_has_a_layout_of_its_own_before_its_queue() -> None:
+    a_pass = Pass(queues=(("big", "stripe"),), applications=(("md", "pack"), ("wrf", "stripe")))
+    packed = job("1", select="64", queue_name="big", application="md")
+    assert a_pass.where(packed) == "n1=32 n2=32"
+    assert "stripe.applications.md is pack" in a_pass.why(packed)
+    assert a_pass.where(job("2", select="64", application="wrf")) == "n1=16 n2=16 n3=16 n4=16"
+    assert a_pass.where(job("3", select="64", application="other", queue_name="big")) == "n1=16 n2=16 n3=16 n4=16"
+    assert a_pass.why(job("4", select="64", application="other")) == ""
+
+
+@pytest.mark.parametrize("layout", ["learn", "auto"])
+def test_a_chunk_that_no_node_holds_is_packed_in_pieces_where_the_policy_chooses(layout: str) -> None:
+    """Nothing is learned of it, and the nodes are not idle enough to spread it."""
+    busy = [run("9", "bob", "n1=1 n2=1 n3=1 n4=1")]
+    wide = job("1", select="1:ncpus=64:mpiprocs=64")
+    assert Pass(runs=busy, layout=layout).where(wide) is not None
+    assert Pass(runs=busy, layout="pack").where(wide) is None
+
+
+def test_auto_decides_once_for_the_jobs_that_wait() -> None:
+    """Not by what each start of the pass leaves idle."""
+    jobs = [job(str(number), select="33") for number in (1, 2, 3)]
+    vnodes = [vnode(f"n{number}", 32) for number in range(1, 9)]
+    snapshot = Snapshot.build(NOW_S, vnodes, [queue()], jobs, [])
+    placer = Placer(snapshot.cluster(), Settings(stripe=StripeSettings(layout="auto")), Ledger(), NOW_S)
+    for each in jobs:
+        found = placer.place(each, (1 << 8) - 1)
+        assert isinstance(found, Allocation)
+        assert len(found.vnodes) == 4
+        snapshot.cluster().set_job(each.id, None)
+        snapshot.cluster().set_run(each.id, Run(each.id, each, NOW_S, found, NOW_S + each.estimate_s))
+        placer.started(each, found)
 
 
 def test_nodes_that_will_soon_be_idle_come_before_those_that_stay_busy() -> None:

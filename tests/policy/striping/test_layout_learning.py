@@ -9,7 +9,15 @@ import pytest
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 from policy.model.ledger_between_passes import Tally
 from policy.settings.site_settings import StripeSettings
-from policy.striping.layout_learning import MOST_MEASURED, choose, learn, size_key
+from policy.striping.layout_learning import (
+    MOST_MEASURED,
+    choose,
+    choose_if_counted,
+    learn,
+    size_key,
+    stripe_factors,
+    why_packed_in_turn,
+)
 from tests.policy.clusters import job
 
 LEARN = StripeSettings(layout="learn", learn_runs=3)
@@ -31,6 +39,31 @@ def ended(
 def test_a_run_counts_with_its_efficiency() -> None:
     learned = learn({}, [ended(cpu_s=3200), ended("2", striped=True, cpu_s=4800)], LEARN, 0)
     assert learned == {"u:alice:wrf": {"pack": Tally(1, (0.5,)), "stripe": Tally(1, (0.75,))}}
+
+
+@pytest.mark.parametrize(("vnodes", "name"), [(2, "pack"), (3, "stripe"), (4, "stripe"), (5, "stripe"), (6, "stripe*2"),
+                                              (8, "stripe*2"), (16, "stripe*2")])  # fmt: skip
+def test_a_stripe_counts_for_the_width_that_is_nearest(vnodes: int, name: str) -> None:
+    learned = learn({}, [ended()._replace(vnodes=vnodes)], LEARN, 0)
+    assert learned == {"u:alice:wrf": {name: Tally(1, (0.5,))}}
+
+
+@pytest.mark.parametrize(("usual", "widest", "factors"), [
+    (2, 4, [2, 4]), (2, 2, [2]), (2, 1, [2]), (1.5, 10, [1.5, 3, 6]), (3, 5.9, [3]),
+    (1, 1000, [2**n for n in range(10)]),
+])  # fmt: skip
+def test_the_widths_are_the_usual_one_and_its_doubles(usual: float, widest: float, factors: list[float]) -> None:
+    settings = StripeSettings(layout="learn", width_factor=usual, widest_factor=widest)
+    assert [*stripe_factors(settings).values()] == factors
+
+
+def test_by_speed_where_the_site_says_so() -> None:
+    settings = StripeSettings(layout="learn", learn_from="speed")
+    learned = learn({}, [ended()], settings, 0)
+    assert learned == {"u:alice:wrf, 64 cores, 600 s": {"pack": Tally(1, (36.0,))}}
+    both = {"u:alice:wrf": tallies((9, 0.9), (9, 0.1)), "u:alice:wrf, 64 cores, 600 s": tallies((9, 1), (9, 2))}
+    assert choose(both, A_JOB, settings, 0).layout == "stripe"
+    assert choose(both, A_JOB, LEARN, 0).layout == "pack"
 
 
 def test_without_a_cpu_time_with_its_speed_among_those_of_its_size() -> None:
@@ -171,6 +204,63 @@ def test_until_then_they_take_turns_whatever_the_few_say(
 ) -> None:
     choice = choose({"u:alice:wrf": tallies(pack, striped)}, A_JOB, LEARN, running)
     assert (choice.layout, choice.settled) == (layout, False)
+
+
+WIDE = "stripe*2"
+
+
+@pytest.mark.parametrize(
+    ("pack", "striped", "wide", "running", "most", "factor", "settled"),
+    [
+        ((3, 0.5), (3, 0.6), (0, 0), 0, 4, 4, False),
+        ((3, 0.5), (3, 0.6), (0, 0), 1, 4, 2, True),
+        ((3, 0.5), (3, 0.6), (0, 0), 0, 2, 2, True),
+        ((3, 0.6), (3, 0.5), (0, 0), 0, 4, 0, True),
+        ((3, 0.5), (3, 0.6), (2, 0.9), 0, 4, 4, False),
+        ((3, 0.5), (3, 0.6), (3, 0.9), 0, 4, 4, True),
+        ((3, 0.5), (3, 0.6), (3, 0.6), 0, 4, 2, True),
+        ((3, 0.7), (3, 0.6), (3, 0.8), 0, 4, 4, True),
+    ],
+)
+def test_a_wider_stripe_is_tried_while_the_widest_seen_is_the_best(
+    pack: tuple[int, float], striped: tuple[int, float], wide: tuple[int, float],
+    running: int, most: float, factor: float, settled: bool,
+) -> None:  # fmt: skip
+    found = tallies(pack, striped) | {WIDE: Tally(wide[0], (wide[1],) * wide[0])}
+    choice = choose({"u:alice:wrf": found}, A_JOB, LEARN, running, most)
+    assert (choice.factor, choice.settled) == (factor, settled)
+    assert choice.layout == ("stripe" if factor else "pack")
+
+
+def test_the_reason_has_every_width_that_was_compared() -> None:
+    found = {"u:alice:wrf": tallies((3, 0.5), (3, 0.6)) | {WIDE: Tally(3, (0.7,) * 3)}}
+    compared = (
+        "a median of 0.6 in 3 striped runs and of 0.5 in 3 packed ones and of 0.7 in 3 runs striped 2 times as wide"
+    )
+    assert choose(found, A_JOB, LEARN, 0, 4).why == f"wrf of alice reached {compared}"
+    trying = {"u:alice:wrf": tallies((3, 0.5), (3, 0.6)) | {WIDE: Tally(2, (0.7,) * 2)}}
+    assert (
+        "; a stripe 2 times as wide is tried until 3 such runs are seen: 2 so far"
+        in choose(trying, A_JOB, LEARN, 0, 4).why
+    )
+
+
+def test_two_counted_layouts_are_enough_to_choose_by() -> None:
+    found = {"u:alice:wrf": {"pack": Tally(3, (0.5,) * 3), WIDE: Tally(3, (0.7,) * 3), "stripe": Tally(2, (0.9,) * 2)}}
+    choice = choose_if_counted(found, A_JOB, LEARN)
+    assert choice is not None
+    assert (choice.layout, choice.factor) == ("stripe", 4)
+    assert choose_if_counted({"u:alice:wrf": tallies((3, 0.5), (2, 0.6))}, A_JOB, LEARN) is None
+    assert choose_if_counted({"u::": tallies((3, 0.5), (3, 0.6))}, A_JOB._replace(application=""), LEARN) is None
+
+
+def test_every_other_job_is_packed_until_there_is_something_to_compare() -> None:
+    found = {"u:alice:wrf": tallies((2, 0.5), (6, 0.6))}
+    why = why_packed_in_turn(found, A_JOB, LEARN, 0)
+    assert why == "every other job of wrf of alice is packed until 3 such runs are seen: 2 so far"
+    assert why_packed_in_turn(found, A_JOB, LEARN, 1) == ""
+    assert why_packed_in_turn({"u:alice:wrf": tallies((4, 0.5), (0, 0))}, A_JOB, LEARN, 0) == ""
+    assert why_packed_in_turn(found, A_JOB._replace(application=""), LEARN, 0) == ""
 
 
 def test_speed_is_asked_for_the_same_size_only() -> None:

@@ -64,6 +64,14 @@ def test_a_narrower_stripe_is_taken_where_a_wide_one_finds_no_nodes() -> None:
     )
 
 
+@pytest.mark.parametrize(("most", "chunks"), [(None, 4), (4, 4), (3, 3), (2, None), (0, None)])
+def test_no_more_chunks_than_the_queue_takes(most: int | None, chunks: int | None) -> None:
+    """The fewest nodes are two."""
+    request = parse_request("1:ncpus=16:mpiprocs=16")
+    striped = stripe_chunks(request, STRIPE, ((NODE, 4),), 2, most)
+    assert (None if striped is None else sum(chunk.pieces for chunk in striped.chunks)) == chunks
+
+
 @given(
     st.integers(1, 40), st.integers(1, 4), st.integers(0, 3), st.integers(1, 12), st.integers(1, 3),
     st.lists(st.tuples(st.integers(1, 16), st.integers(1, 6)), min_size=1, max_size=3),

@@ -8,6 +8,7 @@ from policy import Job, Queue, Run, Vnode
 from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import Request
 from tests.property.strategies.cluster_strategies import NOW_S, USERS, Parts
+from tests.property.strategies.made_once import sampled_from
 
 
 @st.composite
@@ -20,7 +21,7 @@ def backfilling_clusters(draw: st.DrawFn) -> Parts:
     saves = st.sampled_from((None, None, None, True, False))
 
     def job(number: int, cores: int, submit_s: float, estimate_s: float) -> Job:
-        owner, rerunable = draw(st.sampled_from(USERS)), draw(st.sampled_from((True, True, True, True, False)))
+        owner, rerunable = draw(sampled_from(USERS)), draw(sampled_from((True, True, True, True, False)))
         request = Request.of_cores(cores)
         return Job(
             f"{number}.s", owner, request, "workq", submit_s, estimate_s, sequence=number, rerunable=rerunable,
@@ -29,11 +30,11 @@ def backfilling_clusters(draw: st.DrawFn) -> Parts:
 
     runs: list[Run] = []
     for number, vnode in enumerate(vnodes, 1):
-        cores, start_s = vnode.available["ncpus"] - draw(st.sampled_from((1, 1, 2, 0))), NOW_S - 40
-        asked = job(number, cores, start_s, 40 + draw(st.sampled_from((30, 60, 100, 400))))
+        cores, start_s = vnode.available["ncpus"] - draw(sampled_from((1, 1, 2, 0))), NOW_S - 40
+        asked = job(number, cores, start_s, 40 + draw(sampled_from((30, 60, 100, 400))))
         there = Allocation((Spot(vnode.name, (("ncpus", 1),), cores),))
         runs.append(Run(asked.id, asked, start_s, there, start_s + asked.estimate_s))
-    wide = job(100, draw(st.integers(max(2, total - 1), total)), NOW_S - 200, draw(st.sampled_from((20, 100))))
+    wide = job(100, draw(st.integers(max(2, total - 1), total)), NOW_S - 200, draw(sampled_from((20, 100))))
     ago, seconds = st.sampled_from((5.0, 60.0, 130.0)), st.sampled_from((200, 300, 110, 10, 20, 50))
     small = [
         _maybe_array(job(number, draw(st.integers(1, 2)), NOW_S - draw(ago), draw(seconds)), draw(_SUBJOBS))
@@ -62,10 +63,10 @@ def waiting_clusters(draw: st.DrawFn) -> Parts:
         while left:
             number, cores = len(runs) + 1, draw(st.integers(1, left))
             left -= cores
-            start_s, estimate_s = NOW_S - draw(st.sampled_from((50, 100))), draw(st.sampled_from((400.0, 600.0)))
+            start_s, estimate_s = NOW_S - draw(sampled_from((50, 100))), draw(sampled_from((400.0, 600.0)))
             asked = Job(
-                f"{number}.s", draw(st.sampled_from(USERS)), Request.of_cores(cores), "workq", start_s, estimate_s,
-                sequence=number, saves=draw(st.sampled_from((None, True, True))),
+                f"{number}.s", draw(sampled_from(USERS)), Request.of_cores(cores), "workq", start_s, estimate_s,
+                sequence=number, saves=draw(sampled_from((None, True, True))),
             )  # fmt: skip
             there = Allocation((Spot(vnode.name, (("ncpus", 1),), cores),))
             runs.append(Run(asked.id, asked, start_s, there, start_s + estimate_s))
@@ -73,7 +74,7 @@ def waiting_clusters(draw: st.DrawFn) -> Parts:
     waiting = [
         _maybe_array(
             Job(
-                f"{number}.s", draw(st.sampled_from(USERS)), Request.of_cores(draw(st.integers(1, 3))), "workq",
+                f"{number}.s", draw(sampled_from(USERS)), Request.of_cores(draw(st.integers(1, 3))), "workq",
                 NOW_S - draw(ago), draw(seconds), sequence=number,
             ),
             draw(_SUBJOBS),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from policy import Changes, Finished, Job, Reading, Run
 from tests.property.strategies.cluster_strategies import NOW_S, Parts, jobs, limit_sets, rankings, vnodes_named
+from tests.property.strategies.made_once import sampled_from
 
 
 def shuffles() -> st.SearchStrategy[Callable[[Parts], Parts]]:
@@ -36,12 +37,12 @@ def shuffles() -> st.SearchStrategy[Callable[[Parts], Parts]]:
 def arrivals(draw: st.DrawFn, parts: Parts) -> tuple[Job, ...]:
     """Jobs that are submitted later, of the users and queues that are there."""
     alike = list(parts.jobs) or [draw(jobs(99, parts.queues, plain=True))]
-    count = draw(st.sampled_from((2, 1, 4, 0, 6)))
+    count = draw(sampled_from((2, 1, 4, 0, 6)))
     coming = []
     for number in range(200, 200 + count):
         drawn = draw(jobs(number, parts.queues, plain=draw(st.booleans())))
         owner = draw(st.sampled_from(alike))
-        later_s = NOW_S + draw(st.sampled_from((1, 5, 10, 10, 60, 130)))
+        later_s = NOW_S + draw(sampled_from((1, 5, 10, 10, 60, 130)))
         coming.append(drawn._replace(submit_s=later_s, user=owner.user, queue=owner.queue))
     return tuple(coming)
 
@@ -87,7 +88,7 @@ def turns(draw: st.DrawFn, parts: Parts) -> Turn:
             queue,
             quotas=draw(limit_sets()),
             priorities=draw(rankings()),
-            priority=draw(st.sampled_from((queue.priority, 20))),
+            priority=draw(sampled_from((queue.priority, 20))),
         )
         for queue in parts.queues
         if draw(st.integers(0, 2)) == 0

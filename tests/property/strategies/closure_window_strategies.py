@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from policy import Vnode
 from policy.model.jobs_runs_vnodes_queues import Window
 from tests.property.strategies.cluster_strategies import NOW_S, Parts
+from tests.property.strategies.made_once import sampled_from
 
 
 @st.composite
@@ -19,7 +20,7 @@ def windowed(draw: st.DrawFn, clusters: st.SearchStrategy[Parts]) -> Parts:
     """
     parts = draw(clusters)
     vnodes = [replace(vnode, partition=None) for vnode in parts.vnodes]
-    for number in range(draw(st.sampled_from((1, 2, 3)))):
+    for number in range(draw(sampled_from((1, 2, 3)))):
         start_s, end_s = draw(_spans())
         for index in draw(st.sets(st.integers(0, len(vnodes) - 1), min_size=1)):
             window = Window(start_s, end_s, f"reservation R{number}", draw(_parts_of(vnodes[index])))
@@ -42,5 +43,5 @@ def _parts_of(draw: st.DrawFn, vnode: Vnode) -> tuple[tuple[str, int], ...] | No
     cores, mem = vnode.available["ncpus"], vnode.available.get("mem", 0)
     if cores < 2 or draw(st.booleans()):
         return None
-    kept = {"ncpus": draw(st.integers(1, cores - 1)), "mem": draw(st.sampled_from((0, mem // 2)))}
+    kept = {"ncpus": draw(st.integers(1, cores - 1)), "mem": draw(sampled_from((0, mem // 2)))}
     return tuple(sorted((name, amount) for name, amount in kept.items() if amount))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from policy.order.fair_share_tree import ROOT, FairShareTree, Group
 from policy.order.job_sort_formula import read_formula
 from policy.order.site_order_settings import BY_QUEUE, ROUND_ROBIN, TOGETHER, FairShare, SiteOrder, SortKey
 from tests.policy.clusters import with_owners
+from tests.property.strategies.made_once import sampled_from
 
 NOW_S = 1000
 USERS = ("alice", "bob", "carol", "dave")
@@ -63,6 +65,7 @@ def parts_of(snapshot: Snapshot) -> Parts:
     )
 
 
+@cache
 def durations() -> st.SearchStrategy[float]:
     return st.one_of(st.integers(1, 20).map(lambda tens: tens * 10.0), st.just(UNLIMITED_S))
 
@@ -71,7 +74,7 @@ def durations() -> st.SearchStrategy[float]:
 def vnode_lists(draw: st.DrawFn, *, plain: bool = False, most: int = 12) -> tuple[Vnode, ...]:
     """Plain ones are all alike but for their cores, up, shared and in no partition."""
     return tuple(
-        draw(vnodes_named(f"v{number:02}", plain)) for number in range(draw(st.sampled_from((1, 2, 3, 4, 6, most))))
+        draw(vnodes_named(f"v{number:02}", plain)) for number in range(draw(sampled_from((1, 2, 3, 4, 6, most))))
     )
 
 
@@ -85,26 +88,30 @@ def vnodes_named(draw: st.DrawFn, name: str, plain: bool) -> Vnode:
         available["mem"] = draw(st.integers(1, 4)) * 4 * GIB
     if draw(st.integers(0, 3)) == 0:
         available["ngpus"] = draw(st.integers(1, 4))
-    state = draw(st.sampled_from(("free",) * 9 + ("offline", "down", "")))
+    state = draw(sampled_from(("free",) * 9 + ("offline", "down", "")))
     return Vnode(
         name,
         available,
-        host=draw(st.sampled_from((name, name, "h1", "h2"))),
+        host=draw(sampled_from((name, name, "h1", "h2"))),
         state=state,
         usable=state == "free",
-        attributes=draw(st.sampled_from(({}, {}, {"arch": "linux"}, {"arch": "linux", "switch": "s1,s2"}))),
-        partition=draw(st.sampled_from((None,) * 7 + ("P",))),
-        sharing=draw(st.sampled_from(("default_shared",) * 5 + ("force_excl", "default_excl", "ignore_excl"))),
+        attributes=draw(_ATTRIBUTES),
+        partition=draw(sampled_from((None,) * 7 + ("P",))),
+        sharing=draw(sampled_from(("default_shared",) * 5 + ("force_excl", "default_excl", "ignore_excl"))),
     )
 
 
+_ATTRIBUTES = st.sampled_from(({}, {}, {"arch": "linux"}, {"arch": "linux", "switch": "s1,s2"}))
+
+
+@cache
 def selects() -> st.SearchStrategy[str]:
     """Single cores anywhere most often; else chunks of cores, memory and GPUs, one kind or two, some with wishes."""
-    cores = st.sampled_from((2, 1, 3, 4, 6, 8, 16)).map(str)
     chunks = st.builds(_chunk, st.integers(1, 4), st.integers(0, 4), st.integers(0, 8), st.integers(0, 2), _WANTS)
-    return st.one_of(cores, chunks, chunks, st.lists(chunks, min_size=2, max_size=2).map("+".join))
+    return st.one_of(_CORES, chunks, chunks, st.lists(chunks, min_size=2, max_size=2).map("+".join))
 
 
+_CORES = st.sampled_from((2, 1, 3, 4, 6, 8, 16)).map(str)
 _WANTS = st.sampled_from(("", "", "", "", ":arch=linux", ":host=h1"))
 
 
@@ -113,6 +120,7 @@ def _chunk(pieces: int, cores: int, mem_gib: int, gpus: int, wants: str) -> str:
     return f"{pieces}:ncpus={cores}{mem}{f':ngpus={gpus}' if gpus > 1 else ''}{wants}"
 
 
+@cache
 def places() -> st.SearchStrategy[str]:
     arrangements = st.sampled_from(("free", "free", "free", "pack", "scatter", "vscatter", "group=switch"))
     sharings = st.sampled_from(("", "", "", "", "shared", "excl", "exclhost"))
@@ -127,7 +135,7 @@ def limit_sets(draw: st.DrawFn, *, rarely: bool = False, most: int = 16) -> Limi
     wide: tuple[EntityKey, ...] = (("g", "chem"), ("g", GENERIC), ("p", "p1"))
     own = [("u", user) for user in (*USERS, GENERIC) if draw(st.integers(0, 3))]
     entities: list[EntityKey] = [*own, *(entity for entity in wide if not draw(st.integers(0, 3)))]
-    numbers = st.sampled_from((0, 0, 2, most // 4, most // 2, most, 2 * most))
+    numbers = sampled_from((0, 0, 2, most // 4, most // 2, most, 2 * most))
     return Limits({entity: draw(numbers) for entity in entities})
 
 
@@ -135,7 +143,7 @@ def limit_sets(draw: st.DrawFn, *, rarely: bool = False, most: int = 16) -> Limi
 def rankings(draw: st.DrawFn) -> Limits:
     """Priorities of users and groups, own and generic ones; equal ones are frequent."""
     keys: tuple[EntityKey, ...] = (*(("u", user) for user in (*USERS, GENERIC)), ("g", "chem"), ("g", GENERIC))
-    numbers = st.sampled_from((10, 0, 5, 10, 20))
+    numbers = sampled_from((10, 0, 5, 10, 20))
     return Limits({key: draw(numbers) for key in keys if draw(st.booleans())})
 
 
@@ -143,21 +151,21 @@ def rankings(draw: st.DrawFn) -> Limits:
 def queue_lists(draw: st.DrawFn, *, plain: bool = False) -> tuple[Queue, ...]:
     """One queue with quotas, perhaps priorities, and perhaps more queues; plain ones are started, managed and without
     hard limits."""
-    names = draw(st.sampled_from((("workq",), ("workq", "express"), ("workq", "express", "gpu"))))
+    names = draw(sampled_from((("workq",), ("workq", "express"), ("workq", "express", "gpu"))))
     queues = []
     for name in names:
-        ranked = draw(st.sampled_from((False, False, True)))
+        ranked = draw(sampled_from((False, False, True)))
         queue = Queue(name, quotas=draw(limit_sets()), priorities=draw(rankings()) if ranked else Limits())
         if not plain:
             hard = HardLimits(draw(limit_sets(rarely=True, most=4)), {"ncpus": draw(limit_sets(rarely=True))})
             queue = replace(
                 queue,
                 hard=hard,
-                started=draw(st.sampled_from((True, True, True, False))) if name != "workq" else True,
+                started=draw(sampled_from((True, True, True, False))) if name != "workq" else True,
                 managed=name != "gpu" or draw(st.booleans()),
                 partition="P" if name == "gpu" else None,
-                deferrable=draw(st.sampled_from((False, False, True))),
-                priority=draw(st.sampled_from((0, 0, 50, -50))),
+                deferrable=draw(sampled_from((False, False, True))),
+                priority=draw(sampled_from((0, 0, 50, -50))),
             )
         queues.append(queue)
     return tuple(queues)
@@ -166,33 +174,33 @@ def queue_lists(draw: st.DrawFn, *, plain: bool = False) -> tuple[Queue, ...]:
 @st.composite
 def jobs(draw: st.DrawFn, number: int, queues: tuple[Queue, ...], *, plain: bool = False) -> Job:
     """A waiting job; plain ones are not held, not arrays, and ask for single cores anywhere."""
-    select = draw(st.sampled_from((2, 1, 3, 4, 6, 8, 16)).map(str) if plain else selects())
+    select = draw(_CORES if plain else selects())
     place = "" if plain else draw(places())
     array = not plain and draw(st.integers(0, 6)) == 0
     job = Job(
         f"{number}[].s" if array else f"{number}.s",
-        draw(st.sampled_from(USERS)),
+        draw(sampled_from(USERS)),
         parse_request(select, place),
         draw(st.sampled_from(queues)).name,
         draw(st.integers(0, 20)) * 50,
         draw(durations()),
-        draw(st.sampled_from(GROUPS)),
-        draw(st.sampled_from(PROJECTS)),
+        draw(sampled_from(GROUPS)),
+        draw(sampled_from(PROJECTS)),
         sequence=number,
         subjobs=tuple(range(1, draw(st.integers(2, 4)))) if array else None,
-        saves=draw(st.sampled_from((None, None, True, False))),
-        saved_s=0.0 if array else draw(st.sampled_from((0.0, 0.0, 0.0, 30.0, -20.0))),
-        deferrable=draw(st.sampled_from((False, False, True))),
+        saves=draw(sampled_from((None, None, True, False))),
+        saved_s=0.0 if array else draw(sampled_from((0.0, 0.0, 0.0, 30.0, -20.0))),
+        deferrable=draw(sampled_from((False, False, True))),
     )
     if plain:
         return job
     return job._replace(
-        priority=draw(st.sampled_from((0, 0, 0, 10))),
-        own_priority=draw(st.sampled_from((0, 0, 5, -3))),
-        rerunable=draw(st.sampled_from((True, True, True, False))),
+        priority=draw(sampled_from((0, 0, 0, 10))),
+        own_priority=draw(sampled_from((0, 0, 5, -3))),
+        rerunable=draw(sampled_from((True, True, True, False))),
         urgent=draw(st.booleans()),
-        blocked=draw(st.sampled_from(("",) * 6 + ("held",))),
-        not_before_s=draw(st.sampled_from((None,) * 6 + (NOW_S - 10.0, NOW_S + 50.0))),
+        blocked=draw(sampled_from(("",) * 6 + ("held",))),
+        not_before_s=draw(sampled_from((None,) * 6 + (NOW_S - 10.0, NOW_S + 50.0))),
     )
 
 
@@ -202,7 +210,7 @@ def run_lists(draw: st.DrawFn, vnodes: tuple[Vnode, ...], queues: tuple[Queue, .
     room = _Room(vnodes)
     runs = []
     for number, vnode in enumerate(vnodes + vnodes, start=1):
-        spots = draw(_spots(room, vnode, vnodes, plain)) if draw(st.sampled_from((True, False))) else ()
+        spots = draw(_spots(room, vnode, vnodes, plain)) if draw(sampled_from((True, False))) else ()
         if not spots:
             continue
         job = draw(jobs(number, queues, plain=True))
@@ -215,7 +223,7 @@ def run_lists(draw: st.DrawFn, vnodes: tuple[Vnode, ...], queues: tuple[Queue, .
         job = job._replace(
             request=request,
             submit_s=min(job.submit_s, start_s),
-            rerunable=draw(st.sampled_from((True, True, True, False))),
+            rerunable=draw(sampled_from((True, True, True, False))),
         )
         exiting = not plain and draw(st.integers(0, 7)) == 0
         runs.append(Run(job.id, job, start_s, Allocation(spots), start_s + job.left_s, exiting))
@@ -231,7 +239,7 @@ def _spots(draw: st.DrawFn, room: _Room, first: Vnode, vnodes: tuple[Vnode, ...]
         free = room.free(vnode)
         if free["ncpus"] < 1:
             continue
-        cores = draw(st.sampled_from((free["ncpus"], free["ncpus"], max(1, free["ncpus"] // 2))))
+        cores = draw(sampled_from((free["ncpus"], free["ncpus"], max(1, free["ncpus"] // 2))))
         if plain:
             spots.append(Spot(vnode.name, (("ncpus", 1),), cores))
             continue
@@ -279,7 +287,7 @@ def clusters(draw: st.DrawFn, *, plain: bool = False, most_jobs: int = 12) -> Pa
     vnodes = draw(vnode_lists(plain=plain))
     queues = draw(queue_lists(plain=plain))
     runs = draw(run_lists(vnodes, queues, plain))
-    count = draw(st.sampled_from((3, 1, 2, 5, most_jobs, 0)))
+    count = draw(sampled_from((3, 1, 2, 5, most_jobs, 0)))
     waiting = tuple(draw(jobs(100 + number, queues, plain=plain)) for number in range(count))
     server = Server()
     if not plain and draw(st.integers(0, 5)) == 0:
@@ -361,11 +369,7 @@ def contended_clusters(draw: st.DrawFn, *, ranked: bool = False, plain: bool | N
     own = {("u", user): draw(small if user in ("alice", "bob") else large) for user in USERS}
     wide: tuple[EntityKey, ...] = (("g", "chem"), ("p", "p1"))
     own.update(
-        {
-            entity: draw(st.sampled_from((0, 4, 12, 40)))
-            for entity in wide
-            if draw(st.sampled_from((False,) * 5 + (True,)))
-        }
+        {entity: draw(sampled_from((0, 4, 12, 40))) for entity in wide if draw(sampled_from((False,) * 5 + (True,)))}
     )
     ranks: dict[EntityKey, int] = {}
     if ranked:
@@ -392,14 +396,14 @@ def crowded_clusters(draw: st.DrawFn) -> Parts:
     quotas = {("u", user): draw(st.sampled_from((0, 2, 4) if user in ("alice", "bob") else (40, 8))) for user in USERS}
     queues = (Queue("workq", quotas=Limits(quotas), priorities=Limits(ranks)),)
     runs: list[Run] = []
-    while len(free) > draw(st.sampled_from((0, 0, 1))):
+    while len(free) > draw(sampled_from((0, 0, 1))):
         number = len(runs) + 1
         cores = free[: draw(st.integers(1, 4))]
         del free[: len(cores)]
         job = draw(jobs(number, queues, plain=True))
         start_s = NOW_S - draw(st.integers(0, 12)) * 10
         job = job._replace(
-            user=draw(st.sampled_from(("alice", "bob"))),
+            user=draw(sampled_from(("alice", "bob"))),
             request=parse_request(str(len(cores))),
             submit_s=min(job.submit_s, start_s),
             rerunable=draw(_MOSTLY),
@@ -407,8 +411,8 @@ def crowded_clusters(draw: st.DrawFn) -> Parts:
         spots = tuple(Spot(name, (("ncpus", 1),), cores.count(name)) for name in dict.fromkeys(cores))
         runs.append(Run(job.id, job, start_s, Allocation(spots), start_s + job.left_s))
     waiting = []
-    for number in range(100, 100 + draw(st.sampled_from((1, 2, 4)))):
+    for number in range(100, 100 + draw(sampled_from((1, 2, 4)))):
         job = draw(jobs(number, queues, plain=True))
         request = parse_request(str(draw(st.integers(2, total))))
-        waiting.append(job._replace(user=draw(st.sampled_from(("carol", "dave"))), request=request))
+        waiting.append(job._replace(user=draw(sampled_from(("carol", "dave"))), request=request))
     return Parts(vnodes, queues, tuple(waiting), tuple(runs))

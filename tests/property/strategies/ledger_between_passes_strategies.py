@@ -10,6 +10,7 @@ from policy.model.job_request import Chunk, Grouping, Request
 from policy.model.ledger_between_passes import Backfilled, Cut, Earmark, History, Moved, Tally
 from policy.model.request_when_promised import RequestWhenPromised
 from tests.property.strategies.cluster_strategies import NOW_S, USERS, Parts
+from tests.property.strategies.made_once import sampled_from
 
 
 @st.composite
@@ -23,7 +24,7 @@ def ledgers(draw: st.DrawFn, parts: Parts) -> Ledger:
     preemptions = {run: draw(counts) for run in runs if draw(some)}
     promises = {job: float(NOW_S + draw(_LATER_S)) for job in waiting[:1] if draw(some)}
     backfilled = {run: draw(_backfilled()) for run in runs if draw(some)}
-    classes = {run: draw(st.sampled_from((-1, -1, 0, 1, 5, 10))) for run in runs if draw(some)}
+    classes = {run: draw(sampled_from((-1, -1, 0, 1, 5, 10))) for run in runs if draw(some)}
     return Ledger(promises, {}, preemptions, backfilled, classes, draw(histories()))
 
 
@@ -31,9 +32,9 @@ def ledgers(draw: st.DrawFn, parts: Parts) -> Ledger:
 def due_ledgers(draw: st.DrawFn, parts: Parts) -> Ledger:
     """The promised time of the first waiting job has come, and most runs were let in on the condition to give way."""
     waiting = [job.id for job in parts.jobs if not job.blocked and job.subjobs is None]
-    promises = {job: float(NOW_S + draw(st.sampled_from((0, -10, 10)))) for job in waiting[:1]}
+    promises = {job: float(NOW_S + draw(sampled_from((0, -10, 10)))) for job in waiting[:1]}
     backfilled = {
-        run.id: Backfilled(float(NOW_S + draw(st.sampled_from((-20, 10, 30)))), draw(_MOSTLY))
+        run.id: Backfilled(float(NOW_S + draw(sampled_from((-20, 10, 30)))), draw(_MOSTLY))
         for run in parts.runs
         if draw(_MOSTLY)
     }

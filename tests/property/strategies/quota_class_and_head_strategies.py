@@ -11,6 +11,7 @@ from policy.model.job_request import parse_request
 from policy.model.jobs_runs_vnodes_queues import Server, Window
 from policy.model.limit_attributes import EntityKey, Limits
 from tests.property.strategies.cluster_strategies import NOW_S, Parts
+from tests.property.strategies.made_once import sampled_from
 
 WIDE = "9000"
 """The job that waits longest and is likely to be the head."""
@@ -27,8 +28,8 @@ def contested_sites(draw: st.DrawFn, *, roomy: bool = False) -> Parts:
     anybody's. Behind it wait jobs, and arrays, most of them of users within quota or of a higher class. Quotas stand on
     the queues or on the server, on cores or GPUs; erin has none. A vnode may be reserved for later. Where it is
     ``roomy`` some cores are idle, and the jobs that wait are anybody's and often not rerunnable."""
-    kind = draw(st.sampled_from(("queue", "queue", "server", "gpus", "gpus")))
-    names = draw(st.sampled_from((("workq",), ("workq", "express"))))
+    kind = draw(sampled_from(("queue", "queue", "server", "gpus", "gpus")))
+    names = draw(sampled_from((("workq",), ("workq", "express"))))
     ranked = kind == "queue" and draw(st.booleans())
     vnodes = [_vnode(draw, number, gpus=kind == "gpus") for number in range(draw(st.integers(1, 4)))]
     idle = st.sampled_from((1, 2, 3) if roomy else (0, 0, 0, 1, 2))
@@ -37,18 +38,18 @@ def contested_sites(draw: st.DrawFn, *, roomy: bool = False) -> Parts:
     runs: list[Run] = []
     for vnode in vnodes:
         _fill(draw, vnode, queues_of_runs, runs, draw(idle), alone=draw(st.sampled_from(alone)), subjobs=subjobs)
-    if draw(st.sampled_from((False, False, False, True))):
-        late_s = NOW_S + draw(st.sampled_from((100.0, 20_000.0)))
+    if draw(sampled_from((False, False, False, True))):
+        late_s = NOW_S + draw(sampled_from((100.0, 20_000.0)))
         window = Window(late_s, late_s + 500.0, "reservation R1")
         vnodes[0] = Vnode(vnodes[0].name, vnodes[0].available, closed=(window,))
     jobs = [_head(draw, names, gpus=kind == "gpus")]
     for number in range(9001, 9001 + draw(st.integers(1, 3))):
-        cores, gpus = draw(st.sampled_from((1, 2, 4))), 1 if kind == "gpus" else 0
-        queue = draw(st.sampled_from((names[0], names[0], names[-1])))
-        job = _job(draw, number, draw(st.sampled_from(_WAITING)), _select(cores, gpus), queue)
+        cores, gpus = draw(sampled_from((1, 2, 4))), 1 if kind == "gpus" else 0
+        queue = draw(sampled_from((names[0], names[0], names[-1])))
+        job = _job(draw, number, draw(sampled_from(_WAITING)), _select(cores, gpus), queue)
         if roomy:
-            job = job._replace(user=draw(st.sampled_from(_RUNNING)), rerunable=draw(st.booleans()))
-        if draw(st.sampled_from((False, False, True))):
+            job = job._replace(user=draw(sampled_from(_RUNNING)), rerunable=draw(st.booleans()))
+        if draw(sampled_from((False, False, True))):
             job = job._replace(id=f"{number}[]", subjobs=tuple(range(1, 1 + draw(st.integers(1, 2)))))
         jobs.append(job)
     small, large = st.sampled_from((0, 0, 2)), st.sampled_from((8, 16, 32))
@@ -68,7 +69,7 @@ def contested_sites(draw: st.DrawFn, *, roomy: bool = False) -> Parts:
 
 
 def _vnode(draw: st.DrawFn, number: int, *, gpus: bool) -> Vnode:
-    cores = draw(st.sampled_from((4, 8)))
+    cores = draw(sampled_from((4, 8)))
     return Vnode(f"v{number}", {"ncpus": cores, **({"ngpus": cores} if gpus else {})})
 
 
@@ -77,18 +78,18 @@ def _select(cores: int, gpus: int) -> str:
 
 
 def _job(draw: st.DrawFn, number: int, user: str, select: str, queue: str, place: str = "") -> Job:
-    rerunable = draw(st.sampled_from((True, True, True, True, False)))
-    estimate_s = draw(st.sampled_from((9000.0, 9000.0, 50.0)))
+    rerunable = draw(sampled_from((True, True, True, True, False)))
+    estimate_s = draw(sampled_from((9000.0, 9000.0, 50.0)))
     submit_s = number - 9000.0
     request = parse_request(select, place)
     return Job(str(number), user, request, queue, submit_s, estimate_s, sequence=number, rerunable=rerunable)
 
 
 def _head(draw: st.DrawFn, names: tuple[str, ...], *, gpus: bool) -> Job:
-    pieces, cores = draw(st.sampled_from(((1, 4), (2, 4), (1, 8), (2, 2))))
+    pieces, cores = draw(sampled_from(((1, 4), (2, 4), (1, 8), (2, 2))))
     select = f"{pieces}:ncpus={cores}" + (f":ngpus={cores}" if gpus else "")
-    user = draw(st.sampled_from(("alice", "bob", "erin", "carol", "carol")))
-    place = draw(st.sampled_from(("free", "free", "scatter", "excl")))
+    user = draw(sampled_from(("alice", "bob", "erin", "carol", "carol")))
+    place = draw(sampled_from(("free", "free", "scatter", "excl")))
     return _job(draw, int(WIDE), user, select, draw(st.sampled_from(names)), place)
 
 
@@ -110,11 +111,11 @@ def _fill(
     left = vnode.available["ncpus"] - idle
     gpus = "ngpus" in vnode.available
     while left > 0:
-        number, start_s = len(runs) + 1, NOW_S - draw(st.sampled_from((10, 500, 2000)))
-        cores = min(left, draw(st.sampled_from((1, 2, 4, 8))))
+        number, start_s = len(runs) + 1, NOW_S - draw(sampled_from((10, 500, 2000)))
+        cores = min(left, draw(sampled_from((1, 2, 4, 8))))
         left = 0 if alone else left - cores
-        estimate_s = draw(st.sampled_from((2100.0, 4000.0, 9000.0)))
-        user, queue = draw(st.sampled_from(_RUNNING)), draw(st.sampled_from(names))
+        estimate_s = draw(sampled_from((2100.0, 4000.0, 9000.0)))
+        user, queue = draw(sampled_from(_RUNNING)), draw(st.sampled_from(names))
         its = _job(draw, number, user, _select(cores, gpus), queue, "excl" if alone else "")
         its = its._replace(submit_s=start_s, estimate_s=estimate_s)
         subjob = 1 if draw(st.sampled_from(subjobs)) else None

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from policy import Queue, Run, Vnode, parse_request
 from policy.model.allocation import Allocation, Spot
 from tests.property.strategies.cluster_strategies import NOW_S, Parts, jobs, limit_sets
+from tests.property.strategies.made_once import sampled_from
 
 _SELECTS = ("1", "2", "3", "4", "5", "6", "2:ncpus=2", "3:ncpus=2", "2:ncpus=3", "1:ncpus=5", "1:ncpus=2+2:ncpus=1")
 _PLACES = ("free", "free", "pack", "pack", "scatter", "scatter", "vscatter", "excl", "scatter:excl", "pack:excl")
@@ -26,13 +27,13 @@ def shaped_clusters(draw: st.DrawFn) -> Parts:
     for number, vnode in enumerate(vnodes, start=1):
         if held := draw(st.integers(0, vnode.available["ncpus"])):
             job = draw(jobs(number, queues, plain=True))._replace(request=parse_request(str(held)), saved_s=0.0)
-            job = job._replace(submit_s=0.0, estimate_s=draw(st.sampled_from((100.0, 300.0, 1000.0))))
+            job = job._replace(submit_s=0.0, estimate_s=draw(sampled_from((100.0, 300.0, 1000.0))))
             allocation = Allocation((Spot(vnode.name, (("ncpus", 1),), held),))
             runs.append(Run(job.id, job, NOW_S - 10.0, allocation, NOW_S - 10.0 + job.estimate_s))
     total = sum(vnode.available["ncpus"] for vnode in vnodes)
     waiting = [draw(jobs(100, queues, plain=True))._replace(request=parse_request(str(total)), submit_s=0.0)]
     for number in range(101, 101 + draw(st.integers(1, 6))):
-        request = parse_request(draw(st.sampled_from(_SELECTS)), draw(st.sampled_from(_PLACES)))
-        estimate_s = draw(st.sampled_from((50.0, 200.0, 5000.0)))
+        request = parse_request(draw(sampled_from(_SELECTS)), draw(sampled_from(_PLACES)))
+        estimate_s = draw(sampled_from((50.0, 200.0, 5000.0)))
         waiting.append(draw(jobs(number, queues, plain=True))._replace(request=request, estimate_s=estimate_s))
     return Parts(vnodes, queues, tuple(waiting), tuple(runs))

@@ -20,6 +20,7 @@ from policy.settings.site_settings import (
 from sim.replay.named_policies import QUEUE, Policy
 from sim.workload.workload import Cluster, TraceJob, Workload
 from tests.property.strategies.cluster_strategies import GROUPS, USERS, rankings
+from tests.property.strategies.made_once import sampled_from
 from tests.property.strategies.settings_strategies import backfills, checkpoints, cutting_settings, priorities, rescues
 
 
@@ -29,11 +30,11 @@ def workloads(draw: st.DrawFn, *, most: int = 25, exact: bool = False) -> tuple[
     cluster = Cluster(draw(st.integers(1, 6)), draw(st.integers(1, 4)))
     trace = []
     submit_s = 0
-    for number in range(1, draw(st.sampled_from((most // 2, most, most // 3, 1))) + 1):
-        submit_s += draw(st.sampled_from((0, 0, 5, 10, 40)))
-        run_s = draw(st.sampled_from((0, 1, 10, 10, 20, 50, 200)))
-        estimate_s = max(1, run_s) if exact else max(1, run_s + draw(st.sampled_from((0, 0, 10, 100, 400))))
-        user, group = draw(st.sampled_from(USERS)), draw(st.sampled_from(GROUPS))
+    for number in range(1, draw(sampled_from((most // 2, most, most // 3, 1))) + 1):
+        submit_s += draw(sampled_from((0, 0, 5, 10, 40)))
+        run_s = draw(sampled_from((0, 1, 10, 10, 20, 50, 200)))
+        estimate_s = max(1, run_s) if exact else max(1, run_s + draw(sampled_from((0, 0, 10, 100, 400))))
+        user, group = draw(sampled_from(USERS)), draw(sampled_from(GROUPS))
         cores = draw(st.integers(1, cluster.cores))
         trace.append(TraceJob(number, submit_s, max(run_s, 1) if exact else run_s, estimate_s, cores, user, group))
     return Workload("drawn", cluster, tuple(trace)), cluster
@@ -42,7 +43,7 @@ def workloads(draw: st.DrawFn, *, most: int = 25, exact: bool = False) -> tuple[
 @st.composite
 def quota_policies(draw: st.DrawFn) -> Policy:
     """P1 with any order of victims, delays and exempt times, and quotas between nothing and plenty."""
-    backfill = BackfillSettings(order=draw(st.sampled_from(BACKFILL_ORDERS)))
+    backfill = BackfillSettings(order=draw(sampled_from(BACKFILL_ORDERS)))
     settings = Settings(backfill, draw(_quotas(cap=3)), schedule=ScheduleSettings(max_starts=1_000_000))
     return Policy("quota", settings, Queue(QUEUE, quotas=draw(_limits())))
 
@@ -50,8 +51,8 @@ def quota_policies(draw: st.DrawFn) -> Policy:
 @st.composite
 def _limits(draw: st.DrawFn) -> Limits:
     cores = st.sampled_from((0, 24, 2, 12, 4, 0, 6))
-    entries = {("u", user): draw(cores) for user in USERS if draw(st.sampled_from((True, True, True, False)))}
-    if draw(st.sampled_from((False, False, False, False, True))):
+    entries = {("u", user): draw(cores) for user in USERS if draw(sampled_from((True, True, True, False)))}
+    if draw(sampled_from((False, False, False, False, True))):
         entries["g", "chem"] = draw(cores)
     return Limits(entries)
 
@@ -74,7 +75,7 @@ def _policy(settings: Settings, queue: Queue) -> Policy:
 @st.composite
 def preempting_policies(draw: st.DrawFn) -> Policy:
     """Rules A and B, one or both, with estimates as they are."""
-    rule_a, rule_b = draw(st.sampled_from(((True, False), (False, True), (True, True))))
+    rule_a, rule_b = draw(sampled_from(((True, False), (False, True), (True, True))))
     settings = Settings(
         backfill=draw(backfills("easy", "easy", "none")),
         quota=replace(draw(_quotas()), preempt=rule_a),

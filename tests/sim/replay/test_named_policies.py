@@ -60,7 +60,13 @@ def test_the_names_there_are() -> None:
     assert [name for name in NAMES if kinds[name].quota.preempt] == ["quota"]
     assert [name for name in NAMES if kinds[name].rescue.enabled] == ["checkpoint-rescue"]
     layouts = {name: kinds[name].stripe.layout for name in NAMES if kinds[name].stripe.layout != "none"}
-    assert layouts == {"packed": "pack", "striped": "stripe", "learned": "learn", "ranked-striped": "stripe"}
+    assert layouts == {
+        "packed": "pack",
+        "striped": "stripe",
+        "learned": "learn",
+        "auto": "auto",
+        "ranked-striped": "stripe",
+    }
     assert [name for name in NAMES if kinds[name].ranking.mode != "none"] == ["ranked", "ranked-striped"]
     assert resolve("quota", workload(), CLUSTER).queue.quotas == shares(workload(), CLUSTER)
     assert resolve("hard-limit", workload(), CLUSTER).queue.hard.max_run_res["ncpus"] == hard_limits_of(

@@ -38,8 +38,8 @@ async def test_the_overview_answers_is_it_well_and_what_needs_me(backend: Script
     ("view", "texts"),
     [
         ("queues", ["workq", "drive", "gpu", "observe"]),
-        ("vnodes", ["v1", "free", "o offline", "64 of 64 GB"]),
-        ("grid", ["▐ v1   8▌", "v1 · free · 0 of 8 cores free", "jobs 11"]),
+        ("vnodes", ["v1", "full", "part used", "o offline", "64 of 64 GB"]),
+        ("grid", ["▐ v1   8▌", "v1 · full · 0 of 8 cores free", "jobs 11"]),
         ("jobs", ["11", "alice", "on v1", "16[]", "Q 0+10", "huge"]),
         ("quotas", ["alice", "┃═", "over 8", "everyone else", "2*"]),
         ("plan", ["starts", "preempts", "leaves waiting"]),
@@ -183,7 +183,7 @@ async def test_the_grid_is_walked_in_both_directions(backend: ScriptedBackend, a
         await steered.press("4", "l", "right")
         assert "v3 · offline" in steered.text
         await steered.press("h")
-        assert "v2 · free · 4 of 8 cores free" in steered.text
+        assert "v2 · part used · 4 of 8 cores free" in steered.text
 
 
 async def test_left_and_right_go_through_the_queues_of_the_quotas(backend: ScriptedBackend, audit: Path) -> None:

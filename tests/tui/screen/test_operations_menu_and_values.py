@@ -28,8 +28,11 @@ async def test_the_menu_lists_what_can_be_done_and_why_not(backend: ScriptedBack
 @pytest.mark.parametrize(
     ("keys", "texts"),
     [
-        (["2", "a"], ["queue workq", "stop", "disable", "mode", "has started = True already"]),
-        (["3", "a"], ["vnode v1", "offline", "drain", "v1 is in use already"]),
+        (
+            ["2", "a"],
+            ["stop", "disable", "mode", "queue workq is started already", "takes new jobs already"],
+        ),
+        (["3", "a"], ["vnode v1", "offline", "drain", "v1 is not offline"]),
         (["4", "a"], ["vnode v1", "drain"]),
         (["5", "enter", "a"], ["requeue", "end runs"]),
         (["6", "a"], ["alice in workq", "change this quota", "change this priority"]),

@@ -337,7 +337,7 @@ async def test_the_menu_tells_all_of_why_something_cannot_be_done(backend: Scrip
         await steered.press("5", "a")
         await steered.until_shown("11 is running; requeue it first", "checkpoint")
         await steered.press("p")
-        await steered.until_shown("priority 11 on hpc1")
+        await steered.until_shown("priority of 11 on hpc1")
     async with open_console(backend, audit, (80, 7)) as steered:
         await steered.press("5", "a", "end")
         await steered.until_shown("▸ S ssh")

@@ -111,3 +111,25 @@ def test_a_stopped_poller_says_nothing_more() -> None:
     poller.start()
     poller.join(10)
     assert not said.is_set()
+
+
+def test_what_has_to_be_made_before_the_first_answer_is_not_the_servers_time() -> None:
+    """A simulated cluster that takes long to build would otherwise stand still for nine times as long."""
+    news: queue.Queue[PollResult] = queue.Queue()
+    made: list[float] = []
+
+    def make() -> None:
+        if not made:
+            time.sleep(0.3)
+        made.append(time.monotonic())
+
+    poller = Poller(ScriptedBackend(), news.put, 0.0, time.perf_counter, prepare=make)
+    poller.start()
+    first = news.get(timeout=LONGEST_S)
+    news.get(timeout=LONGEST_S), news.get(timeout=LONGEST_S)
+    again_s = time.monotonic()
+    poller.stop()
+    poller.join(LONGEST_S)
+    assert isinstance(first, Polled)
+    assert first.cluster.poll_s < 0.3
+    assert again_s - made[0] < PATIENCE * 0.3

@@ -105,6 +105,9 @@ class Backend(Protocol):
 class SteeredBackend(Backend, Protocol):
     """A backend whose time can be controlled."""
 
+    def build(self) -> None:
+        """Build the cluster, if it is not there yet."""
+
     @property
     def paused(self) -> bool:
         """Whether its time is stopped."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Callable
 
-from hooks.deploy.cleanup.release_victims_and_restore_priorities import Programs
 from hooks.deploy.deploy_hooks import Deployment
+from hooks.deploy.qmgr_lines_in_one_program import ARGV
 from hooks.deploy.read_installed_server_state import DeployError, Qmgr, Reply
 from tui.backends.find_torque import find_torque
 from tui.backends.interface.backend_protocol import BackendError
@@ -33,7 +34,10 @@ def read_place(conf: Path) -> PbsPlace:
 
 def open_deployment(place: PbsPlace) -> Deployment:
     """The deployment in this PBS. Raises :class:`DeployError`."""
-    return Deployment(str(place.home), ask_qmgr(place), _programs_of(place), str(place.exec_path))
+    programs = _programs_of(place)
+    return Deployment(
+        str(place.home), ask_qmgr(place), programs, str(place.exec_path), lambda lines: programs(ARGV, lines)
+    )
 
 
 def ask_qmgr(place: PbsPlace) -> Qmgr:
@@ -42,11 +46,11 @@ def ask_qmgr(place: PbsPlace) -> Qmgr:
     return lambda line: programs(("qmgr", "-c", line))
 
 
-def _programs_of(place: PbsPlace) -> Programs:
-    def run_one(argv: Sequence[str]) -> Reply:
+def _programs_of(place: PbsPlace) -> Callable[..., Reply]:
+    def run_one(argv: Sequence[str], given: str = "") -> Reply:
         program, *arguments = argv
         try:
-            done = run([place.program(program), *arguments], TIMEOUT_S)
+            done = run([place.program(program), *arguments], TIMEOUT_S, given=given)
         except BackendError as error:
             return Reply(1, "", str(error))
         return Reply(done.status, done.out, done.err)

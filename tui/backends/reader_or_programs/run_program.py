@@ -27,13 +27,16 @@ class ProgramOutput(NamedTuple):
         return " ".join((self.err.strip() or self.out.strip() or f"exit status {self.status}").split())
 
 
-def run(argv: Sequence[str], timeout_s: float, more_environment: Mapping[str, str] | None = None) -> ProgramOutput:
-    """Run a program to its end. Raises :class:`BackendError` if it cannot be started or exceeds its time."""
+def run(
+    argv: Sequence[str], timeout_s: float, more_environment: Mapping[str, str] | None = None, given: str = ""
+) -> ProgramOutput:
+    """Run a program to its end, with ``given`` as its standard input. Raises :class:`BackendError` if it cannot be
+    started or exceeds its time."""
     name = os.path.basename(argv[0])  # noqa: PTH119 - a name for messages, not a path to follow
     try:
         done = subprocess.run(
             list(argv),
-            stdin=subprocess.DEVNULL,
+            input=given.encode("utf-8", "surrogateescape"),
             capture_output=True,
             timeout=timeout_s,
             check=False,

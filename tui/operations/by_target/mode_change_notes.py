@@ -97,6 +97,8 @@ def not_carried_out(cluster: ClusterView, starts_in: Sequence[str], preempts_in:
     plan = cluster.decision.plan
     starts = sum(start.job.queue in starts_in for start in plan.starts)
     preempts = sum(preempt.run.job.queue in preempts_in for preempt in plan.preempts)
+    if not (starts and starts_in) and not (preempts and preempts_in):
+        return [(("the next pass has nothing to start or preempt there", "dim"),)]
     parts = [show_count(starts, "start")] if starts_in else []
     parts += [show_count(preempts, "preemption")] if preempts_in else []
     return [((f"{' and '.join(parts)} of the next pass will not be made by pbsteer", "warn"),)]

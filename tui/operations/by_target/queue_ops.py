@@ -48,6 +48,18 @@ def set_mode(cluster: ClusterView, commands: Commands, queues: Sequence[str], mo
     )
 
 
+_SWITCHED = {
+    ("started", "True"): "is started",
+    ("started", "False"): "is stopped",
+    ("enabled", "True"): "takes new jobs",
+    ("enabled", "False"): "takes no new jobs",
+    (MODE_ATTRIBUTE, "observe"): "is in observe",
+    (MODE_ATTRIBUTE, "advise"): "is in advise",
+    (MODE_ATTRIBUTE, "drive"): "is in drive",
+}
+"""What a queue is that has an attribute's value already."""
+
+
 def _set(
     cluster: ClusterView,
     commands: Commands,
@@ -65,7 +77,8 @@ def _set(
             )
         found = commands.set_attribute(Target("queue", queue), texts, attribute, value, missing)
         if found.before == value:
-            raise ChangeError(f"{verb}: queue {queue} has {attribute} = {value} already")
+            is_so = _SWITCHED.get((attribute, value), f"has {attribute} = {value}")
+            raise ChangeError(f"{verb}: queue {queue} {is_so} already")
         changed = f"queue {queue}: {found.before or 'default'} → {value}"
         return found.titled(f"{verb} queue {queue}" if verb in SWITCHES else changed)
 

@@ -66,7 +66,8 @@ def _set_state(
     def change(name: str) -> Change:
         texts = _vnode(cluster, name, verb)
         if Offline().of(texts) == wanted:
-            raise ChangeError(f"{verb}: {name} is {wanted} already")
+            is_so = f"is {OFFLINE} already" if wanted == OFFLINE else f"is not {OFFLINE}"
+            raise ChangeError(f"{verb}: {name} {is_so}")
         if wanted == OFFLINE:
             comment = offline_comment(user, texts.get("comment", ""), reason) if reason else None
             if comment is not None and not commands.can_quote(comment):

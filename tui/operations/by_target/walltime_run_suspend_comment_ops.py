@@ -12,7 +12,8 @@ from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.queues import read_sizes
 from hooks.translate.snapshot import translate
-from policy import Ledger, decide
+from policy import Job, Ledger, Reason, decide
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.pbs_units import show_job
 from tui.backends.interface.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import RUNNING_STATES, SUSPENDED_STATES, seconds
@@ -21,7 +22,7 @@ from tui.operations.operation_type_and_preview import Operation, changes_to, nam
 from tui.operations.status_edits_for_preview import edit_jobs, suspended
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe
-from tui.text.times_and_durations import parse_span_s, show_hms
+from tui.text.times_and_durations import day_and_time, parse_span_s, show_hms
 
 _WALLTIME = "Resource_List.walltime"
 _LONGEST_S = 10 * 365 * 86400
@@ -109,9 +110,23 @@ def _find_room(cluster: ClusterView, job: str) -> str:
     start = next((start for start in plan.starts if start.id == job), None)
     if start is None:
         found = [(wait.reason, waits) for wait in plan.waits for waits in wait.jobs if waits.id == job]
-        why = found[0][0].sentence(found[0][1], cluster.now_s) if found else "pbsteer does not decide about its queue"
-        raise ChangeError(f"run: {show_job(job)} finds no room: {why}")
+        why = _what_is_missing(*found[0], cluster.now_s) if found else "pbsteer does not decide about its queue"
+        raise ChangeError(f"run: {show_job(job)} cannot start now: {why}")
     return find_exec_vnode(start, snapshot.cluster(), read_sizes(status.resources))
+
+
+def _what_is_missing(reason: Reason, job: Job, now_s: float) -> str:
+    """Why a job that is alone in line has no room; that it is the first there says nothing."""
+    sentence = reason.sentence(job, now_s)
+    if reason.code != "reserved":
+        return sentence
+    at_s = reason.number("at_s")
+    until = ""
+    if isinstance(at_s, (int, float)) and now_s < at_s < UNLIMITED_S:
+        until = (
+            f"; by the ends of running jobs there is room from {day_and_time(at_s, now_s)} on, if no other job takes it"
+        )
+    return f"it {sentence.removeprefix('first in line: ').partition(';')[0]}{until}"
 
 
 def _without_limits(texts: Attributes) -> Attributes:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from policy.model.pbs_units import show_count, show_job
 from tui.backends.interface.commands_interface import Change
-from tui.model.typed_attributes import amount, spoken, user_of
+from tui.model.typed_attributes import amount, state_in_words, user_of
 from tui.operations.operation_type_and_preview import Operation
 from tui.operations.work_lost_if_run_ends import Cost, cost_of
 from tui.state.cluster_view import ClusterView
@@ -118,7 +118,7 @@ def _vnode_cells(cluster: ClusterView, name: str) -> list[Span]:
     comment = texts.get("comment", "")
     return [
         (name, "bold"),
-        (spoken(texts.get("state", "")), ""),
+        (state_in_words(texts, cluster.counted), ""),
         (f"{used:,} of {whole:,} cores in use", ""),
         (show_count(jobs, "job"), ""),
         (comment if len(comment) <= _LONGEST_NAME * 2 else f"{comment[: _LONGEST_NAME * 2 - 1]}…", "dim"),

@@ -13,7 +13,7 @@ from policy.model.limit_attributes import EntityKey
 from policy.model.pbs_units import show_count, show_job
 from tui.model.job_efficiency import shares_of
 from tui.model.overcommitted_quotas import overcommitted
-from tui.model.typed_attributes import amount, moment, spoken, user_of
+from tui.model.typed_attributes import amount, moment, state_in_words, user_of
 from tui.pages.link_target_type import PLAN, Link
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.typed_quota_scope_and_resource import quota_scopes, scope_of
@@ -99,16 +99,17 @@ def _vnodes(cluster: ClusterView) -> list[Need]:
     if not cluster.server_status.vnodes:
         return [Need((("the server has no vnodes", "bad"), (": no job can start", "")), Link("vnodes"))]
     groups: dict[tuple[str, float], list[str]] = defaultdict(list)
-    for state, names in cluster.counts.vnodes.not_up.items():
+    for names in cluster.counts.vnodes.not_up.values():
         for name in names:
-            since_s = moment(cluster.server_status.vnodes[name], "last_state_change_time") or 0.0
-            groups[state, since_s // 60 * 60].append(name)
+            vnode = cluster.server_status.vnodes[name]
+            since_s = moment(vnode, "last_state_change_time") or 0.0
+            groups[state_in_words(vnode, cluster.counted), since_s // 60 * 60].append(name)
     found: list[Need] = []
     for (state, since_s), names in sorted(groups.items(), key=lambda item: ("down" not in item[0][0], -len(item[1]))):
         comment = cluster.server_status.vnodes[names[0]].get("comment", "") if len(names) == 1 else ""
         line: Line = (
             (f"{safe(folded_names(names))} ", ""),
-            (safe(spoken(state)), "bad" if "down" in state else "warn"),
+            (safe(state), "bad" if "down" in state else "warn"),
             (f" since {day_and_time(since_s, cluster.now_s)}" if since_s else "", ""),
             (_jobs_there(cluster, names, "lost" if "down" in state else "left"), ""),
             (f": {safe(comment.removeprefix(_OFFLINE))}" if comment else "", "dim"),

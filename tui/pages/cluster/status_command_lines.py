@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.backends.idle_core_history import IdleHistory
+from tui.model.typed_attributes import spoken
 from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.pages.cluster.needs_attention import attention
 from tui.pages.plan.console_plan_in_short_and_mode_notes import plan_in_short
@@ -69,7 +70,10 @@ def _cores(cluster: ClusterView, cells: int) -> list[Line]:
     """Cores of the vnodes that are up with a bar, and vnodes beside it, or below it if the line is too short."""
     vnodes = cluster.counts.vnodes
     share = vnodes.used / vnodes.total if vnodes.total else 0.0
-    by_state = "".join(f" · {len(names):,} {safe(state)}" for state, names in sorted(vnodes.not_up.items()))
+    not_up: Counter[str] = Counter()
+    for state, names in vnodes.not_up.items():
+        not_up[spoken(state)] += len(names)
+    by_state = "".join(f" · {count:,} {safe(state)}" for state, count in sorted(not_up.items()))
     also = f" ({vnodes.used_not_up:,} more cores in use)" if vnodes.used_not_up else ""
     part = f" · {vnodes.part:,} part used" if vnodes.part else ""
     words = f"{vnodes.busy - vnodes.part:,} full{part} · {vnodes.free:,} empty{by_state}{also}"

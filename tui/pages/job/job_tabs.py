@@ -52,7 +52,7 @@ def tab_lines(
 def _subjobs(cluster: ClusterView, array_id: str) -> list[Line]:
     """The subjobs that run, each with its vnodes and how long it runs, then the indices of those that wait."""
     ids = cluster.subjob_ids.get(array_id, ())
-    lines: list[Line] = [((f"{len(ids):,} run", "title"),)]
+    lines: list[Line] = [((f"{len(ids) or 'none'} {'run' if len(ids) > 1 else 'runs'}", "title"),)]
     for each in ids[:_MOST_SUBJOBS]:
         texts = cluster.job(each) or {}
         began_s = moment(texts, "stime")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,16 +10,17 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from tui.screen.dialogs.base_list_dialog import ListDialog
-from tui.screen.dialogs.lines_below_header import lines_for_dialog
+from tui.screen.dialogs.lines_below_header import cells_in_dialog, keys_that_fit, lines_in_dialog
 from tui.screen.widgets.base_line_view import Paper
 from tui.text.screen_line import Line, safe
 
-_OTHER_LINES = 4
+_WIDEST = 72
+_OTHER_LINES = 2
 
 
 class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
-    """Lists the offered columns, the shown ones first. The result is the names to show, empty for the usual columns, or
-    None if the dialog was left.
+    """Lists the offered columns, the shown ones first, each with its title where that differs. The result is the names
+    to show, empty for the usual columns, or None if the dialog was left.
     """
 
     DEFAULT_CSS = """
@@ -34,8 +35,9 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
         Binding("J,shift+down", "carry(1)", show=False),
     ]
 
-    def __init__(self, view: str, shown: Sequence[str], offered: Sequence[str]) -> None:
+    def __init__(self, view: str, shown: Sequence[str], offered: Sequence[str], titles: Mapping[str, str]) -> None:
         super().__init__()
+        self._titles = titles
         self._view = view
         self._shown = set(shown)
         self._names = list(dict.fromkeys([*shown, *offered]))
@@ -58,22 +60,26 @@ class ColumnsDialog(ListDialog["tuple[str, ...] | None"]):
     def on_mount(self) -> None:
         """Fill head, columns and keys."""
         self._head.show([((f"columns of {self._view}", "title"),)])
-        keys = (("space", "show"), ("J K", "order"), ("d", "default"), ("enter", "apply"), ("esc", "cancel"))
-        self._foot.show([tuple(span for key, does in keys for span in ((key, "key"), (f" {does}   ", "")))])
-        self.show_entries()
+        self.on_resize()
 
     def on_resize(self) -> None:
-        """The height depends on the size of the terminal."""
+        """The height, and the keys that fit, depend on the size of the terminal."""
+        keys = (("space", "show"), ("enter", "apply"), ("esc", "cancel"), ("J K", "order"), ("d", "default"))
+        hints: list[Line] = [((key, "key"), (f" {does}", "")) for key, does in keys]
+        self._foot.show([keys_that_fit(hints, cells_in_dialog(self.app, _WIDEST))])
         self.show_entries()
 
     def show_entries(self) -> None:
         """Show the columns, as many as there is room for."""
-        self.paper.styles.height = max(1, min(len(self._names), lines_for_dialog(self.app) - _OTHER_LINES))
+        self.paper.styles.height = max(1, min(len(self._names), lines_in_dialog(self.app) - _OTHER_LINES))
         lines: list[Line] = []
         for index, name in enumerate(self._names):
             here = index == self.at
             mark = "x" if name in self._shown else " "
-            lines.append(((f"{'▸' if here else ' '}[{mark}] {safe(name)}", "bold cursor" if here else ""),))
+            cursor = "cursor" if here else ""
+            title = self._titles.get(name, name)
+            also: Line = ((f"  {safe(title)}", f"dim {cursor}".strip()),) if title != name else ()
+            lines.append(((f"{'▸' if here else ' '}[{mark}] {safe(name)}", f"bold {cursor}" if here else ""), *also))
         self.paper.show(lines)
         self.paper.show_index(self.at)
 

@@ -10,14 +10,14 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tui.screen.dialogs.lines_below_header import lines_for_dialog
+from tui.screen.dialogs.lines_below_header import lines_in_dialog
 from tui.screen.views.bases.base_view import lines_of
 from tui.screen.widgets.base_line_view import Paper
 from tui.tables.find_anything import Everything, Found
 from tui.text.screen_line import Line, fit, safe
 
 _NAME_CELLS, _KIND_CELLS = 22, 6
-_OTHER_LINES = 4
+_OTHER_LINES = 2
 
 
 class FindDialog(ModalScreen["Found | None"]):
@@ -83,7 +83,7 @@ class FindDialog(ModalScreen["Found | None"]):
             lines.append(((name, f"bold{role}"), (safe(found.about), role.strip())))
         if not lines:
             lines = [(("nothing has that" if self.field.value.strip() else "", "dim"),)]
-        self.paper.styles.height = max(1, min(len(lines), lines_for_dialog(self.app) - _OTHER_LINES))
+        self.paper.styles.height = max(1, min(len(lines), lines_in_dialog(self.app) - _OTHER_LINES))
         self.paper.show(lines)
         self.paper.show_index(self.at)
         self._foot.show([(("enter", "key"), (" go there   ", ""), ("esc", "key"), (" cancel", ""))])

@@ -12,11 +12,12 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from tui.action_registry import Action, help_text
+from tui.screen.dialogs.lines_below_header import NARROW, cells_in_dialog
 from tui.screen.views.bases.base_view import FAR, lines_of
 from tui.screen.widgets.base_line_view import Paper
-from tui.text.screen_line import Line, wrap
+from tui.text.screen_line import Line, Span, width, wrap
 
-_WIDEST, _FRAME = 110, 4
+_WIDEST = 110
 _TITLES = {
     "go": "Going somewhere",
     "move": "Moving",
@@ -29,7 +30,7 @@ _TITLES = {
 
 
 _KEYS, _COMMAND = 12, 26
-_LEAST = 20
+_INDENT = 4
 
 
 def help_lines(
@@ -37,7 +38,8 @@ def help_lines(
 ) -> list[Line]:
     """The lines of the help, at most ``cells`` wide; a long explanation continues below itself. The actions
     named ``here`` come first; only those that have all ``typed`` words in key, name or explanation are there."""
-    room = max(_LEAST, cells - _KEYS - _COMMAND)
+    indent = _KEYS + _COMMAND if cells >= NARROW else _INDENT
+    room = max(1, cells - indent)
     lines: list[Line] = []
     wanted = typed.lower().split()
     groups = [(_TITLES[group], actions) for group, actions in help_text(simulated, migrates=migrates)]
@@ -49,13 +51,25 @@ def help_lines(
         lines += [((title, "title"),)]
         for action in actions:
             command = f":{action.name}" + (f" {action.argument}" if action.argument else "")
-            beside = len(command) < _COMMAND
-            head: Line = ((f"  {action.shown_keys:<{_KEYS - 2}}", "key"), (f"{command:<{_COMMAND}}", "dim"))
+            if indent == _INDENT:
+                lines += [(part,) for part in _narrow_head(action.shown_keys, command, cells)]
+                beside = False
+            else:
+                beside = len(command) < _COMMAND
+                lines.append(((f"  {action.shown_keys:<{_KEYS - 2}}", "key"), (f"{command:<{_COMMAND}}", "dim")))
             first, *rest = wrap(action.help, room)
-            lines += [(*head, (first, ""))] if beside else [head, ((" " * (_KEYS + _COMMAND), ""), (first, ""))]
-            lines += [((" " * (_KEYS + _COMMAND), ""), (more, "")) for more in rest]
+            if beside:
+                lines[-1] = (*lines[-1], (first, ""))
+            lines += [((" " * indent, ""), (more, "")) for more in (rest if beside else [first, *rest])]
         lines.append(())
     return lines or [(("no action has that", "dim"),)]
+
+
+def _narrow_head(keys: str, command: str, cells: int) -> list[Span]:
+    """Keys and command, below each other where one line has no room for both."""
+    if width(keys) + 1 + width(command) <= cells:
+        return [(f"{keys} {command}".strip(), "key")]
+    return [(part, role) for text, role in ((keys, "key"), (command, "dim")) for part in wrap(text, cells)]
 
 
 def _text_of(action: Action) -> str:
@@ -69,6 +83,7 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen { align: center middle; }
     HelpScreen > Vertical { width: 110; max-width: 100%; height: 90%; padding: 0 1; border: round $primary;
                             background: $surface; }
+    HelpScreen.-low > Vertical { height: 1fr; }
     HelpScreen Input { height: 1; border: none; padding: 0; background: $boost; }
     HelpScreen Paper { height: 1fr; background: $surface; }
     """
@@ -113,7 +128,7 @@ class HelpScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """The lines depend on the width."""
-        cells = min(self.app.size.width, _WIDEST) - _FRAME
+        cells = cells_in_dialog(self.app, _WIDEST)
         typed = self.field.value
         self.paper.show(help_lines(self._simulated, cells, migrates=self._migrates, here=self._here, typed=typed))
 

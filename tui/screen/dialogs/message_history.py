@@ -9,13 +9,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from tui.screen.dialogs.lines_below_header import cells_in_dialog
 from tui.screen.views.bases.base_view import MOVES, lines_of
 from tui.screen.widgets.base_line_view import Paper
 from tui.screen.widgets.footer import ShownMessage
 from tui.text.screen_line import Line, safe, wrapped
 from tui.text.times_and_durations import clock_time
 
-_WIDEST, _FRAME = 110, 4
+_WIDEST = 110
 
 
 class MessagesScreen(ModalScreen[None]):
@@ -23,8 +24,9 @@ class MessagesScreen(ModalScreen[None]):
 
     DEFAULT_CSS = """
     MessagesScreen { align: center middle; }
-    MessagesScreen > Paper { width: 110; max-width: 100%; height: 60%; min-height: 3; padding: 0 1;
-                             border: round $primary; background: $surface; }
+    MessagesScreen > Paper { width: 110; max-width: 100%; height: 60%; padding: 0 1; border: round $primary;
+                             background: $surface; }
+    MessagesScreen.-low > Paper { height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", show=False),
@@ -53,7 +55,7 @@ class MessagesScreen(ModalScreen[None]):
             ((f"{clock_time(each.time_s, seconds=True)}  ", "dim"), (safe(each.text), each.role))
             for each in self._messages
         ]
-        cells = min(self.app.size.width, _WIDEST) - _FRAME
+        cells = cells_in_dialog(self.app, _WIDEST)
         self.paper.show(wrapped(lines, cells) or [(("no message yet", "dim"),)])
 
     def action_move(self, move: str) -> None:

@@ -18,16 +18,15 @@ from textual.widgets import Input
 from tui.backends.interface.commands_interface import ChangeError
 from tui.operations.confirmation.typed_confirmation import is_confirmed
 from tui.operations.operation_type_and_preview import Operation
-from tui.screen.dialogs.lines_below_header import lines_for_dialog
+from tui.screen.dialogs.lines_below_header import cells_in_dialog, keys_that_fit, lines_in_dialog
 from tui.screen.widgets.base_line_view import Paper
 from tui.screen.workers.operation_runner import Make, OperationRunner
 from tui.screen.workers.worker_messages import PreviewLines
 from tui.text.screen_line import Line, plain, safe, width, wrap
 
 _WIDEST, _NARROWEST = 100, 8
-_FRAME_CELLS = 4
-_OTHER_LINES = 5
-"""Lines of the dialog besides those about the operation: border, head, field, keys."""
+_OTHER_LINES, _FIELD_LINES = 2, 1
+"""Lines of the dialog besides those about the operation: head and keys; and the field, where there is one."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,7 @@ class OperationDialog(ModalScreen[None]):
         self._value = question.given
         self._asked = ""
         self._shown: list[Line] = []
+        self._head_goes_on: list[Line] = []
         self.operation: Operation | None = None
         self.head, self.details, self.foot = Paper(classes="head"), Paper(classes="details"), Paper(classes="foot")
         self.label, self.entry = Paper(), Horizontal()
@@ -111,6 +111,7 @@ class OperationDialog(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """The lines depend on the width."""
+        self._show_head()
         self._say(self._shown)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -126,7 +127,10 @@ class OperationDialog(ModalScreen[None]):
         ends_work = self.operation is not None and self.operation.ends_work
         badge = (("  ", ""), ("PRODUCTION", "bad cursor")) if self._runner.is_production else ()
         where = f" on {safe(self._runner.server)}{', cannot be undone' if ends_work else ''}"
-        self.head.show([((safe(self._question.head), "bad" if ends_work else "title"), (where, "dim"), *badge)])
+        line: Line = ((safe(self._question.head), "bad" if ends_work else "title"), (where, "dim"), *badge)
+        # A head that is cut off is the first thing that is said below it.
+        self._head_goes_on = [((plain(line), "warn"),)] if width(plain(line)) > self._cells else []
+        self.head.show([line])
 
     # The value and its effects.
 
@@ -152,9 +156,12 @@ class OperationDialog(ModalScreen[None]):
 
     def _say(self, lines: list[Line]) -> None:
         self._shown = lines
-        cells = max(_NARROWEST, min(self.app.size.width, _WIDEST) - _FRAME_CELLS)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        cells = self._cells
         wrapped: list[Line] = []
-        for line in lines:
+        for line in [*self._head_goes_on, *self._shown]:
             if len(line) == 1 or width(plain(line)) > cells:
                 text, role = plain(line), line[0][1]
                 indent = " " * (len(text) - len(text.lstrip()))
@@ -166,31 +173,36 @@ class OperationDialog(ModalScreen[None]):
         self.show_keys()
 
     @property
+    def _cells(self) -> int:
+        return max(_NARROWEST, cells_in_dialog(self.app, _WIDEST))
+
+    @property
     def _room(self) -> int:
         """The lines about the operation that there is room for."""
-        return max(1, lines_for_dialog(self.app) - _OTHER_LINES)
+        field = 0 if self.entry.has_class("hidden") else _FIELD_LINES
+        return max(1, lines_in_dialog(self.app) - _OTHER_LINES - field)
 
     # The keys.
 
     def show_keys(self) -> None:
         """Show the keys that work in the present state."""
-        leave: Line = (("esc", "key"), (" cancel", ""))
+        hints: list[Line] = [(("esc", "key"), (" cancel", ""))]
         if self.details.line_count() > self._room:
-            leave = (("↑ ↓" if self._state == "confirming" else "j k", "key"), (" scroll   ", ""), *leave)
+            hints.append((("↑ ↓" if self._state == "confirming" else "j k", "key"), (" scroll", "")))
         if self._state == "confirming":
-            self.foot.show(
-                [((f"type {safe(self._asked)} and ", "warn"), ("enter", "key"), (" to do it   ", ""), *leave)]
-            )
-            return
-        if self._state == "typing":
+            asked = f"type {safe(self._asked)}"
+            whole: Line = ((f"{asked} and ", "warn"), ("enter", "key"), (" to do it", ""))
+            hints.insert(0, whole if width(plain(whole)) <= self._cells else ((asked, "warn"),))
+        elif self._state == "typing":
             choices = "  ".join(safe(choice) for choice in self._question.choices)
-            known: Line = ((f"   up and down: {choices}", "dim"),) if choices else ()
-            self.foot.show([(("enter", "key"), (" preview   ", ""), *leave, *known)])
-            return
-        why_not = self._runner.why_not()
-        edit: Line = (("e", "key"), (" edit   ", "")) if self._question.wanted else ()
-        apply: Line = ((f"{why_not}   ", "warn"),) if why_not else (("a", "key"), (" apply   ", ""))
-        self.foot.show([(*apply, *edit, *leave)])
+            known: list[Line] = [((f"up and down: {choices}", "dim"),)] if choices else []
+            hints = [(("enter", "key"), (" preview", "")), *hints, *known]
+        else:
+            why_not = self._runner.why_not()
+            apply: Line = ((why_not, "warn"),) if why_not else (("a", "key"), (" apply", ""))
+            edit: list[Line] = [(("e", "key"), (" edit", ""))] if self._question.wanted else []
+            hints = [apply, hints[0], *edit, *hints[1:]]
+        self.foot.show([keys_that_fit(hints, self._cells)])
 
     def action_edit(self) -> None:
         """Open the field for another value."""
@@ -213,7 +225,7 @@ class OperationDialog(ModalScreen[None]):
             return
         self._state = "confirming"
         # No placeholder in the field: it would look as if it had been typed already.
-        self._open_field("", "", f"type {self._asked}:" if width(self._asked) < self.app.size.width // 2 else "confirm")
+        self._open_field("", "", f"type {self._asked}:" if width(self._asked) < self.app.size.width // 4 else "confirm")
 
     def action_unlock(self) -> None:
         """Unlock for a while."""
@@ -227,15 +239,8 @@ class OperationDialog(ModalScreen[None]):
             self._run(self.operation)
         else:
             self.field.value = ""
-            self.foot.show(
-                [
-                    (
-                        (f"that is not {safe(self._asked)}   ", "bad"),
-                        ("esc", "key"),
-                        (" cancel", ""),
-                    )
-                ]
-            )
+            wrong: Line = ((f"that is not {safe(self._asked)}", "bad"),)
+            self.foot.show([keys_that_fit([wrong, (("esc", "key"), (" cancel", ""))], self._cells)])
 
     def action_go(self, steps: int) -> None:
         """While a value is typed, go to another of the choices; otherwise scroll."""
@@ -266,6 +271,7 @@ class OperationDialog(ModalScreen[None]):
         self.entry.set_class(not label, "hidden")
         self.label.styles.width = width(label) + 2
         self.label.show([((safe(label), "dim"),)])
+        self._lay_out()
 
     def _open_field(self, value: str, wanted: str, label: str) -> None:
         self._label_field(label)
@@ -273,7 +279,6 @@ class OperationDialog(ModalScreen[None]):
         self.field.value = value
         # Immediately: keys that were typed ahead belong to the field.
         self.set_focus(self.field)
-        self.show_keys()
 
 
 def open_dialog(app: App[Any], question: Question, runner: OperationRunner) -> None:

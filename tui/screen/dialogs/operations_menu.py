@@ -15,11 +15,11 @@ from textual.containers import Vertical
 from textual.events import Key
 
 from tui.screen.dialogs.base_list_dialog import ListDialog
-from tui.screen.dialogs.lines_below_header import lines_for_dialog
+from tui.screen.dialogs.lines_below_header import NARROW, cells_in_dialog, keys_that_fit, lines_in_dialog
 from tui.text.screen_line import Line, safe, wrap
 
 _NAME_CELLS = 16
-_WIDEST, _FRAME_CELLS, _FRAME_LINES = 100, 4, 2
+_WIDEST, _INDENT = 100, 4
 
 
 @dataclass(frozen=True)
@@ -70,22 +70,30 @@ class ActMenu(ListDialog["Item | None"]):
     def show_entries(self) -> None:
         """Show the items."""
         lines: list[Line] = [((safe(self._title), "title"),)]
-        cells = max(_NAME_CELLS, min(self.app.size.width, _WIDEST) - _FRAME_CELLS - _NAME_CELLS)
-        here = 0
+        cells = cells_in_dialog(self.app, _WIDEST)
+        indent = _NAME_CELLS if cells >= NARROW else _INDENT
+        here = until = 0
         for index, item in enumerate(self._items):
             pointer = "▸" if index == self.at else " "
             role = " cursor" if index == self.at else ""
             here = len(lines) if index == self.at else here
             letter = f"{item.key or ' '} " if self._has_letters else ""
             name = f"{pointer} {letter}{item.name}"
-            for text in wrap(safe(item.why_not or item.help), cells):
-                lines.append(((f"{name:<{_NAME_CELLS}}", f"key{role}"), (text, ("dim" if item.why_not else "") + role)))
+            if indent == _INDENT:
+                lines.append(((name, f"key{role}"),))
                 name = ""
-        keys: Line = (("enter", "key"), (" or the letter   " if self._has_letters else " apply   ", ""))
-        lines.append((*keys, ("esc", "key"), (" cancel", "")))
-        self.paper.styles.height = max(1, min(len(lines), lines_for_dialog(self.app) - _FRAME_LINES))
+            for text in wrap(safe(item.why_not or item.help), cells - indent):
+                lines.append(((f"{name:<{indent}}", f"key{role}"), (text, ("dim" if item.why_not else "") + role)))
+                name = ""
+            until = len(lines) - 1 if index == self.at else until
+        choose: Line = (("enter", "key"), (" or the letter" if self._has_letters else " apply", ""))
+        cancel: Line = (("esc", "key"), (" cancel", ""))
+        lines.append(keys_that_fit([choose, cancel], cells))
+        self.paper.styles.height = max(1, min(len(lines), lines_in_dialog(self.app)))
         self.paper.show(lines)
-        self.paper.show_index(here)
+        # All of the item, its first line above all; the title as long as the cursor is on the first item.
+        self.paper.show_index(until)
+        self.paper.show_index(here if self.at else 0)
 
     @property
     def _has_letters(self) -> bool:

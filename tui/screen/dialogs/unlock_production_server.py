@@ -8,10 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from tui.screen.dialogs.lines_below_header import LEAST_LINES, cells_in_dialog, keys_that_fit, lines_in_dialog
 from tui.screen.widgets.base_line_view import Paper
 from tui.text.screen_line import Line, safe, wrap
 
-_WIDEST, _FRAME_CELLS, _FRAME_LINES = 72, 6, 2
+_WIDEST, _FRAME_LINES = 72, 2
 
 
 class UnlockDialog(ModalScreen[bool]):
@@ -43,9 +44,10 @@ class UnlockDialog(ModalScreen[bool]):
 
     def on_resize(self) -> None:
         """The lines depend on the width."""
-        cells = max(1, min(self.app.size.width, _WIDEST) - _FRAME_CELLS)
-        text = f"{safe(self._server)} is a production server: unlock it for five minutes?"
-        asked: list[Line] = [((part, "bad"),) for part in wrap(text, cells)]
-        keys: Line = (("y", "key"), (" unlock   ", ""), ("esc", "key"), (" cancel", ""))
-        self.paper.styles.height = len(asked) + 1 + _FRAME_LINES
+        cells = cells_in_dialog(self.app, _WIDEST)
+        text = f"unlock {safe(self._server)}, a production server, for five minutes?"
+        room = max(1, lines_in_dialog(self.app) - 1)
+        asked: list[Line] = [((part, "bad"),) for part in wrap(text, cells)[:room]]
+        keys = keys_that_fit([(("y", "key"), (" unlock", "")), (("esc", "key"), (" cancel", ""))], cells)
+        self.paper.styles.height = len(asked) + 1 + (_FRAME_LINES if self.app.size.height >= LEAST_LINES else 0)
         self.paper.show([*asked, keys])

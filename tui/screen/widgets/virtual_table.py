@@ -243,7 +243,7 @@ class Table(LineView, Generic[Key]):
             Placed(
                 replace(
                     each.column,
-                    title=f"{key} {each.column.name}",
+                    title=f"{key} {each.column.title}",
                     align=each.column.align if each.cells > 8 else "<",
                 ),
                 each.cells,

@@ -8,7 +8,7 @@ from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.telemetry.host_reading_format import HostReading, parse_reading
 from policy.model.pbs_units import show_job
-from tui.model.typed_attributes import Attributes, amount, group_of, is_draining, moment, spoken, user_of, vnode_state
+from tui.model.typed_attributes import Attributes, amount, group_of, moment, state_in_words, user_of, vnode_state
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import SPARE, Column
 from tui.tables.filter_line import Value
@@ -68,16 +68,15 @@ def _state_columns(cluster: ClusterView, vnodes: _Vnodes) -> list[Column[str]]:
     """The vnode's name, its state, how hot it is, and since when it is not up."""
     some_down = bool(cluster.counts.vnodes.not_up)
 
-    def state(name: str) -> str:
-        return vnode_state(vnodes[name]).words
+    def state(name: str) -> tuple[str, ...]:
+        """As it is shown, and as PBS says it: a filter may name either."""
+        return state_in_words(vnodes[name], cluster.counted), vnode_state(vnodes[name]).words
 
     def show_state(name: str) -> Line:
         found = vnode_state(vnodes[name])
         role = "bad" if not found.up else "warn" if found.letter else ""
         here = len(ids_on(cluster, name))
-        words = safe(spoken(found.words))
-        if is_draining(vnodes[name]):
-            words = "draining"
+        words = safe(state_in_words(vnodes[name], cluster.counted))
         if here and not found.up:
             # How many jobs: the table says so too, since a job on a vnode that is down is lost.
             words += f", {here:,} {'lost' if found.letter == 'd' else 'left'}"
@@ -100,7 +99,15 @@ def _state_columns(cluster: ClusterView, vnodes: _Vnodes) -> list[Column[str]]:
 
     return [
         Column("vnode", "vnode", 11, lambda name: name, lambda name: ((safe(name), ""),), most=48, names=True),
-        Column("state", "state", 17, state, show_state, most=28),
+        Column(
+            "state",
+            "state",
+            17,
+            state,
+            show_state,
+            most=28,
+            export_value=lambda name: vnode_state(vnodes[name]).words,
+        ),
         Column("temp", "temp", 5, heat, show_heat, ">", 5),
         Column("since", "not up since", 16, since, show_since, rank=4 if some_down else SPARE),
     ]

@@ -46,10 +46,12 @@ def course_of_temperature(degrees: Sequence[int | None]) -> Line:
     shown = degrees[first:]
     heights = [None if each is None else max(1.0, each - COOL) for each in shown]
     span = show_duration(len(shown) * SLOT_S)
+    least, most = min(known), max(known)
+    degrees_in_words = f"{most} °C" if least == most else f"{least} to {most} °C"
     return (
         (" temperature ", "dim"),
         *day_line(heights, HOT - COOL, len(heights)),
-        (f" {min(known)} to {max(known)} °C in {span}", ""),
+        (f" {degrees_in_words} in the last {span}", ""),
     )
 
 

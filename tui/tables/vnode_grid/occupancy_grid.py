@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from policy.model.pbs_units import show_job
-from tui.model.typed_attributes import amount, moment, seconds, spoken, user_of, vnode_state
+from tui.model.typed_attributes import amount, moment, seconds, state_in_words, user_of, vnode_state
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns_by_view.vnode_columns import ids_on, jobs_on, reading_of
 from tui.tables.vnode_grid.grid_colours import Colours, Shade
@@ -162,7 +162,7 @@ def describe_cell(cluster: ClusterView, cell: Cell) -> str:
     vnodes = [cluster.server_status.vnodes[name] for name in cell.vnodes if name in cluster.server_status.vnodes]
     if not vnodes:
         return f"{safe(cell.vnodes[0])} is no longer there"
-    states = Counter(spoken(vnode_state(vnode).words) for vnode in vnodes)
+    states = Counter(state_in_words(vnode, cluster.counted) for vnode in vnodes)
     parts = [safe(folded_names(cell.vnodes, 2))]
     parts.append(", ".join(safe(s) if len(vnodes) == 1 else f"{count} {safe(s)}" for s, count in states.most_common()))
     if not any(vnode_state(vnode).up for vnode in vnodes):
@@ -224,7 +224,8 @@ def _cell_size(grid: Grid) -> str:
 
 
 def jobs_of_cell(cluster: ClusterView, cell: Cell, most: int) -> list[Line]:
-    """The jobs on a cell's vnodes, those with the most cores there first: id, user, cores, name, and when it ends."""
+    """The jobs on a cell's vnodes, those with the most cores there first: id, user, cores, what it uses of
+    them, how long it may still run, and its name."""
     ids = dict.fromkeys(job_id for name in cell.vnodes for job_id in ids_on(cluster, name))
     jobs = [(job_id, cluster.server_status.jobs[job_id]) for job_id in ids if job_id in cluster.server_status.jobs]
     jobs.sort(key=lambda job: -amount(job[1], f"Resource_List.{cluster.counted}"))
@@ -234,16 +235,16 @@ def jobs_of_cell(cluster: ClusterView, cell: Cell, most: int) -> list[Line]:
         left = "no walltime"
         if began_s is not None and walltime_s is not None:
             left_s = began_s + walltime_s - cluster.now_s
-            left = f"ends in {short_span(left_s)} at the latest" if left_s > 0 else "past its walltime"
+            left = f"{short_span(left_s)} left" if left_s > 0 else "past walltime"
         cores = amount(attributes, f"Resource_List.{cluster.counted}")
         lines.append(
             (
                 (f" {safe(show_job(job_id)):<10} ", "bold"),
                 *fit_line(((safe(user_of(attributes)), ""),), 12),
                 (f"{cores:>6,}c  ", ""),
-                *fit_line(((safe(attributes.get("Job_Name", "")), "dim"),), 18),
-                (f"  {left:<28}", "dim"),
-                *_use(cluster, job_id),
+                *fit_line(_use(cluster, job_id), 26),
+                (f"{left:<15}", ""),
+                (safe(attributes.get("Job_Name", "")), "dim"),
             )
         )
     if len(jobs) > most > 0:
@@ -257,4 +258,4 @@ def _use(cluster: ClusterView, job_id: str) -> Line:
     parts = [
         f"{name} {share:>4.0%}" for name, share in (("cpu", shares.cpu), ("mem", shares.memory)) if share is not None
     ]
-    return ((f"  {'  '.join(parts)}{'  idle' if shares.is_idle else ''}", "warn" if shares.is_idle else "dim"),)
+    return ((f"{'  '.join(parts)}{'  idle' if shares.is_idle else ''}", "warn" if shares.is_idle else "dim"),)

@@ -46,7 +46,8 @@ class OperateActions:
         return view.chosen
 
     def _ask(self, verb: Verb, names: tuple[str, ...], value: str, *, asks: bool = True) -> None:
-        head = f"{verb.name} {_describe(verb.kind, names)}"
+        # A value of theirs is set (the mode of a queue), or something is done to them (delete a job).
+        head = f"{verb.name}{' of' if verb.label == verb.name else ''} {_describe(verb.kind, names)}"
         choices = tuple(verb.choices(self._screen.known_cluster()))
         wanted = f"{verb.value}, or nothing" if verb.optional else verb.value
         question = Question(head, self._make(verb, names), wanted, choices, value, verb.label, asks)

@@ -114,7 +114,7 @@ class FindActions:
         if argument:
             self._show_columns(changed_choice(view.columns_chosen, argument.split(), view.widest_column))
             return
-        dialog = ColumnsDialog(view.view_name, view.columns_chosen, view.columns_offered)
+        dialog = ColumnsDialog(view.view_name, view.columns_chosen, view.columns_offered, view.column_titles)
         self._screen.app.push_screen(dialog, lambda names: None if names is None else self._show_columns(names))
 
     def _show_columns(self, names: tuple[str, ...]) -> None:

@@ -296,6 +296,11 @@ class TableView(View, Generic[Key]):
         return list(dict.fromkeys([*self.columns_chosen, *own, *self.attributes_offered]))
 
     @property
+    def column_titles(self) -> dict[str, str]:
+        """What stands above each column of the view's own."""
+        return {} if self.shown is None else {each.name: each.title for each in self.columns(self.shown.cluster)}
+
+    @property
     def attributes_offered(self) -> list[str]:
         """The attributes that PBS reports of these rows, found in the first of them."""
         attributes_of = self.attributes(self.shown.cluster) if self.shown is not None else None

@@ -167,7 +167,7 @@ async def test_a_production_server_is_typed_as_well(backend: ScriptedBackend, au
         assert "PRODUCTION" in steered.screen_lines[0]
         await steered.press("u")
         assert "READ-ONLY" in steered.screen_lines[0], "one key does not unlock it"
-        assert "hpc1 is a production server: unlock it" in steered.text
+        assert "unlock hpc1, a production server, for five minutes?" in steered.text
         await steered.press("escape", "u", "y")
         assert "UNLOCKED" in steered.screen_lines[0]
         await look(steered, "hold 13 14")
@@ -356,7 +356,10 @@ async def test_a_job_is_run_now_where_there_is_room_and_who_waits_longer_is_seen
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("run 13", "run: 13 finds no room: first in line: needs 8 cores, 4 are idle"),
+        (
+            "run 13",
+            "13 cannot start now: it needs 8 cores, 4 are idle; by the ends of running jobs there is room from 15:43",
+        ),
         ("run 11", "run: 11 is not queued"),
         ("run 13 14", "run: one job at a time, this has 2"),
         ("run 16[]", "only single jobs are started"),
