@@ -21,7 +21,7 @@ from tui.model.typed_attributes import (
     vnodes_of,
 )
 from tui.pages.job.job_explanation import explain_lines, labelled
-from tui.pages.job.job_start_forecast_lines import in_line_lines, source_lines, start_lines
+from tui.pages.job.job_start_forecast_lines import NEVER, in_line_lines, source_lines, start_lines
 from tui.pages.job.job_story_from_passes import Chapter, story_lines
 from tui.pages.job.subjob_counts_line import subjobs_in, subjobs_lines
 from tui.state.cluster_view import ClusterView
@@ -80,7 +80,10 @@ def job_lines(cluster: ClusterView, job_id: str, cells: int, detail: JobDetail |
         (),
     ]
     known = when_known(cluster, job_id) if _waits(attributes) else None
-    lines += _expected_start(cluster, job_id, cells) if known is None else start_lines(cluster, known, cells)
+    if known is not None and known.never:
+        lines += labelled("starts", NEVER, cells, "title")  # Why follows, as what it waits for.
+    else:
+        lines += _expected_start(cluster, job_id, cells) if known is None else start_lines(cluster, known, cells)
     if attributes.get("exec_vnode"):
         vnodes = vnodes_of(attributes["exec_vnode"])
         lines += labelled(

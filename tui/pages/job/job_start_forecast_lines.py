@@ -21,6 +21,8 @@ from tui.text.name_ranges import folded_names
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time, short_span, show_hms
 
+NEVER = "never with the vnodes as they are"
+
 
 def when_lines(cluster: ClusterView, job_id: str, when: When, cells: int) -> list[Line]:
     """The answer for a job that is on the server."""
@@ -110,7 +112,7 @@ def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
     lines: list[Line] = []
     beyond = f"later than {_moment(when.forecast.horizon_s, now_s)}, as far as the forecast looks"
     if when.never:
-        return labelled("starts", f"never with the vnodes as they are: {when.never}", cells, "title")
+        return labelled("starts", f"{NEVER}: {when.never}", cells, "title")
     if when.is_beyond:
         why = labelled("waits for", safe(when.waits_for), cells, "title") if when.waits_for else []
         return [*labelled("starts", beyond, cells, "title"), *why]
