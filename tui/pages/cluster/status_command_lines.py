@@ -69,7 +69,8 @@ def _users(cluster: ClusterView, cells: int) -> Line:
 def _cores(cluster: ClusterView, cells: int) -> list[Line]:
     """Cores of the vnodes that are up with a bar, and vnodes beside it, or below it if the line is too short."""
     vnodes = cluster.counts.vnodes
-    share = vnodes.used / vnodes.total if vnodes.total else 0.0
+    # Rounded down: what is not full is not 100%.
+    share = 100 * vnodes.used // vnodes.total if vnodes.total else 0
     not_up: Counter[str] = Counter()
     for state, names in vnodes.not_up.items():
         not_up[spoken(state)] += len(names)
@@ -77,7 +78,7 @@ def _cores(cluster: ClusterView, cells: int) -> list[Line]:
     also = f" ({vnodes.used_not_up:,} more cores in use)" if vnodes.used_not_up else ""
     part = f" · {vnodes.part:,} part used" if vnodes.part else ""
     words = f"{vnodes.busy - vnodes.part:,} full{part} · {vnodes.free:,} empty{by_state}{also}"
-    numbers, percent = f"cores   {vnodes.used:,} / {vnodes.total:,}  ", f"  {share:.0%}  "
+    numbers, percent = f"cores   {vnodes.used:,} / {vnodes.total:,}  ", f"  {share}%  "
     beside = f"vnodes {words}"
     room = cells - width(numbers) - width(percent) - width(beside)
     fits = room >= _LEAST_BAR

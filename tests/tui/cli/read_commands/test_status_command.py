@@ -62,7 +62,7 @@ def test_nothing_is_said_of_hooks_that_run_or_that_cannot_be_listed(backend: Scr
 def test_cores_of_jobs_on_an_offline_vnode_are_told_apart(backend: ScriptedBackend) -> None:
     backend.set_vnode("v2", state="offline,job-busy")
     assert "cores   8 / 8 " in shown()
-    assert "1 offline · 1 offline,job-busy (4 more cores in use)" in shown()
+    assert "0 empty · 2 offline (4 more cores in use)" in shown()
     assert json.loads(shown("--json"))["cores"] == {"used": 8, "total": 8, "used_not_up": 4}
 
 
@@ -109,3 +109,8 @@ def test_pauses_of_migration_are_named(
     assert "b paused, c not reached and paused" in " ".join(shown().split())
     clusters = json.loads(shown("--json"))["migration"]["clusters"]
     assert [one["paused"] for one in clusters] == ["sending there is paused (pause_sending_to)"] * 2
+
+
+def test_a_share_is_rounded_down(backend: ScriptedBackend) -> None:
+    backend.set_vnode("v2", **{"resources_available.ncpus": "1000", "resources_assigned.ncpus": "999"})
+    assert "  99%  " in shown()
