@@ -257,8 +257,7 @@ async def test_a_wide_terminal_shows_more_columns_and_longer_cells(backend: Scri
             assert title in steered.table[0]
         assert name in steered.text
         await steered.pilot.resize_terminal(100, 24)
-        await steered.pilot.pause()
-        assert "submitted" not in steered.table[0]
+        await steered.until(lambda: "submitted" not in steered.table[0], "fewer columns")
 
 
 @pytest.mark.slow

@@ -81,8 +81,7 @@ async def test_the_keys_of_the_columns_follow_the_width_of_the_screen(backend: S
         await steered.press("3", "s")
         assert "3 fill" not in steered.text, "no room"
         await steered.pilot.resize_terminal(120, 30)
-        await steered.pilot.pause()
-        assert "sort by 1 vnode  2 state  3 fill" in steered.text
+        await steered.until_shown("sort by 1 vnode  2 state  3 fill")
         await steered.press("3")
         assert "sort: fill, least first" in steered.text
 
