@@ -190,6 +190,7 @@ class PbsCluster:
         settings = self._read_settings()
         self._delete_new(settings, "hook")
         self._delete_jobs()
+        self.wait_until(self._have_no_reservations, 120.0, "no reservation is left")
         self._wait_for_moms_without_hooks()
         self.wait_until(self._run_no_hook, 120.0, "no MoM runs a hook")
         self.wait_until(self._has_clean_settings, 120.0, "the server's settings are those that it came up with")
@@ -216,6 +217,14 @@ class PbsCluster:
             return not ids
 
         self.wait_until(are_gone, 180.0, "no jobs left")
+
+    def _have_no_reservations(self) -> bool:
+        """Whether there is none; those that there are, of whatever user and state, are deleted."""
+        listed = self.run(["pbs_rstat", "-F"]).demand_success().stdout.splitlines()
+        names = [line.split()[-1] for line in listed if line.startswith(("Resv ID:", "Name:"))]
+        for name in names:
+            self.run(["pbs_rdel", name])
+        return not names
 
     def _wait_for_moms_without_hooks(self) -> None:
         """On a busy machine a server may count a deletion as sent that a MoM never got: then it is done by hand."""

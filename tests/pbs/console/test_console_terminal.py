@@ -265,9 +265,10 @@ def test_a_terminal_as_small_as_it_gets_and_back(pbs: PbsCluster, state: Path) -
         for key in "12345678":
             terminal.press(key)
         terminal.command("help")
-        terminal.wait_until(lambda shown: "READ-ONLY" not in shown, "the help over all of the screen")
+        shown = terminal.wait_for("type to narrow")
+        assert "READ-ONLY" in shown, "a dialog leaves the header"
         terminal.press("Escape")
-        terminal.wait_for("READ-ONLY")
+        terminal.wait_until(lambda shown: "type to narrow" not in shown, "the help is gone")
         unlock(terminal)
         terminal.press("u")
         terminal.wait_for("READ-ONLY")

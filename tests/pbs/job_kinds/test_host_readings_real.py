@@ -69,7 +69,8 @@ def test_every_host_reports_and_goes_on_reporting(pbs: PbsCluster) -> None:
     assert abs(first.time_s - time.time()) < 60
     pbs.wait_until(lambda: reading_of(pbs, vnodes[0]) != first, 120.0, "a heartbeat")
     pbs.run(["qstat", "-Bf"]).demand_success()
-    assert "pbsteer_reading" not in pbs.run(["pbsnodes", "-a"], user="alice").stdout
+    assert "pbsteer_reading" in pbs.run(["pbsnodes", "-a"], user="alice").stdout
+    assert pbs.try_qsub("alice", select="1:ncpus=1:pbsteer_reading=t").status != 0
 
 
 def test_a_job_with_a_need_goes_where_it_is_met_and_one_that_nobody_meets_says_so(

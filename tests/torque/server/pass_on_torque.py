@@ -15,6 +15,9 @@ from tests.torque.cluster import TorqueCluster
 
 ROOT = Path(__file__).parents[3]
 DRIVE = "[server]\nmode = 'drive'\n"
+BEGUN = 'touch "$HOME/begun.$PBS_JOBID"\n'
+"""In a script after its trap: from then on it takes the signal, which may be long after Torque shows it as running."""
+SAVES = f"trap 'exit 85' USR2\n{BEGUN}while :; do sleep 0.2; done\n"
 
 
 class Passes:
@@ -85,6 +88,12 @@ class Passes:
         """The words of ``pbsteer pass``, or of another command, with the settings file."""
         python = ["env", f"PYTHONPATH={ROOT}", "PYTHONUNBUFFERED=1", sys.executable, "-m", "tui.cli.main"]
         return [*python, *(instead or ("pass",)), "--settings", str(self.file)]
+
+
+def wait_until_begun(torque: TorqueCluster, user: str, job_ids: Sequence[str]) -> None:
+    """Wait until each script has come to ``BEGUN``."""
+    home = torque.testbed.home(user)
+    torque.wait_until(lambda: all((home / f"begun.{job_id}").exists() for job_id in job_ids), f"{job_ids} have begun")
 
 
 def forget_passes(torque: TorqueCluster) -> None:

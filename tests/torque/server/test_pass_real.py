@@ -6,14 +6,13 @@ import time
 
 from container import testbed as testbeds
 from tests.torque.cluster import SLEEP, TorqueCluster
-from tests.torque.server.pass_on_torque import DRIVE, Passes, forget_passes
+from tests.torque.server.pass_on_torque import BEGUN, DRIVE, SAVES, Passes, forget_passes, wait_until_begun
 
 QUOTAS = "[[queue]]\nname = 'batch'\nquotas = '[u:alice=8],[u:bob=8]'\n"
 NODE = "nodes=1:ppn=8"
 SAVE = "[checkpoint]\ngrace_s = 8\n"
 SIGNAL = ("-W", "x=pbsteer_save:signal")
-DEAF = "trap : USR2\nwhile :; do sleep 1; done\n"
-SAVES = "trap 'exit 85' USR2\nwhile :; do sleep 0.2; done\n"
+DEAF = f"trap : USR2\n{BEGUN}while :; do sleep 1; done\n"
 
 
 def test_one_pass_observes_and_another_drives(torque: TorqueCluster, passes: Passes) -> None:
@@ -48,9 +47,7 @@ def test_a_job_that_saves_on_the_signal_is_queued_again_by_the_server(torque: To
     passes.configure(DRIVE + QUOTAS + SAVE)
     passes.start()
     bobs = [torque.qsub("bob", NODE, *SIGNAL, script=SAVES) for _ in range(2)]
-    for job_id in bobs:
-        torque.wait_for_state(job_id, "R")
-    time.sleep(1.5)
+    wait_until_begun(torque, "bob", bobs)
     mine = torque.qsub("alice", NODE)
     torque.wait_for_state(mine, "R", 30)
     (asked,) = passes.all_of("asked")
@@ -126,8 +123,7 @@ def test_a_restart_of_server_and_pass_in_the_middle_of_a_preemption_loses_nothin
     passes.configure(DRIVE + QUOTAS + SAVE)
     passes.start()
     bobs = [torque.qsub("bob", NODE, *SIGNAL, script=DEAF) for _ in range(2)]
-    for job_id in bobs:
-        torque.wait_for_state(job_id, "R")
+    wait_until_begun(torque, "bob", bobs)
     mine = torque.qsub("alice", NODE)
     torque.wait_until(lambda: bool(passes.all_of("asked")), "a victim is asked", 30)
     passes.stop("KILL")

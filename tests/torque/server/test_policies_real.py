@@ -8,11 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.torque.cluster import TorqueCluster
-from tests.torque.server.pass_on_torque import DRIVE, Passes
+from tests.torque.server.pass_on_torque import DRIVE, SAVES, Passes, wait_until_begun
 
 QUOTAS = "[[queue]]\nname = 'batch'\nquotas = '[u:alice=8],[u:bob=8]'\n"
 NODE = "nodes=1:ppn=8"
-SAVES = "trap 'exit 85' USR2\nwhile :; do sleep 0.2; done\n"
 QUICK = "[schedule]\ninterval_s = 5\n"
 _MIB = 1 << 10
 _HOME = "/var/spool/torque/aux"
@@ -113,10 +112,7 @@ def test_a_subjob_is_marked_asked_and_runs_again_and_its_array_stays_whole(
     torque.run(["sh", "-c", "rm -f $HOME/saved.*"], user="bob").demand_success()
     array = torque.qsub("bob", NODE, "-t", "0-1", "-W", "x=pbsteer_save:signal", script=script)
     subjobs = [array.replace("[]", f"[{index}]") for index in range(2)]
-    for job_id in subjobs:
-        torque.wait_for_state(job_id, "R")
-    saved = torque.testbed.home("bob")
-    torque.wait_until(lambda: all((saved / f"saved.{index}").exists() for index in range(2)), "both have begun")
+    wait_until_begun(torque, "bob", subjobs)
     mine = torque.qsub("alice", NODE, script="sleep 3\n")
     torque.wait_for_state(mine, "R", 30)
     (asked,) = passes.all_of("asked")
