@@ -1,7 +1,7 @@
 """What a real server leaves behind where a test of it fails: the ends of its logs and of pbsteer's journal, put in the
 test's report.
 
-The testbed is swept for the next test and taken down at the end, so that nobody could look there afterwards.
+The testbed is swept for the next test and taken down at the end, so its logs are gone then.
 """
 
 from __future__ import annotations

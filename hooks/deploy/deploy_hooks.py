@@ -194,7 +194,7 @@ class Deployment:
         files = _Files(self._folder.exists(), self._read_record_text(), missing)
         removing = any(step.line == _DELETE_PERIODIC_HOOK for step in steps)
         with contextlib.ExitStack() as held:
-            for group in split_steps(steps) if self._run_lines is not None else [[step] for step in steps]:
+            for group in split_steps(steps):
                 step = group[0]
                 if (left or limited) and step.path == self._folder and step.text is None:
                     continue
@@ -204,7 +204,7 @@ class Deployment:
                     for line in show_steps(group) if step.why != why else [each.show() for each in group]:
                         say(line)
                     why = step.why
-                    outcome = self._do(step) if len(group) == 1 else self._do_lines(group)
+                    outcome = self._do(group)
                     if outcome:
                         say(outcome)
                     if files.folder and step.line == _DELETE_PERIODIC_HOOK:
@@ -258,13 +258,14 @@ class Deployment:
             with contextlib.suppress(OSError):  # The reader may have gone; the step is done all the same.
                 say(f"going back: {step.show()}")
             try:
-                self._do(step)
+                self._do([step])
             except (DeployError, OSError) as error:
                 wrong.append(str(error) if isinstance(error, DeployError) else f"{step.show()}: {error}")
         return wrong
 
-    def _do(self, step: Step) -> str:
-        """Do one step; returns a message on it, empty for none."""
+    def _do(self, group: Sequence[Step]) -> str:
+        """Do a step, or several that are qmgr lines; returns a message on it, empty for none."""
+        step = group[0]
         if step.path is not None and step.text is not None:
             for folder in (self._folder, step.path.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
@@ -288,23 +289,21 @@ class Deployment:
             saving = self._describe_jobs_saving() if step.line == _DELETE_EPILOGUE_HOOK else ""
             if saving:
                 raise DeployError(saving)
-            try:
-                ask(self._qmgr, step.line)
-            finally:
-                if step.line.startswith("import hook "):
-                    clear_copies(self._home, Path(step.line.split()[-1]))
+            self._ask([each.line for each in group])
         return ""
 
-    def _do_lines(self, steps: Sequence[Step]) -> str:
-        lines = [step.line for step in steps]
+    def _ask(self, lines: Sequence[str]) -> None:
+        """Do qmgr lines, several by one program where there is one for that."""
         try:
-            if self._run_lines is not None:
+            if len(lines) > 1 and self._run_lines is not None:
                 ask_in_turn(self._run_lines, lines)
+            else:
+                for line in lines:
+                    ask(self._qmgr, line)
         finally:
             for line in lines:
                 if line.startswith("import hook "):
                     clear_copies(self._home, Path(line.split()[-1]))
-        return ""
 
     def _read_record_text(self) -> str | None:
         try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hooks.deploy.bundle_hook import EVENTS, ON_DEMAND
-from policy.settings.site_settings import HANDED_ON_HOST, Settings
+from policy.settings.ranking_and_stripe_settings import HANDED_ON_HOST
+from policy.settings.site_settings import Settings
 
 HOOKS: Mapping[str, str] = {f"pbsteer_{event}": event for event in EVENTS}
 """Our hooks that every server has, with their events."""

@@ -179,8 +179,7 @@ def _steps_of_partitions(now: Installed, then: Installed) -> Iterator[Step]:
 
 
 def _steps_of_hook(name: str, now: Hook | None, then: Hook, folder: Path) -> Iterator[Step]:
-    is_new = now is None or now.event != then.event
-    old = (None, None) if now is None or is_new else (now.script, now.config)
+    old = (None, None) if now is None or now.event != then.event else (now.script, now.config)
     texts = [
         (kind, folder / (name + suffix), new)
         for (kind, suffix), before, new in zip(_KINDS, old, (then.script, then.config))

@@ -31,7 +31,8 @@ from hooks.store.event_hook_summary import LONGEST_CYCLE_S, Summary, read_summar
 from hooks.store.hook_settings import read_config
 from policy.model.allocation import AllocationError, parse_exec_vnode
 from policy.model.lists_for_programs import VARIABLE
-from policy.settings.site_settings import RankingSettings, Settings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
+from policy.settings.site_settings import Settings
 
 _SCHEDULER = "Scheduler"
 _RANKED_BY = ("ncpus", "mem", "host", "speed", READING)

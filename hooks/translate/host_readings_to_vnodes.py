@@ -15,7 +15,7 @@ from hooks.pbs.server_status_type_and_attributes import Objects
 from hooks.telemetry.host_reading_format import Amount, HostReading, parse_reading
 from policy.model.jobs_runs_vnodes_queues import Reading, Vnode
 from policy.ranking.vnode_reading_minus_later_starts import speed_of
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 
 _ATTRIBUTE = f"resources_available.{READING}"
 _KIB_OF_A_MIB = 1024

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from policy.model.job_preferences import RANK_MODES
 from policy.ranking.vnode_reading_minus_later_starts import Remaining
 from policy.settings.built_in_and_custom_vnode_formulas import QUANTITIES, formulas_with
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 
 

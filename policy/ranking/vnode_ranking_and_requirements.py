@@ -28,7 +28,7 @@ from policy.settings.built_in_and_custom_vnode_formulas import (
     ratio_at_most,
     smallest_ratio,
 )
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 
 

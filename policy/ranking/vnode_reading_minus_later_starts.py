@@ -15,7 +15,7 @@ from policy.model.job_preferences import Requirements
 from policy.model.jobs_runs_vnodes_queues import Job, Reading, Vnode
 from policy.model.vnode_bitsets import each_bit, indices_of, mask_of
 from policy.settings.built_in_and_custom_vnode_formulas import QUANTITIES, UNKNOWN, VnodeHeadroom
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 from policy.state.vnodes_by_idle_cores import Capacity
 

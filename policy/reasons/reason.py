@@ -22,7 +22,7 @@ from policy.reasons.reason_names import (
     ReasonCode,
     Time,
 )
-from policy.reasons.sentence_of_each_reason import SENTENCES
+from policy.reasons.sentence_of_each_reason import SENTENCES, show_shortage
 from policy.reasons.walltimes_that_would_fit import walltime_until, walltimes_that_do
 
 Moment = Optional[Callable[[float], str]]
@@ -50,6 +50,13 @@ class Reason(NamedTuple):
         a ``moment`` the sentence names neither spans from now nor walltimes that would let the job start: these are
         true only for an instant.
         """
+        return SENTENCES[self.code](self._facts(job, now_s, more, moment))
+
+    def shortage(self, job: Job, now_s: float) -> str:
+        """What the job needs, what is idle, and why that does not do; for a reason that says how much is idle."""
+        return show_shortage(self._facts(job, now_s, _NOTHING_MORE, None))
+
+    def _facts(self, job: Job, now_s: float, more: MoreNumbers, moment: Moment) -> Mapping[FactName, Number]:
         facts: dict[FactName, Number] = {"cores": job.cores, "estimate": _estimate(job)}
         facts.update(self.numbers)
         facts.update(more.items())
@@ -69,7 +76,7 @@ class Reason(NamedTuple):
         for at_s, in_words in _IN_WORDS.items():
             if at_s in facts:
                 facts[in_words] = _when(facts[at_s], now_s, moment)
-        return SENTENCES[self.code](facts)
+        return facts
 
     def as_json(self, job: Job, now_s: float, more: MoreNumbers = _NOTHING_MORE) -> Mapping[str, object]:
         """The reason as plain data, with its sentence; an infinite time is null."""

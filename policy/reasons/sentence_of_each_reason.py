@@ -55,9 +55,14 @@ def _but_shape(facts: Facts) -> str:
 
 
 def _are_idle(facts: Facts) -> str:
-    """``14 are idle``, and those beside that nobody else may use, where they were counted."""
+    """``14 are idle``, and how many more are on vnodes that jobs hold exclusively, where these were counted."""
     alone = f" (and {facts['held_alone']} on vnodes that jobs hold exclusively)" if "held_alone" in facts else ""
     return f"{_are(facts['idle'])} idle{alone}"
+
+
+def show_shortage(facts: Facts) -> str:
+    """What a job needs, what is idle, and why that does not do."""
+    return f"needs {_cores(facts['cores'])}, {_are_idle(facts)}{_idle_in_vain(facts)}"
 
 
 def _but_missing(facts: Facts) -> str:
@@ -223,7 +228,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "reserved": lambda f: (
         (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] and _is_to_come(f) else "first in line: ")
-        + f"needs {_cores(f['cores'])}, {_are_idle(f)}{_idle_in_vain(f)};"
+        + f"{show_shortage(f)};"
         + (f" reserved to start {f['at_s_in']}, " if not f["dated"] and _is_to_come(f) else " it starts ")
         + show_what_is_over(f)
         + (", if the vnodes then meet what it requires" if f["requires"] else "")

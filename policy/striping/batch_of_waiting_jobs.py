@@ -1,8 +1,8 @@
 """The layout for a batch of waiting jobs about which nothing is learned: from what is idle, and from what the jobs ask
 for (docs/policies.md, P5).
 
-While idle nodes would hold all waiting jobs spread out, wide stripes cost nobody anything. Once they would not, a
-stripe is of use only beside jobs that need something else of a node.
+While the idle nodes would hold all waiting jobs spread out, a wide stripe makes no other job wait. Once they would not,
+a stripe helps only beside jobs that need something else of a node.
 """
 
 from __future__ import annotations

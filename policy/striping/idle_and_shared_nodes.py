@@ -15,7 +15,7 @@ from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of, lowest, mask_of
 from policy.ranking.ranked_fit import Order
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.state.cluster_index import ClusterIndex
 from policy.striping.fewest_nodes_that_hold_request import Size, Sizes, fewest_nodes, sort_sizes
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from policy.model.job_preferences import LAYOUTS
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished, Job
 from policy.model.ledger_between_passes import Tally
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 
 _MOST_KEYS = 10_000
 _MOST_KEYS_OF_ONE = 200

@@ -10,7 +10,7 @@ from typing import Callable, NamedTuple
 
 from policy.model.job_preferences import AUTO, Layout
 from policy.model.jobs_runs_vnodes_queues import Job
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.striping.batch_of_waiting_jobs import Batch, Extent, factor_for_batch
 from policy.striping.layout_learning import Learned, choose, choose_if_counted, stripe_factors, why_packed_in_turn
 from policy.striping.spread_ranks import policy_width

@@ -22,7 +22,7 @@ def stripe_chunks(
 
     None if the request must stay as it is: it has several kinds of chunks, wants vnodes of some kind, has a ``place``
     of its own or no cores, or cannot be divided, or the nodes leave no room beyond the fewest. A narrower stripe is
-    tried if the nodes could not hold a wide one even when idle. No more than ``most_chunks`` chunks, where given.
+    tried if the nodes could not hold a wide one even when idle. ``most_chunks``, where given, limits the chunks.
     """
     pieces = cut(request)
     if pieces is None or len(pieces.chunks) != 1 or pieces.chunks[0].wants or not pieces.chunks[0].cores:

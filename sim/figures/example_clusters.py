@@ -15,7 +15,8 @@ from policy.model.allocation import parse_exec_vnode
 from policy.model.job_preferences import RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import HardLimits
 from policy.model.limit_attributes import Limits, parse_limits
-from policy.settings.site_settings import QuotaSettings, StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
+from policy.settings.site_settings import QuotaSettings
 from sim.replay.named_policies import QUEUE, Policy, resolve
 from sim.workload.workload import Cluster, TraceJob, Workload
 

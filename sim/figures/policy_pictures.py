@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from policy import Ledger, Plan, decide
 from policy.ranking.vnode_ranking_and_requirements import Ranking
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from sim.figures import example_clusters
 from sim.figures.example_clusters import HOUR_S, RANK_PREFERENCE, RANKED_AT_S, Example
 from sim.figures.svg import INK, Drawing, draw_all

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from hooks.pbs.custom_resources_on_hosts import READING
 from hooks.telemetry.host_reading_format import Amount, Heat, HostReading, is_due
 from policy.model.pbs_units import parse_amount
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from sim.pbs_server.objects.moms import USUAL, Use
 from sim.pbs_server.objects.vnodes import SimVnode
 from sim.pbs_server.server import SimServer

@@ -16,16 +16,15 @@ from typing import Callable
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server
 from policy.model.limit_attributes import Limits
 from policy.order.job_sort_formula import FormulaError
+from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
     QuotaSettings,
-    RankingSettings,
     RescueSettings,
     Settings,
     SettingsError,
-    StripeSettings,
 )
 from sim.replay import conservative_backfilling
 from sim.replay.orders_of_other_sites import BuildOrder, SimulatedOrder, by_formula, fair_share, multifactor, wfp

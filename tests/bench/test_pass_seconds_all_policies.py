@@ -14,13 +14,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from policy import Ledger, Settings, decide
-from policy.settings.site_settings import (
-    BackfillSettings,
-    CheckpointSettings,
-    RankingSettings,
-    RescueSettings,
-    StripeSettings,
-)
+from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RescueSettings
 from tests.bench.drawn_large_busy_cluster import Site, shares, ten_priorities
 
 VNODES = 10_000

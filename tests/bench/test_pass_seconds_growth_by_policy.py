@@ -15,13 +15,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from policy import Ledger, Settings, decide
-from policy.settings.site_settings import (
-    BackfillSettings,
-    CheckpointSettings,
-    PrioritySettings,
-    QuotaSettings,
-    StripeSettings,
-)
+from policy.settings.ranking_and_stripe_settings import StripeSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, PrioritySettings, QuotaSettings
 from tests.bench.drawn_large_busy_cluster import Site, shares, shares_of_all_kinds, ten_priorities
 
 VNODES = 10_000

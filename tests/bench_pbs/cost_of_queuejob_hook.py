@@ -6,8 +6,9 @@ machine does, and whatever the growing number of jobs costs, falls on both alike
 
 from __future__ import annotations
 
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.settings.settings_of_server_and_passes import ScheduleSettings, ServerSettings
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings, StripeSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings
 from tests.bench_pbs.benchmark_result import Figure, median, percentile
 from tests.bench_pbs.testbed import calling, job_attributes, open_site, script, without_hooks
 from tests.hooks.deploy_on_testbed import deploy

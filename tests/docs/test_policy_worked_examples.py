@@ -15,7 +15,8 @@ from policy.migration.job_demand import Demand
 from policy.migration.place_on_first_free_cluster import PlacingSettings, Request, place
 from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.ranking.vnode_ranking_and_requirements import Ranking
-from policy.settings.site_settings import RankingSettings, Settings, StripeSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
+from policy.settings.site_settings import Settings
 from sim.figures import example_clusters
 from sim.figures.example_clusters import HOUR_S, Example
 from sim.replay.named_policies import Policy, resolve

@@ -23,8 +23,9 @@ from hooks.pbs.custom_resources import MODE
 from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.store.state_files import LAST_PASS, PASSES, State
 from hooks.store.state_folder import FOLDER
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.settings.settings_of_server_and_passes import ScheduleSettings, ServerSettings
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, RankingSettings, Settings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, Settings
 from tests.faults.accounting_and_job_log_invariants import Books, time_of
 from tests.faults.build_injector_into_hook import Missed, Orders, build_in
 from tests.faults.endless_preempting_jobs import Workload

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from policy import Ledger, Settings
 from policy.model.job_preferences import RankPreference, Requirements
 from policy.reasons.reason_names import ReasonCode
-from policy.settings.site_settings import BackfillSettings, QuotaSettings, StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
+from policy.settings.site_settings import BackfillSettings, QuotaSettings
 from tests.property.oracles.reason_claims_tried_by_replanning import CLAIM_NOTHING, CLAIMS
 from tests.property.oracles.reason_what_if import all_told
 from tests.property.strategies.closure_window_strategies import windowed

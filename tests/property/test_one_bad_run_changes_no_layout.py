@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from policy import Job
 from policy.model.jobs_runs_vnodes_queues import Finished
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.striping.layout_learning import Choice, Learned, choose, choose_if_counted, learn
 from tests.policy.clusters import job
 

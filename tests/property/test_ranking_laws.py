@@ -17,7 +17,7 @@ from policy.model.vnode_bitsets import count_vnodes
 from policy.ranking.ranked_fit import fit_ranked
 from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.built_in_and_custom_vnode_formulas import FORMULAS
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from tests.property.strategies.cluster_strategies import places, selects
 
 NOW_S = 1000

@@ -15,7 +15,7 @@ from policy.model.job_preferences import Layout
 from policy.model.job_request import Amounts, Chunk
 from policy.plan.job_placer import Placer
 from policy.reasons.reason import Reason
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.striping.spread_ranks import cut
 from tests.property.strategies.cluster_strategies import NOW_S, places, run_lists, selects, vnode_lists
 

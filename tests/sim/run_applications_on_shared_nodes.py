@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from policy import Changes, Job, Ledger, Queue, Settings, Snapshot, Vnode, decide, parse_request
 from policy.model.jobs_runs_vnodes_queues import Finished
-from policy.settings.site_settings import BackfillSettings, QuotaSettings, StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
+from policy.settings.site_settings import BackfillSettings, QuotaSettings
 from sim.replay.node_contention import Contention, Shape
 from sim.workload.application_contention_traits import traits_of
 from sim.workload.workload import Cluster

@@ -18,7 +18,7 @@ from policy.model.job_preferences import Requirements
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Server
 from policy.ranking.vnode_ranking_and_requirements import Ranking
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, WIDTH
 from hooks.store.atomic_file import replace_file
 from hooks.store.state_folder import state_folder
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 
 STRIPE_STARTS = "stripe-starts.json"
 

@@ -18,7 +18,8 @@ from policy.model.job_request import Chunk, Request, RequestError, parse_request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
-from policy.settings.site_settings import RankingSettings, Settings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
+from policy.settings.site_settings import Settings
 from policy.striping.spread_ranks import cut
 
 RereadSummary = Callable[[], Union[Summary, None]]

@@ -27,7 +27,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import NO_CHECKPOINT
 from policy.model.job_preferences import AUTO, DETAILS, LAYOUTS, RANK_MODES, Layout, RankPreference, Requirements
 from policy.model.pbs_units import UnitError, parse_size_kib
 from policy.model.save_method_names import SAVE_METHODS
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 
 _LONGEST_NAME = 64
 _MOST_DIGITS = 9

@@ -37,8 +37,9 @@ from policy.model.allocation import Allocation, AllocationError, parse_exec_vnod
 from policy.model.job_request import Amounts, Chunk, Request, RequestError
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.pbs_units import UnitError, parse_duration_s, parse_resource
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.settings.simulated_queues import MOST_PRIORITY
-from policy.settings.site_settings import RankingSettings, Settings
+from policy.settings.site_settings import Settings
 
 _WAITING = {
     "T": "it is being moved or its files are being brought",

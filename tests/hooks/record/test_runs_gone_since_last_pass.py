@@ -11,7 +11,8 @@ import pytest
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.record.runs_gone_since_last_pass import counts_cpu_time, find_finished, learns, note_runs
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
-from policy.settings.site_settings import BackfillSettings, Settings, StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
+from policy.settings.site_settings import BackfillSettings, Settings
 from tests.hooks.sample_server_statuses import NOW_S, job, running, server_status, snapshot_of, vnode
 
 INTERVAL_S = 15

@@ -15,7 +15,7 @@ from hooks.telemetry.host_reading_format import (
     is_due,
     parse_reading,
 )
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 
 FULL = HostReading(1795229283.0, 0.97, Amount(52429, 64296), Amount(9800, 10000), Heat(41, 100))
 LINE = "t=1795229283;idle=0.97;mem=52429/64296;net=9800/10000;temp=41/100"

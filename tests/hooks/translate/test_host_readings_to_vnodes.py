@@ -7,7 +7,8 @@ import pytest
 from hooks.translate.host_readings_to_vnodes import Readings, read_readings
 from hooks.translate.snapshot import translate
 from policy.model.jobs_runs_vnodes_queues import Reading, Vnode
-from policy.settings.site_settings import RankingSettings, Settings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import server_status, vnode
 
 NOW_S = 10_000.0

@@ -15,7 +15,8 @@ from hooks.deploy.read_installed_server_state import DeployError, Reply
 from hooks.reader.answer_console_by_json_lines import __file__ as reader_file
 from hooks.reader.apply_status_differences import Assembly
 from hooks.store.compiled_modules import COMPILED
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.hooks.deploy_on_testbed import (
     deploy,
     deploy_and_drive,

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from hooks.telemetry.host_reading_format import HostReading, parse_reading
-from policy.settings.site_settings import RankingSettings, Settings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, make_deployment, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hooks.placement.bind_to_cores import read_processors
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 

@@ -8,7 +8,8 @@ import pytest
 
 from container.hosts.host_sensors import clear_sensors, write_sensors
 from hooks.telemetry.host_reading_format import parse_reading
-from policy.settings.site_settings import RankingSettings, Settings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
+from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

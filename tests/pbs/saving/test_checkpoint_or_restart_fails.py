@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from container.run_program import Finished
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.saving.checkpointing_test_jobs import (

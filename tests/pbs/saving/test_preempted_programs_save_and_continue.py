@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy_and_drive, last_pass, quick_settings
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.saving.checkpointing_test_jobs import (

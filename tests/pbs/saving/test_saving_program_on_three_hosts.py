@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.saving.checkpointing_test_jobs import (

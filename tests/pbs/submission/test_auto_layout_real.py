@@ -6,7 +6,7 @@ import pytest
 
 from policy.model.allocation import parse_exec_vnode
 from policy.model.pbs_units import parse_duration_s
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, quick_settings, state_of
 from tests.pbs.cluster import PbsCluster
 

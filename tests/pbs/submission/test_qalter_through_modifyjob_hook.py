@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings, StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings
 from tests.hooks.deploy_on_testbed import REFUSING, deploy, drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 

@@ -13,7 +13,7 @@ import pytest
 from hooks.admission.start.refuse_striped_starts_too_close import STRIPE_STARTS
 from hooks.deploy.bundle_hook import build
 from hooks.store.event_hook_summary import SUMMARY
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

@@ -11,7 +11,8 @@ import pytest
 from container import testbed as testbeds
 from container.testbed_spec import TestbedSpec
 from policy.model.allocation import parse_exec_vnode
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.hooks.deploy_on_testbed import REFUSING, deploy, deploy_and_drive, drive, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 

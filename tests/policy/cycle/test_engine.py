@@ -7,8 +7,9 @@ import pytest
 from policy import Changes, Ledger, Settings
 from policy.model.job_preferences import Layout
 from policy.model.ledger_between_passes import Cut
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, StripeSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, started, vnode
 
 

@@ -13,14 +13,13 @@ from policy.explain.job_explanation import Explanation, explain
 from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.ledger_between_passes import Backfilled, Cut, Earmark
+from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
     PrioritySettings,
     QuotaSettings,
-    RankingSettings,
     RescueSettings,
-    StripeSettings,
 )
 from tests.policy.clusters import cluster, job, place_of, queue, quotas, run, vnode
 

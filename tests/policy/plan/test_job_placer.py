@@ -15,7 +15,7 @@ from policy.model.jobs_runs_vnodes_queues import Reading
 from policy.model.ledger_between_passes import Tally
 from policy.plan.job_placer import Placer
 from policy.reasons.reason import Reason
-from policy.settings.site_settings import RankingSettings, StripeSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, starts, vnode
 
 NOW_S = 1000

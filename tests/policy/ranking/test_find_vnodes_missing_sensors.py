@@ -7,7 +7,7 @@ import pytest
 from policy import Reading, Snapshot
 from policy.model.job_preferences import RankPreference
 from policy.ranking.find_vnodes_missing_sensors import find_missing_sensors
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from tests.policy.clusters import job, queue, vnode
 
 NOW_S = 1000

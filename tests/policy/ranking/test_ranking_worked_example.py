@@ -14,7 +14,7 @@ from policy.model.job_preferences import RankPreference, Requirements
 from policy.model.lists_for_programs import mpich_hostfile, open_mpi_hostfile, openmp_places
 from policy.ranking.ranked_fit import fit_ranked
 from policy.ranking.vnode_ranking_and_requirements import Ranking
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 from tests.policy.clusters import job, place_of, vnode
 

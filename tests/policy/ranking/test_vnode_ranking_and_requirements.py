@@ -7,7 +7,7 @@ import pytest
 from policy import Reading, Run, Snapshot, Vnode
 from policy.model.job_preferences import RANK_MODES, RankPreference, Requirements
 from policy.ranking.vnode_ranking_and_requirements import Ranking, Standing
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
 from tests.policy.clusters import job, place_of, vnode
 

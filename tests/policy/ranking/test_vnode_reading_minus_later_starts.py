@@ -8,7 +8,7 @@ from policy import Job, Reading, Run, Snapshot, Vnode
 from policy.model.job_preferences import RankPreference, Requirements
 from policy.ranking.vnode_reading_minus_later_starts import Remaining
 from policy.settings.built_in_and_custom_vnode_formulas import VnodeHeadroom
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from tests.policy.clusters import job, place_of, vnode
 
 NOW_S = 1000

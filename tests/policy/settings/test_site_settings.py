@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from policy.model.limit_attributes import parse_limits
+from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
 from policy.settings.settings_of_server_and_passes import ScheduleSettings, ServerSettings
 from policy.settings.simulated_queues import QueueSettings
 from policy.settings.site_settings import (
@@ -14,11 +15,9 @@ from policy.settings.site_settings import (
     CheckpointSettings,
     PrioritySettings,
     QuotaSettings,
-    RankingSettings,
     RescueSettings,
     Settings,
     SettingsError,
-    StripeSettings,
     describe_settings,
 )
 

@@ -17,7 +17,8 @@ from policy.model.ledger_between_passes import PROMISE, Earmark
 from policy.model.vnode_bitsets import each_bit
 from policy.preemption.victim_search import Search
 from policy.ranking.ranked_fit import fit_ranked
-from policy.settings.site_settings import RankingSettings, Settings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
+from policy.settings.site_settings import Settings
 from policy.state import place_group_candidates as groups_module
 from policy.state.closure_windows import Closed
 from policy.state.place_group_candidates import Groups

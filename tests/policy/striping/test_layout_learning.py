@@ -8,7 +8,7 @@ import pytest
 
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 from policy.model.ledger_between_passes import Tally
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.striping.layout_learning import (
     MOST_MEASURED,
     choose,

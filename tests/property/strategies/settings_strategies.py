@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from policy import Settings
 from policy.model.job_preferences import RANK_MODES
 from policy.model.limit_attributes import ALL, GENERIC, Limits
+from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
 from policy.settings.read_layouts_of_queues import LAYOUT_CHOICES
 from policy.settings.settings_of_server_and_passes import MODES, ScheduleSettings, ServerSettings
 from policy.settings.simulated_queues import QueueSettings
@@ -21,9 +22,7 @@ from policy.settings.site_settings import (
     CheckpointSettings,
     PrioritySettings,
     QuotaSettings,
-    RankingSettings,
     RescueSettings,
-    StripeSettings,
 )
 from tests.property.strategies.cluster_strategies import limit_sets, rankings
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hooks.telemetry.host_reading_format import parse_reading
-from policy.settings.site_settings import RankingSettings, Settings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
+from policy.settings.site_settings import Settings
 from sim.demo.demo_cluster_with_hooks import DemoCluster
 from sim.pbs_server.objects.clock import Clock
 from sim.pbs_server.sensors import Sensors, read_sensors

@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.striping.layout_learning import Choice, choose, size_key
 from tests.policy.clusters import job
 from tests.sim.run_applications_on_shared_nodes import Outcome, Task, run_shared

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from policy.model.allocation import Allocation, Spot
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 from sim.replay.job_records import Replay
 from sim.replay.named_policies import Policy, resolve
 from sim.replay.node_contention import Contention, Shape

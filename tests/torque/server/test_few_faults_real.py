@@ -103,8 +103,8 @@ class Round:
         assert self.count("bob", "began").total() - len(self.bobs) <= NEEDED
 
     def _is_lost_by_torque(self, job_id: str) -> bool:
-        """Whether Torque's own records say that its server lost the job: it aborted it, which nobody asks for here, or
-        took the run that its MoM has killed for a requeue for an end with status 0."""
+        """Whether Torque's records show that its server lost the job. Either the server aborted the job, which no test
+        asks for, or the MoM killed the run for a requeue and the server recorded an end with status 0."""
         records = self._records(job_id)
         if records.endswith("A"):
             return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Callable
 
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.qmgr_lines_in_one_program import ARGV
@@ -34,28 +33,27 @@ def read_place(conf: Path) -> PbsPlace:
 
 def open_deployment(place: PbsPlace) -> Deployment:
     """The deployment in this PBS. Raises :class:`DeployError`."""
-    programs = _programs_of(place)
     return Deployment(
-        str(place.home), ask_qmgr(place), programs, str(place.exec_path), lambda lines: programs(ARGV, lines)
+        str(place.home),
+        ask_qmgr(place),
+        lambda argv: _run(place, argv),
+        str(place.exec_path),
+        lambda lines: _run(place, ARGV, lines),
     )
 
 
 def ask_qmgr(place: PbsPlace) -> Qmgr:
     """What runs one qmgr command on the server of this PBS."""
-    programs = _programs_of(place)
-    return lambda line: programs(("qmgr", "-c", line))
+    return lambda line: _run(place, ("qmgr", "-c", line))
 
 
-def _programs_of(place: PbsPlace) -> Callable[..., Reply]:
-    def run_one(argv: Sequence[str], given: str = "") -> Reply:
-        program, *arguments = argv
-        try:
-            done = run([place.program(program), *arguments], TIMEOUT_S, given=given)
-        except BackendError as error:
-            return Reply(1, "", str(error))
-        return Reply(done.status, done.out, done.err)
-
-    return run_one
+def _run(place: PbsPlace, argv: Sequence[str], given: str = "") -> Reply:
+    program, *arguments = argv
+    try:
+        done = run([place.program(program), *arguments], TIMEOUT_S, given=given)
+    except BackendError as error:
+        return Reply(1, "", str(error))
+    return Reply(done.status, done.out, done.err)
 
 
 def qmgr_command(line: str) -> str:

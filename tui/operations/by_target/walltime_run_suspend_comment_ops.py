@@ -117,16 +117,13 @@ def _find_room(cluster: ClusterView, job: str) -> str:
 
 def _what_is_missing(reason: Reason, job: Job, now_s: float) -> str:
     """Why a job that is alone in line has no room; that it is the first there says nothing."""
-    sentence = reason.sentence(job, now_s)
     if reason.code != "reserved":
-        return sentence
-    at_s = reason.number("at_s")
-    until = ""
-    if isinstance(at_s, (int, float)) and now_s < at_s < UNLIMITED_S:
-        until = (
-            f"; by the ends of running jobs there is room from {day_and_time(at_s, now_s)} on, if no other job takes it"
-        )
-    return f"it {sentence.removeprefix('first in line: ').partition(';')[0]}{until}"
+        return reason.sentence(job, now_s)
+    missing, at_s = f"it {reason.shortage(job, now_s)}", reason.number("at_s")
+    if not isinstance(at_s, (int, float)) or not now_s < at_s < UNLIMITED_S:
+        return missing
+    room_from = day_and_time(at_s, now_s)
+    return f"{missing}; by the ends of running jobs there is room from {room_from} on, if no other job takes it"
 
 
 def _without_limits(texts: Attributes) -> Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hooks.admission.start.refuse_striped_starts_too_close import is_stripe
-from policy.settings.site_settings import StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 
 STRIPED, AUTO = StripeSettings(layout="stripe"), StripeSettings(layout="auto")
 BY_APPLICATION = StripeSettings(applications=(("md", "pack"), ("wrf", "stripe")), layout="auto")

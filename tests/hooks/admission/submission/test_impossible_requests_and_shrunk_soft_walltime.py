@@ -17,8 +17,9 @@ from hooks.pbs.custom_resources import PLENTY
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.model.ledger_between_passes import History, Ledger
+from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.settings.settings_of_server_and_passes import SubmissionSettings
-from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings, StripeSettings
+from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings
 from tests.hooks.make_waiting_job import waiting_job
 
 CONSUMABLES = frozenset({"ncpus", "mem", "ngpus"})

@@ -13,7 +13,8 @@ from hooks.admission.submission.stripe_select import find_stripe
 from hooks.store.event_hook_summary import SUMMARY, QueueSummary, Summary, read_summary
 from hooks.store.state_folder import state_folder
 from policy.model.ledger_between_passes import Ledger, Tally
-from policy.settings.site_settings import Settings, StripeSettings
+from policy.settings.ranking_and_stripe_settings import StripeSettings
+from policy.settings.site_settings import Settings
 from policy.striping.batch_of_waiting_jobs import Batch, CoresAndMemory
 
 NODE = ((("mem", 32 << 20), ("ncpus", 8)),)

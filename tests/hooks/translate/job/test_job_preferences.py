@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hooks.pbs.custom_resources import PREFERENCES, RESOURCES
 from hooks.translate.job.job_preferences import NO_PREFERENCES, Preferences, read_preferences
 from policy.model.job_preferences import DETAILS, LAYOUTS, RANK_MODES, Layout, RankPreference, Requirements
-from policy.settings.site_settings import RankingSettings
+from policy.settings.ranking_and_stripe_settings import RankingSettings
 
 PLAIN = RankingSettings()
 
