@@ -64,13 +64,14 @@ async def test_a_pass_in_the_row_is_shown_by_a_click_and_the_next_one_too(
     write_journal(backend.folder, a_pass(45), a_pass(30, starts=[a_start("13.hpc1")], started=["13.hpc1"]), a_pass(15))
     async with open_console(backend, audit, (120, 30)) as steered:
         await steered.press("7")
+        await steered.until_shown("·▄·")
         (row,) = [line for line in steered.screen_lines if "·▄·" in line]
         await steered.pilot.click(PassRow, offset=(row.index("▄"), 0))
-        assert "2 of 3 passes back" in steered.text
+        await steered.until_shown("2 of 3 passes back")
         await steered.press("h")
-        assert "3 of 3 passes back" in steered.text
+        await steered.until_shown("3 of 3 passes back")
         await steered.pilot.click(PassRow, offset=(row.index("next"), 0))
-        assert "plan · the next pass" in steered.text
+        await steered.until_shown("plan · the next pass")
         await steered.pilot.resize_terminal(40, 10)
         await steered.until(lambda: "·▄·" not in steered.text, "a low screen, which has lines for the plan alone")
 
