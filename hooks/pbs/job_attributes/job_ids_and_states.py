@@ -48,9 +48,11 @@ def subjob_id(array_id: str, index: int) -> str:
     return array_id.replace("[]", f"[{index}]", 1)
 
 
-def may_have_runs(job_id: str, state: str) -> bool:
-    """Whether subjobs of this array may run. They go on running if the array is held or gets a start time."""
-    return "[]" in job_id and state != "Q"
+def may_have_runs(job_id: str, state: str, submitted: str = "", remaining: str = "") -> bool:
+    """Whether subjobs of this array may run. They go on running if the array is held or gets a start time. An array
+    stays queued until a MoM has reported the first of its subjobs, which holds vnodes before; the indices
+    ``remaining`` to start then differ from those ``submitted``."""
+    return "[]" in job_id and (state != "Q" or submitted != remaining)
 
 
 def index_of(job_id: str) -> int | None:

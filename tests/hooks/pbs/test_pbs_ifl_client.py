@@ -50,6 +50,20 @@ def test_subjobs_of_an_array_that_was_held_meanwhile_run_on_and_are_seen(state: 
         assert "8[2].server" in connection.read_server_status(NOW_S).jobs
 
 
+@pytest.mark.parametrize(("submitted", "remaining", "seen"), [("1-4", "1,3-4", True), ("1-4", "1-4", False)])
+def test_subjobs_of_an_array_that_is_still_queued_are_seen_once_one_has_started(
+    submitted: str, remaining: str, seen: bool
+) -> None:
+    """A MoM has not reported the subjob yet, which holds its vnodes."""
+    pbs_ifl.WORLD["jobs"]["8[].server"].update(
+        {"job_state": "Q", "array_indices_submitted": submitted, "array_indices_remaining": remaining}
+    )
+    with Connection(pbs_ifl) as connection:
+        jobs = connection.read_server_status(NOW_S).jobs
+    assert ("8[2].server" in jobs) is seen
+    assert "array_indices_submitted" not in jobs["8[].server"]
+
+
 def test_a_name_that_a_user_made_very_long_is_cut() -> None:
     pbs_ifl.WORLD["jobs"]["12.server"].update({"Resource_List.pbsteer_app": "x" * 1_000_000, "comment": "y" * 1_000})
     with Connection(pbs_ifl) as connection:

@@ -21,6 +21,25 @@ def test_no_more_subjobs_run_than_the_array_allows(pbs: PbsCluster) -> None:
     pbs.wait_until(lambda: states(pbs, array, 1, 2, 3, 4) == "XRRQ", 120.0, "the next one runs")
 
 
+def test_subjobs_that_their_moms_have_not_reported_count(pbs: PbsCluster) -> None:
+    """PBS shows the array as queued until then, whose subjobs hold vnodes already. The MoMs do not answer meanwhile."""
+    driven(pbs)
+    hosts = [f"m{number}" for number in range(1, len(pbs.mom_names) + 1)]
+    for host in hosts:
+        pbs.run(["pkill", "-STOP", "-x", "pbs_mom"], host=host).demand_success()
+    try:
+        array = pbs.qsub("alice", options=["-J", "1-5%2"])
+        pbs.wait_until(lambda: states(pbs, array, 1, 2) == "RR", 120.0, "two subjobs have been sent")
+        assert pbs.job_state(array) == "Q"
+        wait_for_pass(pbs)
+        wait_for_pass(pbs)
+        assert states(pbs, array, 3, 4, 5) == "QQQ"
+    finally:
+        for host in hosts:
+            pbs.run(["pkill", "-CONT", "-x", "pbs_mom"], host=host).demand_success()
+    pbs.wait_for_state(array, "B")
+
+
 def test_subjobs_of_an_array_that_is_held_run_on_and_count_against_limits(pbs: PbsCluster) -> None:
     pbs.qmgr("set queue workq max_run = [u:alice=2]")
     driven(pbs)

@@ -79,9 +79,9 @@ async def test_a_pass_in_the_row_is_shown_by_a_click_and_the_next_one_too(
 async def test_the_title_says_how_many_jobs_are_in_how_many_lines(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (120, 30)) as steered:
         await steered.press("5")
-        assert "jobs · 15 in 6 lines" in steered.text, "ten subjobs are in one line"
+        await steered.until(lambda: "jobs · 15 in 6 lines" in steered.text, "ten subjobs are in one line")
         await steered.command("filter user:dave")
-        assert "jobs · 1 of 6 · filter" in steered.text
+        await steered.until_shown("jobs · 1 of 6 · filter")
 
 
 def test_a_simulation_that_is_slower_than_asked_for_says_both() -> None:
