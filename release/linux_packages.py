@@ -116,6 +116,7 @@ def build_rpm(root: Path, target: Path, scratch: Path, moment_s: int) -> None:
     )
     macros = {
         "_topdir": scratch,
+        "_tmppath": scratch,  # rpmbuild's own scripts; else they lie in /var/tmp for a while
         "_rpmdir": target,
         "_rpmfilename": "%{NAME}-%{VERSION}-%{RELEASE}.%{ARCH}.rpm",
         "_buildhost": "reproducible",

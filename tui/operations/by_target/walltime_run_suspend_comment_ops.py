@@ -100,7 +100,9 @@ def run_now(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Ope
 def _find_room(cluster: ClusterView, job: str) -> str:
     """The ``exec_vnode`` that a pass would give the job if no other job waited and no limit held it back."""
     status = cluster.server_status
-    jobs = {name: texts for name, texts in status.jobs.items() if name == job or texts["job_state"] in RUNNING_STATES}
+    jobs = {
+        name: texts for name, texts in status.jobs.items() if name == job or texts.get("job_state") in RUNNING_STATES
+    }
     queues = {name: _without_limits(texts) for name, texts in status.queues.items()}
     alone = replace(status, jobs=jobs, queues=queues, server=_without_limits(status.server))
     # Not striped: the job keeps the chunks that it asked for.
