@@ -112,9 +112,15 @@ class ServerStatus:
         return cls(float(data["time_s"]), dict(data["server"]), **{part: dict(data[part]) for part in _PARTS})
 
 
+_MOST_LETTERS = len(str(-(1 << 63)))
+
+
 def read_whole(text: str, default: int) -> int:
-    """A whole number with a sign, or the default if the text is none."""
+    """A whole number with a sign, or the default if the text is none.
+
+    PBS's numbers have 64 bits: a longer text is none, and would overflow what is computed from it.
+    """
     try:
-        return int(text)
+        return int(text) if len(text) <= _MOST_LETTERS else default
     except ValueError:
         return default
