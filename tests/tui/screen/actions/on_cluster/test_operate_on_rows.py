@@ -342,7 +342,7 @@ async def test_a_job_is_run_now_where_there_is_room_and_who_waits_longer_is_seen
     backend.set_vnode("v3", state="free")
     backend.server_status = changed(
         backend.server_status,
-        # PBS may leave out a job's state where the job ends while it is asked: the room of another is found all the same.
+        # A job without a state in the answer: the room for another is found all the same.
         jobs={**backend.server_status.jobs, "20.hpc1": a_job("zoe", 8), "21.hpc1": {"Job_Owner": "zoe@hpc1"}},
     )
     async with looking(backend, audit, "run 20") as steered:
