@@ -17,10 +17,12 @@ from tui.backends.thread_and_gc_tuning import shorten_switch_interval
 from tui.cli.open_backend import NoServerError, open_any, open_demo
 from tui.cli.shared_options import complain
 from tui.config.production_servers_and_server_list import Site, SiteError, console_files, read_site
+from tui.config.xdg_folders import state_folder
 from tui.forecast.forecast_in_background import BackgroundForecasts
 from tui.screen.actions.command_line_theme_help_quit import DEMO
 from tui.screen.app import Console
 from tui.screen.terminal.end_on_hangup import end_with_terminal
+from tui.screen.terminal.unexpected_faults import FILE, Faults
 from tui.screen.workers.save_preferences_and_typed_lines import kept_files
 
 _REAL_INTERVAL_S = 5.0
@@ -97,6 +99,7 @@ def _show(
         site=site,
         files=kept_files(os.environ),
         forecasts=BackgroundForecasts(backend),
+        faults=Faults(state_folder(os.environ) / FILE),
         notice=notice,
     )
     following = console.run(mouse=mouse)

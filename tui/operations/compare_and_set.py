@@ -42,13 +42,14 @@ def make_all(
     audit: AuditLog,
     clock: Callable[[], float],
     go_on: Callable[[int], bool] = lambda _: True,
+    outcomes: list[Outcome] | None = None,
 ) -> list[Outcome]:
-    """Make the changes one by one; an outcome for each.
+    """Make the changes one by one; an outcome for each, added to ``outcomes`` as it is known.
 
     Changes after one that is lost are not tried. ``go_on`` is called before each change with the number of outcomes so
     far; if it returns False, this change and all later ones are not tried.
     """
-    outcomes: list[Outcome] = []
+    outcomes = [] if outcomes is None else outcomes
     for change in changes:
         if outcomes and outcomes[-1].lost:
             outcomes.append(Outcome(change, False, f"not tried: {change.title}", lost=True))

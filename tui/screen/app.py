@@ -10,9 +10,12 @@ from typing import ClassVar
 
 from rich.console import RenderableType
 from textual.app import App
+from textual.dom import DOMNode
 from textual.events import Event, Key, Paste
 from textual.filter import LineFilter
+from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from tui.audit.audit_file import Actor
 from tui.backends.interface.backend_protocol import Backend, SteeredBackend
@@ -23,6 +26,7 @@ from tui.screen.terminal.deliver_keys_typed_ahead_in_order import TypedAhead
 from tui.screen.terminal.invalid_utf8_keys import take_any_bytes
 from tui.screen.terminal.repaint_changed_cells import narrowed
 from tui.screen.terminal.themes import DEFAULT, THEMES, VARIABLES, Look
+from tui.screen.terminal.unexpected_faults import Faults, survive_failed_messages
 from tui.screen.widgets.text_roles import ROLE_CLASSES, ROLE_RULES
 from tui.screen.workers.save_preferences_and_typed_lines import KeptFiles
 from tui.state.server_poller import Forecasts
@@ -36,7 +40,10 @@ or ssh ends."""
 
 
 class Console(App[str]):
-    """The console on one backend. Its result is the name of the server to go to next; None where it was left."""
+    """The console on one backend. Its result is the name of the server to go to next; None where it was left.
+
+    With ``faults`` an unexpected exception is written down there and the console goes on; without, it ends it.
+    """
 
     ENABLE_COMMAND_PALETTE = False
     COMPONENT_CLASSES: ClassVar[set[str]] = ROLE_CLASSES
@@ -68,12 +75,14 @@ class Console(App[str]):
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] = time.monotonic,
         forecasts: Forecasts | None = None,
+        faults: Faults | None = None,
     ) -> None:
         self._look = Look(self, without_colour="NO_COLOR" in os.environ)
         take_any_bytes()
+        survive_failed_messages()
         # With the terminal's own colours, Textual's NO_COLOR filter removes colours; otherwise it would turn them grey.
         super().__init__(ansi_color=True if self._look.without_colour else None)
-        self._backend = backend
+        self._backend, self._faults = backend, faults
         self._typed_ahead = TypedAhead(self, super().on_event)
         for each in THEMES.values():
             self.register_theme(each)
@@ -124,6 +133,27 @@ class Console(App[str]):
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         """As in Textual, but writes less to the terminal (see ``terminal.repaint_changed_cells``)."""
         super()._display(screen, narrowed(renderable))
+
+    def take_fault(self, error: Exception, pump: MessagePump | None = None) -> bool:
+        """Go on after an unexpected exception, if that is possible: say it, and drop what it may have left half done,
+        which are the keys typed ahead and the dialog that it came from (``pump`` is what failed)."""
+        if self._faults is None or not self.main.is_mounted or self._exit:
+            return False
+        sentence = self._faults.note(error)
+        if not sentence:
+            return False
+        self._typed_ahead.forget()
+        shown = self.screen_stack[-1]
+        if shown is not self.main and isinstance(pump, DOMNode) and shown in pump.ancestors_with_self:
+            self.pop_screen()
+        self.main.say(sentence, "bad")
+        return True
+
+    def _handle_exception(self, error: Exception) -> None:
+        """As in Textual, unless the console can go on: what comes here are timers, callbacks, threads and painting."""
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if not isinstance(cause, Exception) or not self.take_fault(cause):
+            super()._handle_exception(error)
 
     def on_unmount(self) -> None:
         """Stop polling, finish writing the user's files, close the backend."""

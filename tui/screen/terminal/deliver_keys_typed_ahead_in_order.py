@@ -32,6 +32,10 @@ class TypedAhead:
         self._waiting.append(event)
         await self._go_on()
 
+    def forget(self) -> None:
+        """Drop the keys that wait: what they were meant for is not there."""
+        self._waiting.clear()
+
     async def _go_on(self) -> None:
         while self._waiting and self._settling is None:
             event, before = self._waiting.popleft(), self._taker

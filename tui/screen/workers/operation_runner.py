@@ -17,7 +17,7 @@ from tui.backends.interface.backend_protocol import Backend, audit_log_for
 from tui.backends.interface.commands_interface import Change, ChangeError, Commands, Target
 from tui.backends.migration_spool import MIGRATING_JOB, MigrationSpool
 from tui.config.production_servers_and_server_list import Site
-from tui.operations.compare_and_set import make_all
+from tui.operations.compare_and_set import Outcome, make_all
 from tui.operations.confirmation.confirmation_lines import further_lines, operation_lines
 from tui.operations.confirmation.effect_preview_lines import effect_lines
 from tui.operations.confirmation.typed_confirmation import asked_for
@@ -257,7 +257,20 @@ class OperationRunner:
             backend = self._host.backend
             migrates = operation.changes[0].target.kind == MIGRATING_JOB
             audit = audit_log_for(self._audit, backend)
-            outcomes = make_all(self._host.spool if migrates else backend, operation.changes, audit, self._clock, go_on)
-            self._host.post_message(OperationEnded(operation, outcomes))
+            outcomes: list[Outcome] = []
+            try:
+                make_all(
+                    self._host.spool if migrates else backend, operation.changes, audit, self._clock, go_on, outcomes
+                )
+            except Exception as error:
+                # What had come of the change is not known; the operation has ended all the same.
+                text = f"not known what became of it: {type(error).__name__}: {error}"
+                outcomes += [
+                    Outcome(change, False, f"{change.title}: {text}", lost=True)
+                    for change in operation.changes[len(outcomes) :]
+                ]
+                raise
+            finally:
+                self._host.post_message(OperationEnded(operation, outcomes))
 
         self._host.run_worker(work, thread=True, name="operation")

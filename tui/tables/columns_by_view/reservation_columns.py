@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui.model.typed_attributes import amount, moment, vnodes_of
+from tui.model.typed_attributes import Attributes, amount, moment, vnodes_of
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import Column
 from tui.text.name_ranges import folded_names
@@ -17,12 +17,19 @@ _STATES = {
     "12": "in conflict",
 }  # fmt: skip
 """PBS's numbers for the states of a reservation (``RESV_*`` in its ``pbs_ifl.h``)."""
-_TROUBLE = frozenset({"unconfirmed", "degraded", "in conflict"})
+_TROUBLE = ("unconfirmed", "degraded", "in conflict")
 
 
-def state_of(state: str) -> str:
-    """A reservation's state in words; a number that is not known stays as it is."""
-    return _STATES.get(state, state or "?")
+_DEGRADED = "10"
+
+
+def state_of(texts: Attributes) -> str:
+    """A reservation's state in words; a number that is not known stays as it is. Of one that runs and has lost vnodes
+    PBS says so in the substate alone, and ``pbs_rstat`` not at all."""
+    state = texts.get("reserve_state", "")
+    words = _STATES.get(state, state or "?")
+    lost = texts.get("reserve_substate", "") == _DEGRADED and state != _DEGRADED
+    return f"{words}, degraded" if lost else words
 
 
 def reservation_columns(cluster: ClusterView) -> list[Column[str]]:
@@ -30,11 +37,11 @@ def reservation_columns(cluster: ClusterView) -> list[Column[str]]:
     reservations = cluster.server_status.reservations
 
     def state(name: str) -> str:
-        return state_of(reservations[name].get("reserve_state", ""))
+        return state_of(reservations[name])
 
     def show_state(name: str) -> Line:
         words = state(name)
-        return ((safe(words), "warn" if words in _TROUBLE else "good" if words == "running" else ""),)
+        return ((safe(words), "warn" if words.endswith(_TROUBLE) else "good" if words == "running" else ""),)
 
     def owner(name: str) -> str:
         return reservations[name].get("Reserve_Owner", "").partition("@")[0]

@@ -45,6 +45,11 @@ async def test_without_reservations_there_is_no_tab_but_the_view_says_so(backend
 
 
 def test_every_state_has_words() -> None:
-    assert state_of("5") == "running"
-    assert state_of("99") == "99"
-    assert state_of("") == "?"
+    assert state_of({"reserve_state": "5", "reserve_substate": "5"}) == "running"
+    assert state_of({"reserve_state": "99"}) == "99"
+    assert state_of({}) == "?"
+
+
+def test_a_reservation_that_runs_without_some_of_its_vnodes_is_degraded_too() -> None:
+    assert state_of({"reserve_state": "5", "reserve_substate": "10"}) == "running, degraded"
+    assert state_of({"reserve_state": "10", "reserve_substate": "10"}) == "degraded"
