@@ -340,6 +340,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("command", ("colon",), "console", "command line; tab completes"),
     Action("messages", (), "console", "what the line at the bottom has said, the newest first"),
     Action("help", ("question_mark",), "console", "this help"),
+    Action("background", ("ctrl+z",), "console", "back to the shell; its fg comes back here"),
     Action("quit", ("q",), "console", "leave"),
 )
 

@@ -53,8 +53,8 @@ _WORDS = (
 )
 
 
-ENDING = ("quit", "server")
-"""The actions that end the console: one for good, the other to open one on another server."""
+ENDING = ("quit", "server", "background")
+"""The actions that end the console: one for good, one to open one on another server, one until a shell continues it."""
 
 
 def keys_of_actions() -> list[str]:

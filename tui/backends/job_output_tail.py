@@ -51,6 +51,9 @@ def tail_of(job_id: str, attributes: Attributes, spool: Path | None, stream: str
         if not tail.problem:
             return tail
         problems.append(tail.problem)
+    host = attributes.get("exec_host", "").partition("/")[0]
+    if state in RUNNING_STATES and host and not any(os.path.lexists(each) for each in candidates):
+        return Tail(path, problem=f"while the job runs, PBS keeps it on {host}: S logs in there, {spooled}")
     return Tail(path, problem="; ".join(problems) + " on this host")
 
 

@@ -119,4 +119,6 @@ def speaks_unicode(environment: Mapping[str, str], encoding: str | None) -> bool
     chosen = environment.get("LC_ALL") or environment.get("LC_CTYPE") or environment.get("LANG") or ""
     if chosen == "C.UTF-8" and not environment.get("LC_ALL"):
         chosen = environment.get("LANG") or chosen
-    return chosen not in _PLAIN_LOCALES and "utf" in (encoding or "").lower()
+    # Of a locale that this host lacks Python knows nothing and takes UTF-8; its name says what the terminal has.
+    charset = chosen.partition(".")[2].partition("@")[0] or "utf"
+    return chosen not in _PLAIN_LOCALES and all("utf" in each.lower() for each in (charset, encoding or ""))

@@ -183,7 +183,9 @@ class MainScreen(Screen[None], inherit_bindings=False):
             for view in self.views.values():
                 if view is not self.view:
                     view.forget_shown()
-            if self._seen.take_poll(news) or is_first:
+            answers_again = self._seen.take_poll(news)
+            # What a key typed before the first poll was told stays.
+            if answers_again or (is_first and self._warning):
                 sentence = self._warning if is_first else "the server answers again"
                 self.say(sentence, "bad" if sentence == self._warning and sentence else "good")
             self._show()

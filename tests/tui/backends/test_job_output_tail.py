@@ -98,3 +98,11 @@ def test_bytes_that_are_no_text_come_out_as_some(spool: Path, tmp_path: Path) ->
     path = tmp_path / "odd"
     path.write_bytes(b"a\xff\x00b\x1b[2J\n")
     assert tail_of("1.hpc1", ended(path), spool).lines == ("a\N{REPLACEMENT CHARACTER}\x00b\x1b[2J",)
+
+
+def test_of_a_job_that_runs_elsewhere_it_says_where_its_output_is(spool: Path, tmp_path: Path) -> None:
+    runs = running("alice", 1, "v1", Output_Path=f"v1:{tmp_path}/sim.o11", exec_host="n7/0*2+n8/0")
+    problem = tail_of("11.hpc1", runs, spool).problem
+    assert problem == f"while the job runs, PBS keeps it on n7: S logs in there, {spool}/11.hpc1.OU"
+    gone = tail_of("11.hpc1", {**runs, **ended(tmp_path / "sim.o11")}, spool).problem
+    assert "No such file or directory" in gone

@@ -18,6 +18,8 @@ from tui.cli.run_console import speaks_unicode
         ({"LC_ALL": "POSIX", "LANG": "en_US.UTF-8"}, "utf-8", False),
         ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, "utf-8", False),
         ({"LANG": "en_US.ISO-8859-1"}, "iso8859-1", False),
+        ({"LC_ALL": "de_DE.ISO-8859-15@euro"}, "utf-8", False),
+        ({"LANG": "de_DE@euro"}, "utf-8", True),
         ({"LANG": "en_US.UTF-8", "TERM": "linux"}, "utf-8", False),
         ({"LANG": "en_US.UTF-8"}, None, False),
     ],

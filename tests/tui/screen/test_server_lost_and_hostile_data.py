@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 from textual.events import Key
 
-from tests.tui.console_under_test import open_console
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from tests.tui.console_under_test import Steered, a_console, open_console
 from tests.tui.scripted_server import (
     HOSTILE_NAMES,
     NOON_S,
@@ -169,3 +171,29 @@ async def test_very_many_rows_are_sorted_beside_the_screen_and_a_later_wish_wins
         await steered.command("filter user:user7")
         await steered.press("escape")
         await steered.until(lambda: len(table.keys) > 6000, "all of them again")  # type: ignore[attr-defined]
+
+
+async def test_what_a_command_typed_before_the_first_answer_was_told_stays(
+    backend: ScriptedBackend, audit: Path
+) -> None:
+    answers, poll = threading.Event(), backend.poll
+
+    def late() -> ServerStatus:
+        answers.wait(30)
+        return poll()
+
+    backend.poll = late  # type: ignore[method-assign]
+    found: list[Steered] = []
+    console = a_console(backend, audit, found)
+    async with console.run_test(size=(100, 30)) as pilot:
+        steered = Steered(console, pilot)
+        found.append(steered)
+        try:
+            await steered.press("u")
+            await steered.command("delete 13")
+            await steered.until_shown("delete: no answer from the server yet")
+        finally:
+            answers.set()
+        await steered.until(lambda: console.main.cluster is not None, "the first poll")
+        await pilot.pause()
+        assert "delete: no answer from the server yet" in steered.text

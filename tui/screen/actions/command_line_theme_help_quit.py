@@ -16,6 +16,7 @@ from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.dialogs.help import HelpScreen
 from tui.screen.dialogs.message_history import MessagesScreen
 from tui.screen.dialogs.operations_menu import ActMenu, Item
+from tui.screen.terminal.shell_job_control import has_shell_to_return_from
 from tui.screen.widgets.prompt import Complaint, Typing
 from tui.tables.vnode_grid.grid_colours import COLOURS
 from tui.tables.vnode_grid.vnode_ranks import MODES
@@ -155,6 +156,12 @@ class ConsoleActions:
             raise CommandError('server: console.toml lists no other; servers = ["hpc1", "hpc2"] there, or :server NAME')
         items = [Item(name, "go there", "", partial(self.server, name)) for name in others]
         screen_api.choose(ActMenu(f"servers · this is {screen_api.backend.name}", items))
+
+    def background(self) -> None:
+        """Stop, and leave the terminal to the shell until it continues this process."""
+        if not has_shell_to_return_from():
+            raise CommandError("background: no shell started this console that could bring it back")
+        self._screen.app.action_suspend_process()
 
     def quit(self) -> None:
         """Leave."""

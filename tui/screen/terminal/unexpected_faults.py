@@ -69,7 +69,7 @@ class Faults:
 def survive_failed_messages() -> None:
     """For the whole process: a message that fails ends neither its widget nor, where the application knows better (a
     method ``take_fault``), the application. Textual stops the widget's messages for good before it tells anybody."""
-    MessagePump._dispatch_message = _guarded  # type: ignore[method-assign]
+    MessagePump._dispatch_message = _guarded  # type: ignore[method-assign, assignment]
 
 
 async def _guarded(pump: MessagePump, message: Message) -> None:

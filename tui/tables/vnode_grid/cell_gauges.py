@@ -55,11 +55,15 @@ def course_of_temperature(degrees: Sequence[int | None]) -> Line:
     )
 
 
+_STEPPED = {"gpus": "free GPUs"}
+"""What the steps are of, where the name of the colour could be taken for the opposite."""
+
+
 def steps_of(colours: Colours) -> Line:
     """The steps of the colours of amounts with what each begins at; empty where the cells are names."""
     if colours.who is not None:
         return ()
-    spans: list[Span] = [(f" {colours.name} from ", "dim")]
+    spans: list[Span] = [(f" {_STEPPED.get(colours.name, colours.name)} from ", "dim")]
     for step in range(STEPS):
         text = _beginning(colours.name, step / STEPS)
         spans += [(f"{text:^{_BLOCK}}", f"on-heat{step + 1}")]

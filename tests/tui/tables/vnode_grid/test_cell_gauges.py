@@ -46,3 +46,7 @@ def test_amounts_have_steps_and_names_have_none(colour: str) -> None:
     else:
         assert [role for _, role in steps[1:]] == [f"on-heat{step}" for step in range(1, STEPS + 1)]
         assert width(plain(steps)) <= 60
+
+
+def test_the_steps_of_gpus_say_that_they_are_of_free_ones() -> None:
+    assert plain(steps_of(colours_by(CLUSTER, "gpus"))).startswith(" free GPUs from ")
