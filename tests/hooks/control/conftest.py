@@ -1,4 +1,4 @@
-"""Fixtures of early passes: a fake clock, and the files of the installed hook."""
+"""Fixtures of the tests of hooks/control: a fake clock, the files of the installed hook, an empty fake server."""
 
 from __future__ import annotations
 
@@ -30,3 +30,10 @@ def config(tmp_path: Path) -> Path:
     for suffix in (".HK", ".PY", ".CF"):
         (tmp_path / f"pbsteer_periodic{suffix}").write_text("as it was")
     return tmp_path / "pbsteer_periodic.CF"
+
+
+@pytest.fixture
+def fresh_server() -> Iterator[None]:
+    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
+        log.clear()
+    yield
