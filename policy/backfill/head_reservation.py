@@ -26,7 +26,10 @@ class Reservation:
     which is the shadow time, or the promise if that could not be kept.
     """
 
-    __slots__ = ("_allowed", "_directory", "_early", "_inside", "_then", "at_s", "head", "spare_cores", "until_s")
+    __slots__ = (
+        "_allowed", "_directory", "_early", "_inside", "_then", "_why", "_why_at", "at_s", "head", "spare_cores",
+        "until_s",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -47,6 +50,9 @@ class Reservation:
         self._directory = directory
         self._early = early
         self._inside: frozenset[str] = _NO_RUNS
+        # The last answer of why_not_beside, and what it was made of.
+        self._why: Reason | None = None
+        self._why_at: tuple[object, ...] = ()
 
     def why_not_beside(self, *, only_head: bool, may_be_taken: bool = False) -> Reason:
         """Why a job that outlasts the window does not start: too little is spare beside the head.
@@ -55,6 +61,12 @@ class Reservation:
         (``fewer``). ``only_head``: neither a reservation of PBS nor a stripe is in the way. ``may_be_taken``: jobs
         preempt, so that a later job of the pass may take a start back.
         """
+        made_of = (self.at_s, self.until_s, self.spare_cores, only_head, may_be_taken)
+        if self._why is None or made_of != self._why_at:
+            self._why, self._why_at = self._why_beside(only_head=only_head, may_be_taken=may_be_taken), made_of
+        return self._why
+
+    def _why_beside(self, *, only_head: bool, may_be_taken: bool) -> Reason:
         numbers: Numbers = (("head", self.head.id), ("at_s", self.at_s))
         numbers = (*numbers, ("before_s", self.until_s), ("beside", self.spare_cores))
         if self._then is None and only_head:

@@ -6,6 +6,10 @@ waits for the same reason as others, or could start and the whole pass is decide
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Callable
+
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.cycle.backfill_attempt import idle_cores_decide
@@ -24,12 +28,20 @@ class Memo:
     """The memo of a pass: its outcome, how long that holds by itself, and what new jobs are compared with."""
 
     __slots__ = (
-        "_region", "_waits", "estimates", "exact", "idle", "ledger", "next_s", "plain", "reservation", "settings",
-        "total", "until_s",
+        "_arrived", "_region", "_waiting", "estimates", "exact", "idle", "ledger", "next_s", "plain", "reservation",
+        "settings", "total", "until_s",
     )  # fmt: skip
 
     def __init__(
-        self, context: Context, region: Region, reservation: Reservation, plan: Plan, until_s: float, *, exact: bool
+        self,
+        context: Context,
+        region: Region,
+        reservation: Reservation,
+        waiting: Mapping[Reason, list[Job]],
+        plan: Plan,
+        until_s: float,
+        *,
+        exact: bool,
     ) -> None:
         self.ledger = plan.ledger
         self.settings = context.settings
@@ -41,20 +53,19 @@ class Memo:
         self.total = region.total
         self.estimates = plan.estimates
         self.next_s = plan.next_s
-        self._waits = plan.waits
+        self._waiting = waiting
         self._region = region if plan.starts else None
+        self._arrived: list[tuple[Reason, Job]] = []
+
+    def note(self, arrived: Sequence[tuple[Reason, Job]]) -> None:
+        """Add jobs that have arrived since, each with its reason."""
+        self._arrived += arrived
 
     def waits(self) -> Waits:
-        """The reasons as they are after the pass. They are worked out once asked for: most passes are followed by
-        another change."""
-        if self._region is not None:
-            self._waits = _as_left(self._waits, self._region, self.reservation, plain=self.plain)
-            self._region = None
-        return self._waits
-
-    def keep(self, waits: Waits) -> None:
-        """Replace the reasons, as new jobs got theirs."""
-        self._waits = waits
+        """The reasons as they are after the pass, and those of the jobs that have arrived since. They are worked out
+        once they are read: a replay reads those of few passes."""
+        left = partial(_as_left, region=self._region, reservation=self.reservation, plain=self.plain)
+        return Waits(self._waiting, partial(_with_arrived, left=left, arrived=self._arrived, count=len(self._arrived)))
 
 
 _LASTING = frozenset(
@@ -85,21 +96,42 @@ def keep_memo(context: Context, builder: PlanBuilder, region: Region, plan: Plan
     exact = idle_cores_decide(context)
     if plan.starts and (context.cluster.has_shapes or not exact):
         return
-    context.cluster.keep(Memo(context, region, reservation, plan, until_s, exact=exact))
+    context.cluster.keep(Memo(context, region, reservation, builder.waits, plan, until_s, exact=exact))
 
 
-def _as_left(waits: Waits, region: Region, reservation: Reservation, *, plain: bool) -> Waits:
-    """The reasons of the waiting jobs with the numbers at the end of the pass, which later starts have changed."""
+def _with_arrived(
+    waiting: Mapping[Reason, list[Job]],
+    left: Callable[[Mapping[Reason, list[Job]]], Mapping[Reason, list[Job]]],
+    arrived: Sequence[tuple[Reason, Job]],
+    count: int,
+) -> Mapping[Reason, list[Job]]:
+    """The jobs that were left waiting, reason by reason, and the first ``count`` that have arrived since."""
+    waits = dict(left(waiting))
+    new: dict[Reason, list[Job]] = {}
+    for reason, job in arrived[:count]:
+        new.setdefault(reason, []).append(job)
+    for reason, jobs in new.items():
+        waits[reason] = [*waits.get(reason, ()), *jobs]
+    return waits
+
+
+def _as_left(
+    waiting: Mapping[Reason, list[Job]], region: Region | None, reservation: Reservation, *, plain: bool
+) -> Mapping[Reason, list[Job]]:
+    """The reasons of the waiting jobs with the numbers at the end of the pass, which later starts have changed.
+    ``region``: None if nothing has started."""
+    if region is None:
+        return waiting
     too_few = Reason("too-few-idle", (("idle", region.idle),))
     left: dict[Reason, list[Job]] = {}
-    for reason, jobs in waits.by_reason().items():
+    for reason, jobs in waiting.items():
         if reason.code == "backfill-window":
             not_beside = reservation.why_not_beside(only_head=plain)
             for job in jobs:
                 left.setdefault(too_few if job.request.cores > region.idle else not_beside, []).append(job)
             continue
         left.setdefault(with_idle(reason, region.idle), []).extend(jobs)
-    return Waits(left)
+    return left
 
 
 def reuse_memo(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan | None:
@@ -115,7 +147,7 @@ def reuse_memo(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan |
         reservation = memo.reservation
         window_s = reservation.until_s - now_s
         shrinks = settings.backfill.kind == "checkpoint"
-        waits = memo.waits().by_reason()
+        arrived: list[tuple[Reason, Job]] = []
         for job in cluster.arrivals:
             cores = job.request.cores
             if not job.request.only_cores or cores > memo.total or job.subjobs is not None:
@@ -126,7 +158,7 @@ def reuse_memo(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan |
                 reason = reservation.why_not_beside(only_head=memo.plain)
             else:
                 return None
-            waits[reason] = [*waits.get(reason, ()), job]
-        memo.keep(Waits(waits))
+            arrived.append((reason, job))
+        memo.note(arrived)
         cluster.arrivals = []
     return Plan(now_s, (), (), memo.estimates, memo.waits(), ledger, snapshot, memo.next_s)

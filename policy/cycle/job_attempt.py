@@ -35,6 +35,7 @@ class JobAttempts:
         self._context = context
         self._cluster = context.cluster
         self._builder = builder
+        self._preemption = context.preemption
         self.set_aside: list[Job] = []
         self._places = StartPlaces(context)
         self._cuts = PromisedCuts(context, builder, self._places)
@@ -202,7 +203,7 @@ class JobAttempts:
     def attempt_behind_head(self, job: Job, region: Region) -> None:
         """Attempt a job of a region that has a head: start it beside the head or within the window, preempt, or wait.
         The head gives way to a job with a better claim."""
-        if self._context.preemption is not None and self.heads.gives_way(job, region):
+        if self._preemption is not None and self.heads.gives_way(job, region):
             self._before_head(job, region)
             return
         reservation = self.heads.reserve_again(region)
@@ -268,7 +269,7 @@ class JobAttempts:
 
     def _preempt(self, job: Job, allowed: int, region: Region) -> tuple[Reason, ...] | None:
         """Preempt for the job by P1 or P2 and earmark what it needs, then return None; else return why that failed."""
-        preemption = self._context.preemption
+        preemption = self._preemption
         if preemption is None:
             return ()
         rights, refused = preemption.rights(job)

@@ -24,12 +24,13 @@ from policy.reasons.reason_names import Numbers
 class Heads:
     """The heads of one pass."""
 
-    __slots__ = ("_builder", "_context", "_cuts")
+    __slots__ = ("_builder", "_context", "_cuts", "_preemption")
 
     def __init__(self, context: Context, builder: PlanBuilder, cuts: PromisedCuts) -> None:
         self._context = context
         self._builder = builder
         self._cuts = cuts
+        self._preemption = context.preemption
 
     def reserve_for(
         self,
@@ -88,7 +89,7 @@ class Heads:
     def gives_way(self, job: Job, region: Region) -> bool:
         """Whether the head of the region gives way to the job."""
         reservation = region.reservation
-        if self._context.preemption is None or reservation is None:
+        if self._preemption is None or reservation is None:
             return False
         return self._context.claims.outranks(job, reservation.head)
 

@@ -71,6 +71,24 @@ class QuotaHeadroom:
             return ALL
         return NO_ENTRY if bound == self._of_all == _NO_LIMIT else None
 
+    def counts_cores(self, request: Request) -> bool:
+        """Whether look-ups per entity are enough for jobs with this request."""
+        return self._entries is not None and request.cores == request.quota_cores and not request.exclusive
+
+    def exceeded_entity(self, job: Job) -> EntityKey:
+        """The entity whose entry a job exceeds first, for a job that exceeds one and whose cores are counted."""
+        exceeded = self.first_exceeded(job)
+        assert isinstance(exceeded, tuple)  # noqa: S101 - the caller has found that the job exceeds one
+        kind, name = exceeded
+        return (kind, name)
+
+    def limit_and_use(self, entity: EntityKey) -> tuple[int, int]:
+        """The limit of an entity that a job was found to exceed, and what the entity used then."""
+        entries, (kind, name) = self._entries or {}, entity
+        limit = entries[entity] if entity in entries else entries[kind, GENERIC]
+        left = self._of_all if entity == ALL else self._left[kind][name]
+        return limit, int(limit - left)
+
     def _look_at_all(self, job: Job) -> object:
         """The same for any tables and requests. Where the request does not show what the job needs, the key holds that
         as well."""

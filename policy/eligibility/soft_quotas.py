@@ -92,6 +92,12 @@ class Standing(NamedTuple):
     scope: str = ""
 
 
+def entry_numbers(over: Standing, kept: Numbers = ()) -> Numbers:
+    """The numbers of the reason that a job exceeds this entry, with those of what it would ``keep``."""
+    numbers: Numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("counted", over.resource))
+    return (*numbers, *kept, ("limit", over.limit), ("queue", over.scope))
+
+
 class Quotas:
     """Use and soft quotas in one pass. ``shift`` books what the pass has decided and the runs do not show yet.
 
@@ -344,14 +350,13 @@ class Quotas:
         ``need`` is among them where the request does not show what the job needs, and ``varies`` where that depends on
         the vnodes that it gets to itself.
         """
-        numbers: Numbers = (("entity", show_entity(over.entity)), ("used", over.used), ("counted", over.resource))
         need = self.needs(job, where)[over.resource]
         kept: Numbers = ()
         if self._lone or job.request.exclusive or need != job.request.amount(over.resource):
             kept = (("need", need),)
         if kept and self.varies(job, over.resource):
             kept = (*kept, ("varies", 1))
-        return (*numbers, *kept, ("limit", over.limit), ("queue", over.scope))
+        return entry_numbers(over, kept)
 
     def varies(self, job: Job, resource: str) -> bool:
         """Whether the amount of a resource that the job occupies depends on which vnodes it gets."""

@@ -27,7 +27,7 @@ def fit(capacity: Capacity, request: Request, vnodes: int, ever: int | None = No
     allowed = vnodes & capacity.open_to(request)
     if request.only_cores:
         shares = _single_cores(capacity, request.chunks[0], allowed)
-        return None if shares is None else Allocation(shares=tuple(shares), directory=capacity.directory)
+        return None if shares is None else Allocation(None, tuple(shares), capacity.directory, request.cores)
     if request.group is not None:
         groups = groups_for(capacity, request, vnodes if ever is None else ever)
         if groups or not request.group.may_span:

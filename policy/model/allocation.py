@@ -81,11 +81,13 @@ class Allocation:
         spots: tuple[Spot, ...] | None = None,
         shares: tuple[Share, ...] = (),
         directory: Directory | None = None,
+        cores: int | None = None,
     ) -> None:
+        """Give ``shares`` over a ``directory`` or ``spots``; ``cores``, where they are known, spare counting them."""
         self._spots = spots
         self._shares = shares
         self._directory = directory
-        self._cores: int | None = None
+        self._cores = cores
 
     @property
     def spots(self) -> tuple[Spot, ...]:

@@ -11,6 +11,7 @@ from functools import partial
 
 from policy.backfill.queues_sharing_vnodes import Region, parts_with_one_head
 from policy.backfill.release_profile import Pending, once_victims_end
+from policy.eligibility.quota_headroom import QuotaHeadroom
 from policy.model.allocation import NO_CORES, Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import PROMISE, Backfilled, Earmark
@@ -18,6 +19,8 @@ from policy.plan.correct_idle_cores_in_reasons import with_idle_left
 from policy.plan.next_ledger import NextEntries, next_ledger
 from policy.plan.pass_context import Context
 from policy.plan.plan_types import Estimate, MovedPromise, Plan, Preempt, Start, Waits
+from policy.plan.reasons_named_when_read import OverQuota, name_all
+from policy.preemption.preempt_for_job import Going
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, Numbers, ReasonCode
 from policy.state.cluster_index import Op
@@ -41,7 +44,8 @@ class PlanBuilder:
         self._cluster = cluster = context.cluster
         self._capacity = context.capacity
         self._undo: list[Op] = []
-        self.waits: dict[Reason, list[Job]] = {}
+        self._waits: dict[Reason, list[Job]] = {}
+        self._unnamed: list[OverQuota] = []
         self._backfilled: dict[str, Backfilled] = {}
         # Runs that start in queue order now, though the ledger has an earlier, backfilled run of the same id.
         self._in_turn: set[str] = set()
@@ -236,10 +240,22 @@ class PlanBuilder:
 
     def waiting_for(self, reason: Reason) -> list[Job]:
         """The list of all jobs that wait for this reason, to be appended to."""
-        jobs = self.waits.get(reason)
+        jobs = self._waits.get(reason)
         if jobs is None:
-            jobs = self.waits[reason] = []
+            jobs = self._waits[reason] = []
         return jobs
+
+    def waiting_over_quota(self, main: Reason, queue: str, headroom: QuotaHeadroom, going: Going) -> list[Job]:
+        """A list of jobs that wait for the main reason and exceed a quota, to be appended to: their reasons are made
+        when they are read."""
+        jobs: list[Job] = []
+        self._unnamed.append(OverQuota(main, queue, headroom, going, jobs))
+        return jobs
+
+    @property
+    def waits(self) -> Mapping[Reason, list[Job]]:
+        """The jobs left waiting so far, by reason."""
+        return name_all(self._waits, self._unnamed)
 
     def leave_no_more(self, job: Job, reason: Reason | None = None) -> Reason | None:
         """Remove the job from those that wait for ``reason``, searched for if not given, as it gets another outcome.
@@ -311,8 +327,8 @@ class PlanBuilder:
         if self._undo:
             self._undo.reverse()
             started = started.after(self._undo)
-        corrects = bool(self.starts or self.earmarks)
-        waits = Waits(self.waits, partial(with_idle_left, regions=self.regions) if corrects else None)
+        regions = self.regions if self.starts or self.earmarks else None
+        waits = Waits(self._waits, partial(_as_read, unnamed=self._unnamed, regions=regions))
         starts, preempts = tuple(self.starts), tuple(self.preempts)
         preemption = self._context.preemption
         if preemption is not None:
@@ -362,3 +378,11 @@ class PlanBuilder:
         ]
         estimates.sort()
         return tuple(estimates), before if promises == before else promises
+
+
+def _as_read(
+    waits: dict[Reason, list[Job]], unnamed: Sequence[OverQuota], regions: Mapping[str, Region] | None
+) -> Mapping[Reason, list[Job]]:
+    """The waiting jobs by reason as a plan has them. ``regions``: None if nothing has changed since the attempts."""
+    named = name_all(waits, unnamed)
+    return named if regions is None else with_idle_left(named, regions)

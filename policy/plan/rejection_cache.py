@@ -40,11 +40,15 @@ class Rejections:
         self._preemption = context.preemption
         self._moves = -1
         self._lists: dict[_Kind, list[Job] | None] = {}
+        # The jobs over quota by queue and main reason, where that alone keeps them from preempting.
+        self._over_quota: dict[tuple[str, object], list[Job]] = {}
+        self._needs_quota = context.preemption is not None and context.preemption.needs_quota
         # What quotas leave in a queue: nothing is booked between two moves, so it holds as long as the lists.
         self._headroom: dict[str, QuotaHeadroom] = {}
         self._spent: Reason | None = None
         self._too_few = (-1, _NONE)
         self._fragmented = (-1, _NONE)
+        self._beyond_limit = Reason("limit-of-pass", (("limit", context.settings.schedule.max_starts),))
         self._classed = None if context.classes is None else context.classes.of_jobs
         self._holdable: set[tuple[Request, str]] = set()
         # Free resources only shrink within a pass, unless a start is cancelled.
@@ -106,7 +110,7 @@ class Rejections:
 
     def beyond_limit(self) -> Reason:
         """The reason of jobs that are not started or not attempted because the pass reached its limit of starts."""
-        return Reason("limit-of-pass", (("limit", self._context.settings.schedule.max_starts),))
+        return self._beyond_limit
 
     def is_holdable(self, job: Job) -> bool:
         """Whether the job's vnodes are known to hold it if all were idle."""
@@ -199,12 +203,22 @@ class Rejections:
         if self._moves != self._builder.moves:
             self._moves = self._builder.moves
             self._lists.clear()
+            self._over_quota.clear()
             self._headroom.clear()
             self._spent = preemption.spent()
         headroom = self._headroom.get(job.queue)
         if headroom is None:
             headroom = self._headroom[job.queue] = self._context.quotas.headroom(job.queue)
         exceeded = headroom.first_exceeded(job)
+        # The numbers of such a reason are those of the queue's region; they stay until a start or a preemption.
+        reason = main.code if main.code not in _OF_THE_JOB else main
+        if self._needs_quota and exceeded and exceeded != NO_ENTRY and headroom.counts_cores(request):
+            over = self._over_quota.get((job.queue, reason))
+            if over is None:
+                over = self._builder.waiting_over_quota(main, job.queue, headroom, preemption.going)
+                self._over_quota[job.queue, reason] = over
+            over.append(job)
+            return True
         classed = self._classed
         kind = (
             job.queue,
@@ -212,8 +226,7 @@ class Rejections:
             # Without an entry, or in the base class, the reason depends on the user or the group.
             (job.user, job.group) if exceeded == NO_ENTRY or classed is not None else None,
             BASE if classed is None else classed.get(job.id, BASE),
-            # The numbers of such a reason are those of the queue's region; they stay until a start or a preemption.
-            main.code if main.code not in _OF_THE_JOB else main,
+            reason,
         )
         lists = self._lists
         if kind in lists:

@@ -6,7 +6,7 @@ often, or one that may not be rerun is no victim.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Callable
 
@@ -33,6 +33,15 @@ _DELAYS_HEAD = Reason("preempt-delays-head")
 _DELAYED_LOOKED_AT = 32
 """For at most this many shapes of jobs in their delay a pass finds out whether they could preempt: each costs a
 search."""
+
+
+Going = Mapping[tuple[str, str, EntityKey], int]
+"""How much of the use of each quota entry (scope, resource, entity) the victims hold."""
+
+
+def over_quota(numbers: Numbers, going: int) -> Reason:
+    """Why rule A does not let a job preempt: it would exceed an entry, of whose use victims hold ``going``."""
+    return Reason("over-quota", (*numbers, ("going", going)) if going else numbers)
 
 
 class Preemption:
@@ -69,7 +78,9 @@ class Preemption:
         # Shapes that could preempt but for their delay, by the longest estimate with which they could.
         self._delayed: dict[object, float] = {}
         # How much of each entry's use the victims hold: with a higher quota these might stay.
-        self._going: dict[tuple[str, str, EntityKey], int] = {}
+        self.going: Going = {}
+        # Whether a job that exceeds a quota may not preempt, whatever else it is.
+        self.needs_quota = self._rule_a and classes is None
         self._cache = PreemptibleRunsCache(quotas)
         self._selection = VictimSelection(
             cluster, quotas, classes, self._candidates, self._cache, settings.quota.victim_order, self._starts
@@ -143,8 +154,7 @@ class Preemption:
             bound = self._quotas.bounds(job)
             return None if bound else Reason("no-quota", (("user", job.user), ("queue", job.queue)))
         numbers = self._quotas.numbers_of(over, job)
-        going = self._going.get((over.scope, over.resource, over.entity), 0)
-        return Reason("over-quota", (*numbers, ("going", going)) if going else numbers)
+        return over_quota(numbers, self.going.get((over.scope, over.resource, over.entity), 0))
 
     def _why_base(self, job: Job, classes: Classes) -> Reason:
         subject = classes.subject(job)
@@ -298,7 +308,8 @@ class Preemption:
         needs = self._quotas.needs(run.job, run.allocation)
         for scope, resource, entity, _ in self._quotas.bounds(run.job, run.allocation):
             key = (scope, resource, entity)
-            self._going[key] = self._going.get(key, 0) + needs[resource]
+            # Replaced, not changed: reasons that are made later have it as it was.
+            self.going = {**self.going, key: self.going.get(key, 0) + needs[resource]}
         self._if_not_exempt = None
         self._exempting.clear()
         self._delayed.clear()

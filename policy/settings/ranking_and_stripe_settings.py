@@ -82,7 +82,9 @@ class StripeSettings(FrozenValue):
     @property
     def lays_out(self) -> bool:
         """Whether the settings lay out any job that asks for nothing."""
-        return self.layouts != {"none"}
+        if self.layout != "none":
+            return True
+        return bool(self.queues or self.applications) and self.layouts != {"none"}
 
     @property
     def learns(self) -> bool:
