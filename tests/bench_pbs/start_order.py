@@ -201,5 +201,5 @@ def _submit(pbs: PbsCluster, setting: Setting, asked: Sequence[Asked]) -> list[s
             for eligible_s in sorted({job.eligible_s for job in asked}):
                 jobs = [each for each, job in zip(ids, asked) if job.eligible_s == eligible_s]
                 text = f"{eligible_s // 3600:02d}:{eligible_s % 3600 // 60:02d}:00"
-                root.ask("alter", name="eligible_time", value=text, jobs=jobs)
+                root.ask("alter", name="eligible_time", resource=None, value=text, jobs=jobs)
     return [each.partition(".")[0] for each in ids]
