@@ -1,8 +1,8 @@
 """The source's end of a transfer: the commands that a job's key may run, and nothing else.
 
-A command is checked against the job's own record. Only the options that our own transfers use are allowed, and the path
-is always one that the record names, never one of the command. Folders of other jobs are only read, and only of jobs
-that ``find`` gives: those of the same user that the same cluster has.
+The options are those of our own transfers, and the path is always one of the job's record, never one of the command.
+Folders of other jobs are only read, and only of jobs that ``find`` gives: those of the same user that the same cluster
+has.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Every command in the documentation exists: pbsteer's with their options, make's targets, modules that Python runs."""
+"""Every command in the documentation exists: pbsteer's and the migration programs' with their options, make's targets,
+modules that Python runs."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
+from migration.cli.for_service import mgproc_job_process_at_target, mgrecv_pass_at_target, mgsched_pass_at_source
+from migration.cli.for_users import findavl_idle_for_other_clusters, mgstat, mgstop, mgsub
 from tui.cli.main import main
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +22,7 @@ _BLOCK = re.compile(r"^```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`\n]+(?:\n[^`\n]+)?)`")
 # What pbsteer writes into the comments of vnodes and onto jobs begins with its name as well.
 _TEXTS = ("pbsteer drain by", "pbsteer for=")
-_BEGINNINGS = re.compile(r"^(?:[$#] )?(?:sudo )?(?:\S*/)?(pbsteer|make|python3?)(?= )(.*)", re.DOTALL)
+_BEGINNINGS = re.compile(r"^(?:[$#] )?(?:sudo )?(?:\S*/)?(pbsteer|mg[a-z]+|findavl|make|python3?)(?= )(.*)", re.DOTALL)
 
 
 def commands() -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -53,9 +56,9 @@ def words_of(line: str) -> tuple[str, ...] | None:
     return tuple(words[: min(ends, default=len(words))])
 
 
-def check_options(words: tuple[str, ...]) -> None:
-    """Raises click.UsageError for a subcommand, an option or a number of arguments that pbsteer does not have."""
-    command: click.Command = main
+def check_options(words: tuple[str, ...], program: click.Command = main) -> None:
+    """Raises click.UsageError for a subcommand, an option or a number of arguments that the program does not have."""
+    command = program
     rest = list(words)
     parent: click.Context | None = None
     while True:
@@ -73,6 +76,15 @@ def check_options(words: tuple[str, ...]) -> None:
 
 
 ALL = sorted(set(commands()))
+MIGRATION_PROGRAMS = {
+    "findavl": findavl_idle_for_other_clusters.main,
+    "mgproc": mgproc_job_process_at_target.main,
+    "mgrecv": mgrecv_pass_at_target.main,
+    "mgsched": mgsched_pass_at_source.main,
+    "mgstat": mgstat.main,
+    "mgstop": mgstop.main,
+    "mgsub": mgsub.main,
+}
 
 
 @pytest.mark.parametrize(
@@ -91,6 +103,16 @@ def test_the_command_is_one_of_pbsteers(page: str, words: tuple[str, ...]) -> No
 def test_a_command_that_does_not_exist_would_be_found(line: str) -> None:
     with pytest.raises(click.UsageError):
         check_options(tuple(line.split()))
+
+
+@pytest.mark.parametrize(
+    ("page", "words"), [pytest.param(p, w, id=f"{p}:{' '.join(w)}") for p, w in ALL if w[0] in MIGRATION_PROGRAMS]
+)
+def test_options_of_migration_programs(page: str, words: tuple[str, ...]) -> None:
+    try:
+        check_options(words[1:], MIGRATION_PROGRAMS[words[0]])
+    except click.UsageError as error:
+        pytest.fail(f"{page}: {' '.join(words)}: {error.format_message()}")
 
 
 def test_targets_of_make_are_in_the_makefile() -> None:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
 
 
-def test_every_reason_is_told_once_in_plain_words() -> None:
+def test_every_reason_is_explained_once_in_plain_words() -> None:
     _, _, after = PAGE.partition("\n## Reading reasons\n")
     rows = re.findall(r"^\| [^|`]+ \| (`[^|]+) \| [^|]+ \|$", after.partition("\n## ")[0], re.MULTILINE)
     told = re.findall(r"`([a-z-]+)`", " ".join(rows))

@@ -46,19 +46,19 @@ def cluster() -> Snapshot:
     )
 
 
-def tell(plan: Plan) -> list[str]:
-    """What the pass decided, a line for each job it says something about, as the page prints it."""
-    told = {}
+def decision_lines(plan: Plan) -> list[str]:
+    """What the pass decided: a line for each preempted run and each reason, as the page prints it."""
+    lines = {}
     for preempt in plan.preempts:
-        told[preempt.id] = [preempt.reason.sentence(preempt.run.job, NOW_S)]
+        lines[preempt.id] = [preempt.reason.sentence(preempt.run.job, NOW_S)]
     for job_id, (job, reason) in plan.reasons().items():
-        told[job_id] = [one.sentence(job, NOW_S) for one in (reason, *reason.tried)]
+        lines[job_id] = [one.sentence(job, NOW_S) for one in (reason, *reason.tried)]
     users = {job_id: user for job_id, user, *_ in (*RUNNING, *WAITING)}
-    return [f"{job_id} {users[job_id]:<6} {line}" for job_id in sorted(told) for line in told[job_id]]
+    return [f"{job_id} {users[job_id]:<6} {line}" for job_id in sorted(lines) for line in lines[job_id]]
 
 
 def test_page_prints_the_pass() -> None:
-    lines = tell(decide(cluster(), Ledger(), Settings()))
+    lines = decision_lines(decide(cluster(), Ledger(), Settings()))
     assert "\n".join(lines) in PAGE
 
 
@@ -71,7 +71,7 @@ def test_page_prints_the_pass() -> None:
     ],
 )
 def test_page_prints_what_a_setting_changes(settings: QuotaSettings, job_id: str) -> None:
-    lines = tell(decide(cluster(), Ledger(), Settings(quota=settings)))
+    lines = decision_lines(decide(cluster(), Ledger(), Settings(quota=settings)))
     about = [line for line in lines if line.startswith(job_id)]
     assert about
     assert "\n".join(about) in PAGE

@@ -62,7 +62,7 @@ def test_only_backfilled_runs_that_may_be_cut_are_cut_for_a_promise(situation: S
 
 
 @given(due())
-def test_nobody_is_cut_for_a_promise_before_its_time(situation: Situation) -> None:
+def test_no_run_is_cut_for_a_promise_before_its_time(situation: Situation) -> None:
     """Nor for anybody but who is promised it, in this pass or before."""
     parts, ledger, settings = situation
     plan = plan_of(situation)
@@ -73,7 +73,7 @@ def test_nobody_is_cut_for_a_promise_before_its_time(situation: Situation) -> No
 
 
 @given(due())
-def test_without_shrunk_estimates_nobody_is_cut(situation: Situation) -> None:
+def test_without_shrunk_estimates_no_run_is_cut(situation: Situation) -> None:
     plan = plan_of(situation)
     if situation[2].backfill.kind != "checkpoint":
         assert cuts(plan) == []

@@ -108,7 +108,7 @@ def test_what_was_charged_and_lost_is_what_the_segments_hold(drawn: Drawn, polic
 
 
 @given(workloads(), policies())
-def test_nobody_is_preempted_more_often_than_the_cap(drawn: Drawn, policy: Policy) -> None:
+def test_no_run_is_preempted_more_often_than_the_cap(drawn: Drawn, policy: Policy) -> None:
     for record in to_the_end(drawn, policy).records:
         assert record.preemptions <= policy.settings.quota.cap
         assert len(record.segments) == record.preemptions + 1

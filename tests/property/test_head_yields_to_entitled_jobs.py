@@ -325,7 +325,7 @@ def test_a_head_with_as_good_a_claim_is_never_moved(situation: Situation) -> Non
 
 
 @given(situations())
-def test_a_promise_moves_only_as_it_is_told(situation: Situation) -> None:
+def test_a_promise_moves_only_as_it_is_reported(situation: Situation) -> None:
     for _, ledger, plan in passes(situation):
         moved = {each.id: each for each in plan.moved}
         started = {start.job.id for start in plan.starts}

@@ -283,7 +283,7 @@ def test_beneficiaries_stay_within_quota(situation: Situation) -> None:
 
 
 @given(contended())
-def test_nobody_is_preempted_without_a_beneficiary_that_then_fits(situation: Situation) -> None:
+def test_no_run_is_preempted_without_a_beneficiary_that_then_fits(situation: Situation) -> None:
     parts, plan = situation[0], plan_of(situation)
     queues = {queue.name: queue for queue in parts.queues}
     waiting = {job.id: job for job in parts.jobs}

@@ -222,7 +222,7 @@ def test_victims_stay_off_the_cores_they_freed_until_the_beneficiary_runs(lively
 
 
 @given(st.one_of(contended_lives(), cutting_lives()))
-def test_a_beneficiary_starts_as_soon_as_its_victims_let_go(lively: Lively) -> None:
+def test_a_beneficiary_starts_as_soon_as_its_victims_end(lively: Lively) -> None:
     """One that P3 cuts for may also need cores of runs that end by its promised time: it has until then."""
     parts, coming, settings = lively
     history = live(parts, settings, as_estimated, coming=coming)
@@ -236,7 +236,7 @@ def test_a_beneficiary_starts_as_soon_as_its_victims_let_go(lively: Lively) -> N
 
 
 @given(st.one_of(contended_lives(), cutting_lives()))
-def test_nobody_is_preempted_more_often_than_the_cap(lively: Lively) -> None:
+def test_no_run_is_preempted_more_often_than_the_cap(lively: Lively) -> None:
     parts, coming, settings = lively
     history = live(parts, settings, as_estimated, coming=coming)
     counts = Counter(victim for victim, _, _ in history.preempted)

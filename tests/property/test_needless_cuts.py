@@ -136,7 +136,7 @@ def test_a_job_that_is_rescued_starts_on_the_cores_of_the_run_that_was_cut_for_i
 
 @settings_of_law(max_examples=400)
 @given(lives(plain=True))
-def test_nobody_is_cut_and_starts_again_in_the_same_second(lively: Lively) -> None:
+def test_no_run_is_cut_and_starts_again_in_the_same_second(lively: Lively) -> None:
     """Where counting cores tells. (Where it matters on which vnodes they are, a victim may find others.)"""
     parts, coming, settings = lively
     counted = [job for job in coming if job.request.only_cores]

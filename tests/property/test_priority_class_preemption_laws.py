@@ -106,7 +106,7 @@ def test_rule_b_never_takes_a_run_of_equal_or_higher_class(situation: Situation)
 
 
 @given(ranked())
-def test_a_job_of_the_base_class_preempts_nobody_by_class(situation: Situation) -> None:
+def test_a_job_of_the_base_class_preempts_no_job_by_class(situation: Situation) -> None:
     plan = plan_of(situation)
     _, of_jobs = by_hand(situation)
     assert all(of_jobs[beneficiary] != BASE for _, beneficiary in taken_by_class(plan))
@@ -148,7 +148,7 @@ def test_either_rule_is_enough_for_each_victim(situation: Situation) -> None:
 
 
 @given(ranked(), st.booleans(), st.booleans())
-def test_a_rule_that_is_off_takes_nobody(situation: Situation, rule_a: bool, rule_b: bool) -> None:
+def test_a_rule_that_is_off_takes_no_run(situation: Situation, rule_a: bool, rule_b: bool) -> None:
     parts, ledger, settings = situation
     settings = replace(
         settings,

@@ -84,7 +84,7 @@ def test_the_cluster_after_the_starts_is_one_built_anew(parts: Parts, settings: 
     st.one_of(clusters(plain=True), shaped_clusters()),
     st.builds(Settings, backfill=backfills("easy", "checkpoint"), quota=st.just(QuotaSettings(preempt=False))),
 )
-def test_what_lasts_after_a_pass_is_told_with_the_numbers_that_its_starts_left(
+def test_what_lasts_after_a_pass_is_reported_with_the_numbers_that_its_starts_left(
     parts: Parts, settings: Settings
 ) -> None:
     _decides_as_built_anew_after_the_starts(parts, settings)

@@ -1,9 +1,8 @@
 """All jobs of a Torque server, kept up to date by what changed (``mtime``, by the server's clock), in PBS's words.
 
-The server's own count of jobs is compared with those known each time: where they differ, the ids of all jobs are
-listed, and where that does not explain it everything is read anew. So it is once a minute, since a server that starts
-may change the state of a job without its ``mtime``. A list that is shorter than the server's count is not believed
-(:mod:`torque.read.believe_job_list`).
+Where the server's own count of jobs differs from those known, the ids of all jobs are listed, and if that does not
+explain it everything is read anew; so it is once a minute too, since a server that starts may change a job's state
+without its ``mtime``.
 """
 
 from __future__ import annotations

@@ -1,51 +1,43 @@
-"""The console's one screen: header, tabs, a view, and at the bottom keys, a message or a prompt.
+"""The console's one screen: acts on what threads post and on what the user types or clicks.
 
-Keys, the command line and the help all come from the registry of actions. Threads post polls and results as messages;
-only this class touches widgets.
+Keys, the command line and the help all come from the registry of actions. Threads post messages; only the screen
+touches widgets.
 """
 
 from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from textual.app import ComposeResult, SuspendNotSupported
+from textual.app import SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.events import Key
-from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
-from tui.action_registry import ACTIONS, BY_NAME, MIGRATION, RESERVATIONS, key_of_view, views_of
+from tui.action_registry import ACTIONS, BY_NAME, MIGRATION
 from tui.audit.audit_file import Actor, AuditLog
 from tui.backends.interface.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
 from tui.command_line import CommandError
 from tui.config.production_servers_and_server_list import Site
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
-from tui.operations.confirmation.read_only_until_unlocked import Unlock
-from tui.pages.header_line import Header, header_line, speed_in_words
 from tui.pages.key_hints import key_hints
-from tui.pages.tab_strip import Tab, counts_of_views
 from tui.screen.actions.dispatch_action import Dispatcher
-from tui.screen.dialogs.lines_below_header import LEAST_LINES
 from tui.screen.dialogs.operations_menu import ActMenu
 from tui.screen.dialogs.unlock_production_server import UnlockDialog
 from tui.screen.terminal.themes import Look
-from tui.screen.views.all_views import make_views
+from tui.screen.view_screen import ViewScreen
 from tui.screen.views.bases.base_table_view import TableView
-from tui.screen.views.bases.base_view import View
-from tui.screen.views.bases.visited_places import Place, Places
+from tui.screen.views.bases.visited_places import Place
 from tui.screen.views.job import JobView
-from tui.screen.widgets.base_line_view import LineView, Paper
+from tui.screen.widgets.base_line_view import LineView
 from tui.screen.widgets.clickable_tabs import Tabs
-from tui.screen.widgets.footer import Footer, ShownMessage
 from tui.screen.widgets.prompt import Prompt, Typing
 from tui.screen.widgets.virtual_table import Table
 from tui.screen.workers.background_lookups import Lookups
-from tui.screen.workers.last_polled_data_and_age import LastPolled
 from tui.screen.workers.operation_runner import OperationRunner
 from tui.screen.workers.save_preferences_and_typed_lines import KeptFiles, UserFiles
 from tui.screen.workers.worker_messages import (
@@ -63,25 +55,12 @@ from tui.screen.workers.worker_messages import (
 )
 from tui.state.cluster_view import ClusterView
 from tui.state.server_poller import Forecasts, Polled, Poller, PollFailed, PollResult
-from tui.tables.filter_line import FilterError
-from tui.text.screen_line import safe
-
-if TYPE_CHECKING:
-    from tui.model.migrating_jobs import Migration
 
 
-class MainScreen(Screen[None], inherit_bindings=False):
+class MainScreen(ViewScreen, inherit_bindings=False):
     """The console on one backend. ``clock`` is the wall clock, ``elapsed`` a monotonic clock, both in seconds;
     ``notice`` is a problem to begin with."""
 
-    DEFAULT_CSS = """
-    MainScreen { layers: default above; }
-    MainScreen > .line { height: 1; }
-    MainScreen > ContentSwitcher { height: 1fr; }
-    MainScreen.short > .tabs { display: none; }
-    MainScreen > .keys.typing { display: none; }
-    MainScreen > .keys.typing.message { display: block; }
-    """
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         # With priority a key acts as soon as it arrives: keys typed ahead for a prompt then go to the prompt.
@@ -106,38 +85,18 @@ class MainScreen(Screen[None], inherit_bindings=False):
         elapsed: Callable[[], float] = time.monotonic,
         forecasts: Forecasts | None = None,
     ) -> None:
-        super().__init__()
-        self.backend, self.simulation, self.look = backend, simulation, look
-        self._clock, self._elapsed = clock, elapsed
-        build = simulation.build if simulation is not None else lambda: None
-        self.poller = Poller(backend, self._tell, interval_s, elapsed, forecasts, build)
+        super().__init__(backend, simulation, site=site, clock=clock, elapsed=elapsed)
         audit = AuditLog(audit_path, actor, backend.name, alert=site_alert_of(backend))
         self.runner = OperationRunner(self, audit, site, clock, forecasts)
+        self.look = look
+        build = simulation.build if simulation is not None else lambda: None
+        self.poller = Poller(backend, self._tell, interval_s, elapsed, forecasts, build)
         self.lookups = Lookups(self, backend, audit_path)
         self.spool = MigrationSpool(backend, clock)
         self.keeping = UserFiles(files, self._complain)
-        self._seen = LastPolled(elapsed)
-        self._unlock = Unlock()
         self._sorting = False
         self._warning = notice
         self._dispatcher = Dispatcher(self)
-        self.places = Places()
-        self._views = dict(make_views())
-        self.views: Mapping[str, View] = self._views
-        self._header, self._tabs = Paper(classes="line"), Tabs(classes="line tabs")
-        self.footer = Footer()
-        self._counted: tuple[ClusterView | None, dict[str, str]] = (None, {})
-        self.prompt = Prompt()
-
-    def compose(self) -> ComposeResult:
-        """Header, tabs, view, keys."""
-        yield self._header
-        yield self._tabs
-        with ContentSwitcher(initial="view-overview"):
-            yield from self.views.values()
-        yield self.footer
-        yield self.prompt.above
-        yield self.prompt
 
     def on_mount(self) -> None:
         """Start polling, and the clock of the header."""
@@ -271,87 +230,17 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     # What is shown.
 
-    @property
-    def cluster(self) -> ClusterView | None:
-        """The latest cluster view; None before the first poll has succeeded."""
-        return self._seen.cluster
-
-    @property
-    def migration(self) -> Migration | None:
-        """The migrating jobs; None where the site has no other clusters, or none was read yet."""
-        return self._seen.migration if MIGRATION in self.views else None
-
-    @property
-    def view(self) -> View:
-        """The view that is shown."""
-        current = self.query_one(ContentSwitcher).current or "view-overview"
-        return self.views[current.removeprefix("view-")]
-
-    @property
-    def view_name(self) -> str:
-        """The name of the view that is shown."""
-        return self.view.view_name
-
-    def _show(self) -> None:
-        view = self.view
-        view.set_class(self._seen.is_stale, "stale")
-        shown = self._seen.shown
-        self._tell_where()
-        if shown is None:
-            return
-        try:
-            view.show(shown)
-        except FilterError as error:
-            self.say(str(error), "bad")
-
-    def go(self, name: str) -> None:
-        """Go to a view in the state in which it was left."""
-        if name != self.view_name:
-            self.visit(self.views[name].place)
-
-    def visit(self, place: Place) -> None:
-        """Go to a place; the place that is left is remembered."""
-        self.places.go(self.view.place, place)
-        self.show(place)
-
-    def jump(self, name: str, text: str) -> None:
-        """Go to a view with a filter that comes from another view."""
-        self.visit(Place(name, filter=text, jumped=True, before=self.views[name].place.filter))
-
     def show(self, place: Place) -> None:
-        """Show a place without adding it to the places visited."""
+        """Show a place, and look up what it needs; a column is no longer chosen then."""
         self.choose_column(choosing=False)
-        self.query_one(ContentSwitcher).current = f"view-{place.view}"
-        self.view.resume(place)
-        self._show()
+        super().show(place)
         self._look_again()
-        self.call_after_refresh(self._show)
 
-    def say(self, text: str, role: str = "") -> None:
-        """Show a sentence in place of the keys, until the next action or for some seconds."""
-        now_s = self.cluster.now_s if self.cluster is not None and self.simulation is not None else self._clock()
-        self.footer.say(ShownMessage(now_s, text, role), self._elapsed())
-        self.footer.set_class(self.footer.has_message, "message")
-
-    def _tell_where(self) -> None:
-        """Update the tabs and the keys."""
-        cluster = self.cluster
-        if cluster is not None and self._counted[0] is not cluster:
-            self._counted = (cluster, counts_of_views(cluster))
-        views = views_of(migrates=self.migration is not None)
-        hidden = RESERVATIONS if not self._counted[1].get(RESERVATIONS) and self.view_name != RESERVATIONS else ""
-        tabs = [Tab(key_of_view(name), name, self._counted[1].get(name, "")) for name in views if name != hidden]
-        self._tabs.show_tabs(tabs, self.view_name, self.size.width)
-        if self._seen.away:
-            self.footer.hint(((f" {safe(self._seen.away)}", "bad"),))
-            return
-        if cluster is None:
-            waits_for = "building the simulated cluster" if self.simulation is not None else "asking the server"
-            self.footer.hint(((f" {waits_for}", ""),))
-            return
-        view = self.view
-        marked = len(view.table.marked) if isinstance(view, TableView) else 0
-        self.footer.hint(key_hints(self._dispatcher.situation, marked, self.size.width))
+    def _update_tabs_and_keys(self) -> None:
+        super()._update_tabs_and_keys()
+        if self.cluster is not None and not self._seen.away:
+            marked = len(self.view.table.marked) if isinstance(self.view, TableView) else 0
+            self.footer.hint(key_hints(self._dispatcher.situation, marked, self.size.width))
 
     def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
         """The name of a view was clicked."""
@@ -367,33 +256,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """The header of a column was clicked."""
         message.stop()
         self.action_do("sort", message.column)
-
-    def tick(self) -> None:
-        """Update the header, and take a message away whose time is over."""
-        if self.footer.age(self._elapsed()):
-            self.footer.remove_class("message")
-        simulation = ""
-        if self.simulation is not None:
-            simulation = "paused" if self.simulation.paused else speed_in_words(self.simulation)
-        now_s = self.cluster.now_s if self.cluster is not None and self.simulation is not None else self._clock()
-        header = Header(
-            self.cluster.server_name or self.backend.name if self.cluster else self.backend.name,
-            self.cluster,
-            self._unlock.remaining_s(self._elapsed()),
-            self._seen.age_s,
-            now_s,
-            self._seen.away,
-            simulation,
-            production=self.runner.is_production,
-            system=self.backend.system,
-        )
-        self._header.show([header_line(header, self.size.width)])
-
-    def on_resize(self) -> None:
-        """The header, the tabs and the keys depend on the width."""
-        self.set_class(self.size.height < LEAST_LINES, "short")
-        self.tick()
-        self._tell_where()
 
     # What users do.
 
@@ -428,7 +290,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Run an action by its name, or show why it is not available; either way the message before has been read."""
         self.footer.clear_message()
         self._dispatcher.do(name, argument)
-        self._tell_where()
+        self._update_tabs_and_keys()
 
     def is_unlocked(self) -> bool:
         """Whether changes are allowed now."""
@@ -446,7 +308,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         def unlock() -> None:
             self._unlock = self._unlock.opened(self._elapsed())
             self.tick()
-            self._tell_where()
+            self._update_tabs_and_keys()
             then()
 
         if not self.runner.is_production:
@@ -458,7 +320,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Lock again."""
         self._unlock = self._unlock.closed()
         self.tick()
-        self._tell_where()
+        self._update_tabs_and_keys()
 
     def choose_column(self, *, choosing: bool) -> None:
         """Number the columns and take the next key as the column to sort by, or stop doing so."""

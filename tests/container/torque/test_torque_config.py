@@ -51,7 +51,7 @@ def test_nodes_are_read_in_pbs_words() -> None:
     }
 
 
-def test_an_installed_torque_is_told_by_trqauthd(tmp_path: Path) -> None:
+def test_an_installed_torque_is_recognised_by_trqauthd(tmp_path: Path) -> None:
     with pytest.raises(TestbedError, match=re.escape("has sbin/trqauthd")):
         find_torque_prefix(None, [tmp_path / "a", tmp_path / "b"])
     (tmp_path / "b" / "sbin").mkdir(parents=True)

@@ -225,7 +225,7 @@ def test_where_only_preemption_is_ours_nothing_is_started_and_no_comment_written
     assert (outcome.started, outcome.requeued, outcome.comments) == ([], ["1.s"], 0)
 
 
-def test_nobody_is_preempted_for_those_who_would_not_get_the_cores() -> None:
+def test_no_run_is_preempted_for_those_who_would_not_get_the_cores() -> None:
     seen = server_status({"1.s": running(), "2.s": job()})
     carry(make_plan(seen, [], [("1.s", "2.s")]), seen, DRIVING._replace(not_for=frozenset({"2.s"})))
     assert done() == []
@@ -276,7 +276,9 @@ def test_a_server_that_says_of_each_start_whether_it_takes_it_is_not_needed(monk
     assert outcome.failures == ["cannot start 16.s on (v1:ncpus=1): no"]
 
 
-def test_where_the_server_cannot_be_asked_what_became_of_starts_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_server_cannot_be_asked_what_became_of_starts_that_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def break_off(handle: int, name: str | None, names: object, extend: str | None) -> None:
         pbs_ifl._error[:] = [15031, None]
 

@@ -45,41 +45,41 @@ def hint(home: Path, mode: str, texts: dict[str, str], settings: Settings = HALF
     return find_resource_changes(translation, seen, summary, settings).get("1.s", {})
 
 
-def asked(*parts: dict[str, str]) -> dict[str, str]:
+def job_attributes(*parts: dict[str, str]) -> dict[str, str]:
     texts = job(cores=4)
     for part in parts:
         texts.update(part)
     return texts
 
 
-def told(texts: dict[str, str], hints: dict[str, str]) -> dict[str, str]:
+def with_hints(texts: dict[str, str], hints: dict[str, str]) -> dict[str, str]:
     """The job as it is once the hints are given."""
     after = {**texts, **{f"Resource_List.{name}": value for name, value in hints.items()}}
     return {name: value for name, value in after.items() if value}
 
 
 def test_an_estimate_is_shrunk_once(home: Path) -> None:
-    texts = asked(LONG)
+    texts = job_attributes(LONG)
     hints = hint(home, "advise", texts)
     assert hints == {"soft_walltime": "18000"}
-    assert hint(home, "advise", told(texts, hints)) == {}
+    assert hint(home, "advise", with_hints(texts, hints)) == {}
 
 
 @pytest.mark.parametrize("texts", [{"Rerunable": "False"}, {"Checkpoint": "n"}])
 def test_an_estimate_of_a_job_that_cannot_be_cut_is_not_shrunk(home: Path, texts: dict[str, str]) -> None:
-    assert hint(home, "advise", asked(LONG, texts)) == {}
+    assert hint(home, "advise", job_attributes(LONG, texts)) == {}
 
 
 @pytest.mark.parametrize("mode", ["observe", "drive"])
 def test_nothing_is_told_where_pbss_scheduler_is_not_advised(home: Path, mode: str) -> None:
-    assert hint(home, mode, asked(LONG, STRIPED)) == {}
+    assert hint(home, mode, job_attributes(LONG, STRIPED)) == {}
 
 
 def test_a_stripe_is_put_into_the_select_and_taken_out_in_observe(home: Path) -> None:
-    texts = asked(STRIPED)
+    texts = job_attributes(STRIPED)
     hints = hint(home, "advise", texts)
     assert (hints["select"], hints["place"]) == ("2:ncpus=2:mpiprocs=2:ompthreads=1", "scatter")
-    after = told(texts, hints)
+    after = with_hints(texts, hints)
     assert hint(home, "advise", after) == {}
     back = hint(home, "observe", after)
     assert (back[OWN_SELECT], back["place"]) == ("", "free")
@@ -88,4 +88,4 @@ def test_a_stripe_is_put_into_the_select_and_taken_out_in_observe(home: Path) ->
 
 def test_jobs_that_run_and_arrays_that_have_begun_are_left_alone(home: Path) -> None:
     assert hint(home, "advise", {**running(), **LONG}) == {}
-    assert hint(home, "advise", asked(LONG, {"job_state": "B"})) == {}
+    assert hint(home, "advise", job_attributes(LONG, {"job_state": "B"})) == {}

@@ -23,7 +23,7 @@ def fresh_server() -> Iterator[None]:
     yield
 
 
-def asked(seen: ServerStatus, job_id: str, place: str) -> list[list[str]]:
+def requests_at_start(seen: ServerStatus, job_id: str, place: str) -> list[list[str]]:
     """What the server is asked for when the job is started there."""
     snapshot = snapshot_of(seen, Settings())
     with Connection(pbs_ifl) as connection:
@@ -52,25 +52,27 @@ def numa(sharing: str = "default_shared") -> dict[str, dict[str, str]]:
 )
 def test_all_vnodes_of_a_host_that_a_job_gets_alone_are_named(sharing: str, place: str, named: str) -> None:
     seen = server_status({"2.s": job(Resource_List__place=place)}, vnodes=numa(sharing))
-    assert asked(seen, "2.s", "(h[0]:ncpus=2)") == [["start", "2.s", named]]
+    assert requests_at_start(seen, "2.s", "(h[0]:ncpus=2)") == [["start", "2.s", named]]
 
 
 def test_a_host_that_a_job_holds_whole_is_named_once() -> None:
     seen = server_status({"2.s": job(cores=12, Resource_List__place="free:exclhost")}, vnodes=numa())
     place = "(h[0]:ncpus=8+h[1]:ncpus=4)"
-    assert asked(seen, "2.s", place) == [["start", "2.s", place]]
+    assert requests_at_start(seen, "2.s", place) == [["start", "2.s", place]]
 
 
 def test_a_size_of_the_sites_own_is_written_with_its_unit() -> None:
     resources = {**RESOURCES, "scratch": {"type": "size", "flag": "hn"}}
     seen = server_status({"2.s": job(Resource_List__select="1:ncpus=2:scratch=1gb")}, resources=resources)
-    assert asked(seen, "2.s", "(v1:ncpus=2:scratch=1gb)") == [["start", "2.s", "(v1:ncpus=2:scratch=1048576kb)"]]
+    assert requests_at_start(seen, "2.s", "(v1:ncpus=2:scratch=1gb)") == [
+        ["start", "2.s", "(v1:ncpus=2:scratch=1048576kb)"]
+    ]
 
 
 def test_a_job_that_may_shrink_is_given_its_longest_walltime_first() -> None:
     texts = {**job(), "Resource_List.min_walltime": "00:01:00", "Resource_List.max_walltime": "02:00:00"}
     del texts["Resource_List.walltime"]
-    assert asked(server_status({"2.s": texts}), "2.s", "(v1:ncpus=2)") == [
+    assert requests_at_start(server_status({"2.s": texts}), "2.s", "(v1:ncpus=2)") == [
         ["alter", "2.s", "Resource_List.walltime", "02:00:00"],
         ["start", "2.s", "(v1:ncpus=2)"],
     ]

@@ -73,7 +73,7 @@ def severities(lines: list[str]) -> list[int]:
     return [number % 8 for number in numbers]
 
 
-def test_a_failure_is_told_once_then_hourly_and_once_when_it_is_over(state: State, listener: Listener) -> None:
+def test_a_failure_is_reported_once_then_hourly_and_once_when_it_is_over(state: State, listener: Listener) -> None:
     for minute in range(121):
         # Each pass is a process of its own.
         Alerts(state).report(FAILING, "a pass failed: ValueError: no", AT_S + minute * 60)
@@ -143,7 +143,7 @@ def test_nobody_waits_for_a_slow_command(state: State, listener: Listener) -> No
     assert listener.lines()
 
 
-def test_a_command_that_fails_is_told_in_the_status(state: State, listener: Listener) -> None:
+def test_a_command_that_fails_is_reported_in_the_status(state: State, listener: Listener) -> None:
     alerts = Alerts(state)
     alerts.use(["/bin/false"])
     alerts.report(FAILING, "no", AT_S)
@@ -239,7 +239,7 @@ def test_where_nothing_can_be_written_down_syslog_alone_is_told(tmp_path: Path, 
     assert not (tmp_path / "told").exists()
 
 
-def test_a_hand_back_is_told_by_the_command_though_nothing_can_be_written_down(
+def test_a_hand_back_is_reported_by_the_command_though_nothing_can_be_written_down(
     tmp_path: Path, listener: Listener
 ) -> None:
     broken = Alerts(State(tmp_path / "no-such-folder"))
@@ -264,7 +264,9 @@ def run_one(hook: Hook, settings: dict[str, Any] | None, **more: Any) -> Any:
     return hook.run("periodic", cluster=cluster, settings=settings, **more)
 
 
-def test_a_pass_that_cannot_read_its_settings_is_told_by_the_command_that_they_had(hook: Hook, tmp_path: Path) -> None:
+def test_a_pass_that_cannot_read_its_settings_is_reported_by_the_command_that_they_had(
+    hook: Hook, tmp_path: Path
+) -> None:
     told = tmp_path / "told"
     run_one(hook, {"alerts": {"command": ["/usr/bin/tee", "-a", str(told)]}})
     assert not told.exists()
@@ -278,7 +280,7 @@ def test_a_pass_that_cannot_read_its_settings_is_told_by_the_command_that_they_h
     assert episode == FAILING
 
 
-def test_a_pass_that_was_killed_is_told_by_the_next(hook: Hook, tmp_path: Path) -> None:
+def test_a_pass_that_was_killed_is_reported_by_the_next(hook: Hook, tmp_path: Path) -> None:
     told = tmp_path / "told"
     settings = {"alerts": {"command": ["/usr/bin/tee", "-a", str(told)]}}
     run_one(hook, settings)

@@ -53,7 +53,7 @@ def test_a_request_of_a_manager_is_one_change(lines: tuple[str, ...], command: s
     assert commands(*lines) == [("alice", "m1", command)]
 
 
-def test_requests_that_follow_each_other_are_told_apart() -> None:
+def test_requests_that_follow_each_other_are_distinguished() -> None:
     assert commands(
         "Que;a;attributes set:  at request of root@hpc1",
         "Que;a;attributes set: started = True",

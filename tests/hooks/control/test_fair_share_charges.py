@@ -118,7 +118,7 @@ def test_the_file_is_replaced_and_the_scheduler_told_to_read_it(tmp_path: Path) 
     assert ((tmp_path / "usage").read_bytes(), (tmp_path / "usage.touch").exists()) == (b"new", True)
 
 
-def test_a_folder_that_cannot_be_written_is_said_and_stops_nothing(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_and_stops_nothing(tmp_path: Path) -> None:
     status = server_status(vnodes={"v1": vnode()}, scheds={"default": {"sched_priv": str(tmp_path / "gone")}})
     (failure,) = write_usage(status, {"default": b"new"})
     assert "fair share usage of scheduler default is not written" in failure

@@ -97,7 +97,7 @@ def test_whichever_line_of_remove_is_refused_the_hooks_are_still_there(tmp_path:
         assert deployment.read() == before, pattern
 
 
-def test_a_server_that_refuses_to_go_back_too_is_told(deployment: Deployment, qmgr: FakeQmgr) -> None:
+def test_a_server_that_refuses_to_go_back_too_is_reported(deployment: Deployment, qmgr: FakeQmgr) -> None:
     class Stubborn(FakeQmgr):
         def __call__(self, line: str) -> Any:
             if line.startswith("import"):
@@ -162,7 +162,7 @@ def test_of_two_who_change_the_server_at_once_one_is_refused_and_nothing_is_undo
     other.apply(FAST, silent)
 
 
-def test_a_home_without_a_server_s_hooks_is_told(tmp_path: Path) -> None:
+def test_a_home_without_a_server_s_hooks_is_reported(tmp_path: Path) -> None:
     home = tmp_path / "other"
     deployment = Deployment(str(home), FakeQmgr(tmp_path))
     with pytest.raises(DeployError, match=r"server_priv/hooks: No such file or directory: do this as root"):

@@ -8,11 +8,17 @@ from typing import Any
 import pytest
 
 from hooks.store.event_hook_summary import SUMMARY
+from tests.hooks.entries.submission_alteration_settings import (
+    COSTLY,
+    HALF,
+    IN_ADVISE_TOO,
+    MODES,
+    STRIPED,
+    alter,
+    summary_of,
+)
 from tests.hooks.run_bundled_hook import SUMMARY_DATA, VNODES, Hook, submit
 from tests.hooks.sample_server_statuses import job, queue, running, server_status
-
-HALF = {"backfill": {"kind": "checkpoint", "shrink_factor": 0.5}, "checkpoint": {"saves": True}}
-IN_ADVISE_TOO = {"submission": {"refuse_impossible": "advise"}}
 
 
 def test_queuejob_refuses_accepts_and_shrinks_several_times_in_one_interpreter(hook: Hook) -> None:
@@ -40,13 +46,6 @@ def test_queuejob_refuses_a_wish_that_makes_no_sense_and_says_what_is_allowed(ho
     assert answer["verdicts"] == [f"pbsteer: {refusal}", None]
 
 
-STRIPED = {
-    "select": "2:ncpus=2:mpiprocs=2:ompthreads=1",
-    "place": "scatter",
-    "pbsteer_asked": "1:ncpus=4:mpiprocs=4",
-}
-
-
 def test_queuejob_stripes_in_the_select_and_again_changes_nothing_more(hook: Hook) -> None:
     hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
     settings = {"stripe": {"layout": "stripe"}}
@@ -58,15 +57,6 @@ def test_queuejob_stripes_in_the_select_and_again_changes_nothing_more(hook: Hoo
     moved = {**submit(**STRIPED), "requestor": "olga"}
     unset = hook.run("queuejob", events=[moved])["events"][0]["resources"]
     assert unset == {"select": "1:ncpus=4:mpiprocs=4", "place": "free", "pbsteer_asked": ""}
-
-
-MODES = ("observe", "advise", "drive")
-COSTLY = "+".join(f"1:ncpus=0:mem={n + 1}kb" for n in range(257))
-
-
-def summary_of(mode: str) -> dict[str, Any]:
-    workq = {**SUMMARY_DATA["queues"]["workq"], "mode": mode}  # type: ignore[index]
-    return {**SUMMARY_DATA, "queues": {"workq": workq}}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -136,20 +126,6 @@ def test_in_every_mode_users_name_no_reservation_at_submission(hook: Hook, mode:
     ]
     assert "names a reservation (reserve_ID)" in verdicts[0]
     assert verdicts[1:] == [None, None]
-
-
-def test_jobs_of_others_that_depend_on_a_job_keep_its_owner_from_no_alteration(hook: Hook) -> None:
-    """PBS adds them to the job's own ``depend``, whoever has submitted them."""
-    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
-    added = "beforeany:" + ":".join(f"{number}.server@server" for number in range(600))
-    one, long = {"select": "1:ncpus=1"}, {"software": "y" * 300}
-    for depend in (added, f"afterok:7.server@server,{added}"):
-        given = alter(one, long)
-        given["job_o"]["depend"] = depend
-        assert hook.run("modifyjob", events=[given])["verdicts"] == [None]
-    own = alter(one, long)
-    own["job_o"]["depend"] = "afterok:" + "7" * 8_000
-    assert "beside its select has 8,308 characters" in hook.run("modifyjob", events=[own])["verdicts"][0]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -226,24 +202,6 @@ def test_values_that_only_pbsteer_writes_are_dropped_in_every_mode(hook: Hook, m
     assert answer["events"][1]["resources"]["pbsteer_priority"] == "9"
 
 
-def alter(before: dict[str, str], changes: dict[str, str], state: int = 1, **more: Any) -> dict[str, Any]:
-    job_o = {"queue": "workq", "job_state": state, "euser": "alice", "Resource_List": before}
-    return {"Resource_List": changes, "job_o": job_o, **more}
-
-
-def test_modifyjob_refuses_what_could_not_be_submitted_but_not_to_operators(hook: Hook) -> None:
-    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
-    before = {"select": "1:ncpus=4", "walltime": "10:00:00"}
-    events = [
-        alter(before, {"select": "1:ncpus=9"}),
-        alter(before, {"pbsteer_layout": "wide"}),
-        alter(before, {"select": "1:ncpus=8"}),
-        alter(before, {"select": "1:ncpus=9"}, requestor="olga"),
-    ]
-    verdicts = hook.run("modifyjob", events=events, settings=IN_ADVISE_TOO)["verdicts"]
-    assert [verdict is not None for verdict in verdicts] == [True, True, False, False]
-
-
 @pytest.mark.parametrize(
     ("choice", "refused_in"),
     [("never", ()), ("drive", ("drive",)), ("advise", ("advise", "drive")), (None, ("drive",))],
@@ -273,32 +231,6 @@ def test_an_estimate_is_shrunk_only_of_a_job_that_can_be_cut_also_once_it_is_alt
         event["job_o"].update({"Rerunable": 1 - event["Rerunable"], "Checkpoint": "u"})
     answer = hook.run("modifyjob", events=events, settings=HALF)
     assert [event["resources"].get("soft_walltime") for event in answer["events"]] == ["", "05:00:00"]
-
-
-def test_modifyjob_keeps_the_estimate_and_the_stripe_right(hook: Hook) -> None:
-    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
-    settings = {**HALF, "stripe": {"layout": "stripe"}}
-    before = {**STRIPED, "walltime": "10:00:00", "soft_walltime": "05:00:00"}
-    events = [
-        alter(before, {"walltime": "04:00:00"}),
-        alter(before, {"walltime": "00:10:00"}),
-        alter(before, {"select": "1:ncpus=2:mpiprocs=2"}),
-        alter(before, {"place": "pack"}),
-        alter(before, {"walltime": "04:00:00"}, state=4),
-        alter({**before}, {}),
-    ]
-    answer = hook.run("modifyjob", events=events, settings=settings)
-    assert answer["verdicts"] == [None] * len(events)
-    own = {"select": "1:ncpus=4:mpiprocs=4", "pbsteer_asked": ""}
-    two = {"select": "2:ncpus=1:mpiprocs=1", "place": "scatter", "pbsteer_asked": "1:ncpus=2:mpiprocs=2"}
-    assert [event["resources"] for event in answer["events"]] == [
-        {"walltime": "04:00:00", "soft_walltime": "02:00:00"},
-        {"walltime": "00:10:00", "soft_walltime": ""},
-        two,
-        {**own, "place": "pack"},
-        {"walltime": "04:00:00", "soft_walltime": "02:00:00"},
-        {},
-    ]
 
 
 def test_queuejob_predicts_from_what_the_passes_have_learned(hook: Hook) -> None:
@@ -334,69 +266,6 @@ def test_in_advise_a_users_priority_stays_below_that_of_beneficiaries(hook: Hook
         answer = hook.run(event, events=[*events, by_manager])
         assert answer["verdicts"] == [None] * 3
         assert [each["priority"] for each in answer["events"]] == [expected, "7", "1023"], event
-
-
-QUEUED, HELD, RUNNING, BEGUN = 1, 2, 4, 7
-SUBJOBS_RUN = {"array_state_count": "Queued:3 Running:2 Exiting:0 Expired:1 "}
-NONE_RUN = {"array_state_count": "Queued:3 Running:0 Exiting:0 Expired:1 "}
-
-
-@pytest.mark.parametrize(
-    ("change", "state", "had", "more"),
-    [
-        ({"Rerunable": 0}, RUNNING, {}, {}),
-        ({"Rerunable": 0}, BEGUN, {}, {}),
-        ({"Rerunable": 0}, HELD, SUBJOBS_RUN, {}),
-        ({"Checkpoint": "n"}, RUNNING, {}, {}),
-        ({"Rerunable": 0}, RUNNING, {"Checkpoint": "n"}, {"Resource_List": {"walltime": "1:00:00"}}),
-    ],
-)
-def test_modifyjob_refuses_users_to_keep_a_running_job_from_being_preempted(
-    hook: Hook, change: dict[str, Any], state: int, had: dict[str, Any], more: dict[str, Any]
-) -> None:
-    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
-    event = alter({"select": "1"}, {}, state, **change)
-    event.update(more)
-    event["job_o"].update({"Rerunable": 1, "Checkpoint": "u", **had})
-    (verdict,) = hook.run("modifyjob", events=[event])["verdicts"]
-    assert "by managers and operators alone" in str(verdict)
-    assert hook.run("modifyjob", events=[{**event, "requestor": "olga"}])["verdicts"] == [None]
-    off = {"quota": {"confine_unpreemptible": False}}
-    assert hook.run("modifyjob", events=[event], settings=off)["verdicts"] == [None]
-
-
-@pytest.mark.parametrize(
-    ("change", "state", "had"),
-    [
-        ({"Rerunable": 0}, QUEUED, {}),
-        ({"Rerunable": 0}, HELD, {}),
-        ({"Rerunable": 0}, HELD, NONE_RUN),
-        ({"Rerunable": 1}, RUNNING, {"Rerunable": 0}),
-        ({"Rerunable": 0}, RUNNING, {"Rerunable": 0}),
-        ({"Checkpoint": "u"}, RUNNING, {}),
-        ({"Checkpoint": "n"}, RUNNING, {"Checkpoint": "n"}),
-    ],
-)
-def test_modifyjob_lets_a_user_say_what_changes_nothing_or_helps(
-    hook: Hook, change: dict[str, Any], state: int, had: dict[str, Any]
-) -> None:
-    hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
-    event = alter({"select": "1"}, {}, state, **change)
-    event["job_o"].update({"Rerunable": 1, "Checkpoint": "u", **had})
-    assert hook.run("modifyjob", events=[event])["verdicts"] == [None]
-
-
-def test_modifyjob_in_observe_lets_users_do_as_pbs_does(hook: Hook) -> None:
-    hook.state.publish(SUMMARY, summary_of("observe"), shared=False)
-    event = alter({"select": "1"}, {}, RUNNING, Rerunable=0)
-    assert hook.run("modifyjob", events=[event])["verdicts"] == [None]
-
-
-def test_a_refusal_has_nothing_of_the_users_that_a_terminal_would_obey(hook: Hook) -> None:
-    hook.state.publish(SUMMARY, summary_of("drive"), shared=False)
-    (verdict,) = hook.run("queuejob", events=[submit(select="1:ncpus=1:host=x\x0b\x1b[31m11/22")])["verdicts"]
-    assert r"host=x\x0b\x1b[31m11/22" in verdict
-    assert verdict.isprintable()
 
 
 def vnode_of(**available: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hooks.store.event_hook_summary import SUMMARY
-from tests.hooks.entries.test_bundled_hooks_at_submission_alteration import COSTLY, MODES, summary_of
+from tests.hooks.entries.submission_alteration_settings import COSTLY, MODES, summary_of
 from tests.hooks.run_bundled_hook import Hook
 
 UNBOUNDED = dict.fromkeys(("select_length", "select_kinds", "text_length", "environment_length"), 0)

@@ -142,7 +142,7 @@ def test_only_one_is_made_at_a_time(state: State) -> None:
         assert not (state.path / FORECAST).exists()
 
 
-def test_a_failure_is_told_by_the_next_pass(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_reported_by_the_next_pass(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ValueError("no\x1b good")
 

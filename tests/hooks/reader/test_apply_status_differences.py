@@ -28,7 +28,7 @@ WHOLE = (
 )
 
 
-def told(assembly: Assembly, *parts: Any) -> Any:
+def status_after(assembly: Assembly, *parts: Any) -> Any:
     server_status = None
     for part in parts:
         assert server_status is None
@@ -37,7 +37,7 @@ def told(assembly: Assembly, *parts: Any) -> Any:
 
 
 def test_a_whole_answer_is_a_picture() -> None:
-    server_status = told(Assembly(), *WHOLE)
+    server_status = status_after(Assembly(), *WHOLE)
     assert server_status.jobs == {
         "1.s": {"job_state": "R", "queue": "workq", "comment": "one"},
         "2.s": {"job_state": "Q", "queue": "workq", "comment": "two"},
@@ -48,8 +48,8 @@ def test_a_whole_answer_is_a_picture() -> None:
 
 def test_differences_patch_it_and_leave_the_picture_before_alone() -> None:
     assembly = Assembly()
-    before = told(assembly, *WHOLE)
-    after = told(
+    before = status_after(assembly, *WHOLE)
+    after = status_after(
         assembly,
         {"jobs": [[0, "2.s", "R", "workq", "two"], [0, "3.s", "Q", "workq", "new"]]},
         {"gone": {"jobs": ["1.s"], "vnodes": ["v2"]}},
@@ -62,23 +62,25 @@ def test_differences_patch_it_and_leave_the_picture_before_alone() -> None:
 
 def test_what_did_not_change_is_the_same_object_also_in_a_whole_answer() -> None:
     assembly = Assembly()
-    first = told(assembly, *WHOLE)
-    second = told(assembly, {"jobs": [[0, "1.s", "R", "workq", "one"]]}, {"rest": REST})
-    third = told(assembly, *WHOLE)
+    first = status_after(assembly, *WHOLE)
+    second = status_after(assembly, {"jobs": [[0, "1.s", "R", "workq", "one"]]}, {"rest": REST})
+    third = status_after(assembly, *WHOLE)
     assert first.jobs["1.s"] is second.jobs["1.s"] is third.jobs["1.s"]
 
 
 def test_a_whole_answer_drops_what_it_does_not_tell() -> None:
     assembly = Assembly()
-    told(assembly, *WHOLE)
-    server_status = told(assembly, {"anew": True}, {"keys": ["job_state"]}, {"jobs": [[0, "9.s", "Q"]]}, {"rest": REST})
+    status_after(assembly, *WHOLE)
+    server_status = status_after(
+        assembly, {"anew": True}, {"keys": ["job_state"]}, {"jobs": [[0, "9.s", "Q"]]}, {"rest": REST}
+    )
     assert server_status.jobs == {"9.s": {"job_state": "Q"}}
     assert server_status.vnodes == {}
 
 
 def test_differences_to_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="without a whole answer"):
-        told(Assembly(), {"rest": REST})
+        status_after(Assembly(), {"rest": REST})
 
 
 @pytest.mark.parametrize(
@@ -98,9 +100,9 @@ def test_differences_to_nothing_are_refused() -> None:
 )
 def test_what_is_no_answer_is_an_error_and_never_a_picture(part: Any) -> None:
     assembly = Assembly()
-    told(assembly, *WHOLE)
+    status_after(assembly, *WHOLE)
     with pytest.raises((KeyError, IndexError, TypeError, ValueError)):
-        told(assembly, part)
+        status_after(assembly, part)
 
 
 def test_objects_with_the_same_attributes_do_not_each_hold_their_names() -> None:
@@ -108,7 +110,7 @@ def test_objects_with_the_same_attributes_do_not_each_hold_their_names() -> None
     values = [str(number) for number in range(25)]
     rows = [[2, f"{number}.s", *values] for number in range(20, 30)]
     more = [f"Resource_List.m{number}" for number in range(100)]
-    server_status = told(
+    server_status = status_after(
         Assembly(), *WHOLE[:3], {"keys": ["state"]}, {"keys": names}, {"jobs": rows},
         {"keys": more}, {"jobs": [[3, "11.s", *map(str, range(100))]]}, {"rest": REST},
     )  # fmt: skip

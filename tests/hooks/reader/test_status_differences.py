@@ -49,7 +49,7 @@ class Site:
         with Connection(pbs_ifl) as connection:
             return connection.read_server_status(self.now_s)
 
-    def told(self, kind: str) -> list[str]:
+    def ids_sent(self, kind: str) -> list[str]:
         return [row[1] for part in self.parts for row in part.get(kind, ())]
 
 
@@ -75,12 +75,12 @@ def test_the_first_answer_is_whole_and_the_second_tells_what_changed(site: Site)
         site.now_s += 5
         site.touch("13.server", comment=comment)
         assert without_counts(site.look()) == without_counts(site.read())
-    assert "13.server" in site.told("jobs")
-    assert "12.server" not in site.told("jobs")
-    assert site.told("vnodes") == []
+    assert "13.server" in site.ids_sent("jobs")
+    assert "12.server" not in site.ids_sent("jobs")
+    assert site.ids_sent("vnodes") == []
 
 
-def test_a_job_that_vanished_is_told_once(site: Site) -> None:
+def test_a_job_that_vanished_is_reported_once(site: Site) -> None:
     site.look()
     del site.jobs["13.server"]
     assert "13.server" not in site.look().jobs
@@ -104,22 +104,22 @@ def test_a_subjob_that_ended_is_gone_without_a_list_of_all_jobs(site: Site, monk
     assert {"gone": {"jobs": ["8[2].server"], "vnodes": []}} in site.parts
 
 
-def test_a_subjob_that_starts_is_told_and_one_that_waits_is_not(site: Site) -> None:
+def test_a_subjob_that_starts_is_reported_and_one_that_waits_is_not(site: Site) -> None:
     site.look()
     site.now_s += 5
     site.jobs.update({"8[3].server": running(1), "8[4].server": job()})
     site.touch("8[3].server")
     site.touch("8[4].server")
     site.look()
-    assert "8[3].server" in site.told("jobs")
-    assert "8[4].server" not in site.told("jobs")
+    assert "8[3].server" in site.ids_sent("jobs")
+    assert "8[4].server" not in site.ids_sent("jobs")
 
 
-def test_a_vnode_that_differs_is_told_and_one_that_is_gone_too(site: Site) -> None:
+def test_a_vnode_that_differs_is_reported_and_one_that_is_gone_too(site: Site) -> None:
     site.look()
     pbs_ifl.WORLD["vnodes"]["v1"] = {**pbs_ifl.WORLD["vnodes"]["v1"], "state": "offline"}
     assert site.look().vnodes["v1"]["state"] == "offline"
-    assert site.told("vnodes") == ["v1"]
+    assert site.ids_sent("vnodes") == ["v1"]
     del pbs_ifl.WORLD["vnodes"]["v1"]
     assert "v1" not in site.look().vnodes
 
@@ -148,7 +148,7 @@ def test_a_job_that_starts_is_read_until_it_runs(site: Site) -> None:
     site.jobs["13.server"] = {**site.jobs["13.server"], "substate": "42"}
     assert site.look().jobs["13.server"]["substate"] == "42"
     site.look()
-    assert "13.server" not in site.told("jobs")
+    assert "13.server" not in site.ids_sent("jobs")
 
 
 def test_a_job_that_vanishes_while_it_starts_is_gone(site: Site) -> None:

@@ -29,7 +29,7 @@ def entry_of(seen: ServerStatus, ledger: Ledger = Ledger()) -> dict[str, Any]:  
     return line
 
 
-def test_a_preemption_by_class_is_told_with_both_classes() -> None:
+def test_a_preemption_by_class_is_reported_with_both_classes() -> None:
     limits = {
         "max_run_res_soft.ncpus": "[u:alice=16],[u:bob=16]", "max_run_res_soft.user_priority": "[u:alice=1],[u:bob=5]",
     }  # fmt: skip
@@ -65,7 +65,7 @@ def test_a_striped_start_says_why_it_is_laid_out_so() -> None:
     assert "code" not in plain
 
 
-def test_a_promise_that_moved_is_told_with_whom_it_moved_for() -> None:
+def test_a_promise_that_moved_is_reported_with_whom_it_moved_for() -> None:
     """alice holds all 8 cores and waits for 8 more; bob's job within quota takes hers, and runs beyond her promise."""
     seen = server_status(
         {"1.s": running(8), "2.s": job(cores=8), "3.s": job(cores=8, user="bob")},

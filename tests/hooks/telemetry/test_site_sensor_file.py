@@ -50,7 +50,7 @@ def test_given_parts_take_the_place_of_measured_ones(
         ("temp=lots", MEASURED, "cannot be read: temp='lots'"),
     ],
 )
-def test_what_cannot_be_used_is_said_and_measured_instead(
+def test_what_cannot_be_used_is_reported_and_measured_instead(
     tmp_path: Path, text: str, used: HostReading, said: str
 ) -> None:
     reading, problem = put(tmp_path, text)

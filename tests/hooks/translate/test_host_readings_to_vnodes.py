@@ -47,7 +47,7 @@ def test_what_no_sensor_told_is_none_and_not_zero() -> None:
     assert found == {"n1": Reading(9000)}
 
 
-def test_a_text_that_is_no_reading_is_told_and_nothing_is_guessed() -> None:
+def test_a_text_that_is_no_reading_is_reported_and_nothing_is_guessed() -> None:
     readings = read({"n1": Vnode("n1", {"ncpus": 8})}, {"n1": "idle=1"})
     assert readings.of == {}
     assert readings.problems == ("vnode n1: resources_available.pbsteer_reading is 'idle=1', which is no reading",)

@@ -71,7 +71,7 @@ def test_limits_on_memory_are_read_as_the_server_writes_them() -> None:
     assert seen.quotas_by_resource() == {"mem": Limits({("u", "PBS_GENERIC"): 3 << 10})}
 
 
-def test_a_limit_that_cannot_be_read_is_told_for_its_queue() -> None:
+def test_a_limit_that_cannot_be_read_is_reported_for_its_queue() -> None:
     translation = translate(server_status(queues={"workq": queue(max_run="[u:alice=few]"), "b": queue()}), SETTINGS)
     assert list(translation.unread) == ["workq"]
     assert "few" in translation.unread["workq"]

@@ -94,7 +94,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: bytes, proble
     assert str(tmp_path / "cluster.toml") in str(raised.value)
 
 
-def test_a_folder_in_the_files_place_is_said(tmp_path: Path) -> None:
+def test_a_folder_in_the_files_place_is_reported(tmp_path: Path) -> None:
     (tmp_path / "cluster.toml").mkdir()
     with pytest.raises(ClusterFileError, match=r"cluster\.toml: cannot be read: Is a directory"):
         read_cluster_file(tmp_path)

@@ -93,7 +93,7 @@ def test_the_other_clusters_landing_folder_is_tried_there(centre: Centre) -> Non
     assert check(centre)["b", "landing folder"] == (False, "b does not say: its pbsteer is older")
 
 
-def test_what_is_wrong_is_said(centre: Centre) -> None:
+def test_what_is_wrong_is_reported(centre: Centre) -> None:
     centre.cut.add("b")
     found = check(centre, "bob")
     assert found["b", "answers"] == (False, "mg@b: timed out")

@@ -97,7 +97,7 @@ def test_where_there_are_many_jobs_their_estimates_are_not_read() -> None:
     assert PbsScheduler(run, "global").free().idle == 8
 
 
-def test_a_queue_that_does_not_exist_is_said() -> None:
+def test_a_queue_that_does_not_exist_is_reported() -> None:
     with pytest.raises(SchedulerSilent, match="PBS has no queue 'global'"):
         scheduler({}, {}).free()
 

@@ -31,7 +31,7 @@ def guest(cores: int, walltime_s: int = 600) -> LocalJob:
     return LocalJob("mg_a.1_1", "alice", Demand(cores=cores, walltime_s=walltime_s), "/", "/w", "/o", "/e")
 
 
-def asked(status: ServerStatus, cores: int, ledger: Ledger | None = None, walltime_s: int = 600) -> Verdict:
+def verdict_on(status: ServerStatus, cores: int, ledger: Ledger | None = None, walltime_s: int = 600) -> Verdict:
     last = LastPass(Settings(), ledger or Ledger(), frozenset({"global"}))
     local = guest(cores, walltime_s)
     return would_start(status, last, local, "global", select_of(local.demand))
@@ -43,8 +43,8 @@ def status_of(**parts: Any) -> ServerStatus:
 
 def test_a_job_that_fits_would_start_and_one_that_does_not_is_told_why() -> None:
     free = status_of(vnodes={"v1": vnode(8)})
-    assert asked(free, 8) == Verdict(now=True)
-    verdict = asked(free, 9)
+    assert verdict_on(free, 8) == Verdict(now=True)
+    verdict = verdict_on(free, 9)
     assert verdict.now is False
     assert "9" in verdict.text
 
@@ -58,8 +58,8 @@ def test_cores_that_the_head_needs_are_for_jobs_that_end_before() -> None:
             "2.s": job(cores=8, queue="workq", user="bob"),
         },
     )
-    assert asked(status, 2, walltime_s=60) == Verdict(now=True)
-    assert asked(status, 2, walltime_s=90_000).now is False
+    assert verdict_on(status, 2, walltime_s=60) == Verdict(now=True)
+    assert verdict_on(status, 2, walltime_s=90_000).now is False
 
 
 def earmark(cores: int) -> Ledger:

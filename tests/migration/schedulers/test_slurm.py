@@ -58,7 +58,7 @@ def test_a_partition_that_is_down_has_nothing() -> None:
     assert free_with(partition="drain|infinite\n").free().max_walltime_s is None
 
 
-def test_a_partition_that_does_not_exist_is_said() -> None:
+def test_a_partition_that_does_not_exist_is_reported() -> None:
     with pytest.raises(SchedulerSilent, match="Slurm has no partition 'global'"):
         free_with(partition="").free()
 

@@ -187,7 +187,7 @@ def test_an_id_with_line_breaks_forges_no_change_of_an_object(pbs: PbsCluster) -
     assert "[log]" in pbsteer(pbs, "audit")
 
 
-def test_a_request_that_is_refused_or_cannot_be_decoded_is_told_as_what_it_is(pbs: PbsCluster) -> None:
+def test_a_request_that_is_refused_or_cannot_be_decoded_is_reported_as_what_it_is(pbs: PbsCluster) -> None:
     deploy(pbs, quick_settings())
     pbs.qmgr("set server operators = carol@*")
     for user in ("alice", "carol"):

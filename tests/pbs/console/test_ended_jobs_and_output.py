@@ -36,18 +36,18 @@ print(json.dumps({"path": detail.tail.path, "lines": detail.tail.lines, "problem
 """
 
 
-def told(pbs: PbsCluster, program: str, *arguments: str) -> Any:
+def json_printed_by(pbs: PbsCluster, program: str, *arguments: str) -> Any:
     environment = ["env", f"PYTHONPATH={ROOT}"]
     done = pbs.run([*environment, sys.executable, "-c", program, *arguments])
     return json.loads(done.demand_success().stdout)
 
 
-def test_jobs_that_have_ended_are_told_alike_by_reader_and_qstat(pbs: PbsCluster) -> None:
+def test_jobs_that_have_ended_are_reported_alike_by_reader_and_qstat(pbs: PbsCluster) -> None:
     pbs.qmgr("set server job_history_enable = True")
     ended = pbs.qsub("alice", select="1:ncpus=2", command=("/bin/true",))
     waiting = pbs.qsub("bob", select="1:ncpus=500")
     pbs.wait_for_state(ended, "F")
-    found = told(pbs, ENDED_BOTH_WAYS)
+    found = json_printed_by(pbs, ENDED_BOTH_WAYS)
     assert found["way"] == "reader"
     assert ended in found["reader"]
     assert waiting not in found["reader"]
@@ -63,6 +63,6 @@ def test_what_an_ended_job_wrote_is_read_from_where_its_output_went(pbs: PbsClus
     pbs.qmgr("set server job_history_enable = True")
     job = pbs.qsub("alice", select="1:ncpus=1", command="echo one\necho two\n")
     pbs.wait_for_state(job, "F")
-    found = told(pbs, TAIL, job)
+    found = json_printed_by(pbs, TAIL, job)
     assert found["state"] == "F"
     assert found["lines"] == ["one", "two"]

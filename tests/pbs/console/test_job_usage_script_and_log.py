@@ -28,7 +28,7 @@ print(json.dumps({"used": dict(source.used()).get(job, {}), "cpu": shares.cpu, "
 """
 
 
-def told(pbs: PbsCluster, job: str) -> Any:
+def job_as_console_reads(pbs: PbsCluster, job: str) -> Any:
     done = pbs.run(["env", f"PYTHONPATH={ROOT}", sys.executable, "-c", LOOK, job])
     return json.loads(done.demand_success().stdout)
 
@@ -37,10 +37,10 @@ def test_the_use_of_a_job_its_script_and_its_log_are_read(pbs: PbsCluster) -> No
     job = pbs.qsub("alice", select="1:ncpus=2", command="#PBS -N busy\nexec sh -c 'while :; do :; done'\n")
     pbs.wait_for_state(job, "R")
     deadline = Deadline(LONGEST_S)
-    found = told(pbs, job)
+    found = job_as_console_reads(pbs, job)
     while not found["cpu"] and not deadline.has_passed():
         time.sleep(5)
-        found = told(pbs, job)
+        found = job_as_console_reads(pbs, job)
     assert found["cpu"] is not None and 0 < found["cpu"] <= 0.6, "one of its two cores is busy at most"
     assert set(found["used"]) >= {"resources_used.cput", "resources_used.walltime", "resources_used.mem"}
     assert "while :; do :; done" in found["script"]

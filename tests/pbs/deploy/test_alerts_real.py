@@ -60,7 +60,7 @@ FILL = (
 )
 
 
-def test_a_full_disk_hands_the_queues_back_and_the_command_is_told(pbs: PbsCluster) -> None:
+def test_a_full_disk_hands_the_queues_back_and_runs_the_command(pbs: PbsCluster) -> None:
     """No pass can be counted then, and no alert recorded."""
     told = pbs.server_home / "told"
     deploy_and_drive(pbs, quick_settings(alerts=AlertSettings(("/usr/bin/tee", "-a", str(told)))))
@@ -75,7 +75,9 @@ def test_a_full_disk_hands_the_queues_back_and_the_command_is_told(pbs: PbsClust
     pbs.wait_until(lambda: not is_scheduling(pbs), LATE_S, "the queue is driven again")
 
 
-def test_failing_passes_and_the_hand_back_are_told_by_syslog_and_by_the_command(pbs: PbsCluster, syslog: Path) -> None:
+def test_failing_passes_and_the_hand_back_are_reported_by_syslog_and_by_the_command(
+    pbs: PbsCluster, syslog: Path
+) -> None:
     told = pbs.server_home / "told"
     command = ("/usr/bin/tee", "-a", str(told))
     deploy_and_drive(pbs, quick_settings(alerts=AlertSettings(command)))
@@ -116,7 +118,7 @@ exec sleep 600
 """A qmgr whose server does what it was asked for, and whose answer never comes."""
 
 
-def test_an_unconfirmed_change_is_told_by_the_command_with_the_administrators_own_rights(
+def test_an_unconfirmed_change_is_reported_by_the_command_with_the_administrators_own_rights(
     pbs: PbsCluster, syslog: Path
 ) -> None:
     home = pbs.testbed.home("alice")

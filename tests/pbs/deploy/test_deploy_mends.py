@@ -89,7 +89,7 @@ def test_flags_that_others_had_set_are_put_back(pbs: PbsCluster) -> None:
     assert (flag_of(pbs, "pbsteer_save"), flag_of(pbs, "user_priority")) == ("r", "")
 
 
-def test_flags_that_pbs_does_not_change_under_jobs_are_told_and_nothing_else_is_changed(pbs: PbsCluster) -> None:
+def test_flags_that_pbs_does_not_change_under_jobs_are_reported_and_nothing_else_is_changed(pbs: PbsCluster) -> None:
     pbs.qmgr("create resource pbsteer_save type=string,flag=h")
     pbs.qsub("alice", select="1:ncpus=1:pbsteer_save=signal")
     deployment = make_deployment(pbs)
@@ -114,7 +114,7 @@ def test_an_apply_without_a_file_keeps_the_settings_that_were_applied(pbs: PbsCl
     assert json.loads(config.read_text())["schedule"]["interval_s"] == 2
 
 
-def test_what_an_apply_that_was_cut_off_lacks_is_told_and_comes_with_the_next(pbs: PbsCluster) -> None:
+def test_what_an_apply_that_was_cut_off_lacks_is_reported_and_comes_with_the_next(pbs: PbsCluster) -> None:
     deploy(pbs, quick_settings())
     pbs.qmgr("delete hook pbsteer_runjob", "delete resource pbsteer_list", "set hook pbsteer_queuejob enabled = false")
     problems = json.loads(run_cli(pbs, "status", "--json", status=1))["problems"]

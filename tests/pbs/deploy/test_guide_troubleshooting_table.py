@@ -90,7 +90,7 @@ def test_a_locked_ledger_is_in_the_status_with_the_process_that_holds_it(pbs: Pb
     wait_for_next_pass(pbs, folder)
 
 
-def test_a_journal_that_may_not_be_read_is_said_and_all_else_is_there(pbs: PbsCluster, folder: Path) -> None:
+def test_a_journal_that_may_not_be_read_is_reported_and_all_else_is_there(pbs: PbsCluster, folder: Path) -> None:
     job = pbs.qsub("alice", select="1:ncpus=500")
     pbs.run(["chown", "nobody", str(folder)]).demand_success()
     words = "may be read by root and by the group of the setting server.journal_group only"

@@ -191,7 +191,7 @@ def test_jobs_that_wait_already_get_the_shrunk_estimate(pbs: PbsCluster) -> None
     assert last_pass(pbs)["failures"] == []
 
 
-def test_nobody_is_preempted_where_pbs_sched_does_not_go_by_priority(pbs: PbsCluster) -> None:
+def test_no_run_is_preempted_where_pbs_sched_does_not_go_by_priority(pbs: PbsCluster) -> None:
     cores = pbs.spec.cores
     pbs.qmgr(f"set queue workq max_run_res_soft.ncpus = '[u:alice={cores}],[u:bob={cores}]'")
     deploy(pbs, quick_settings("advise"))

@@ -100,7 +100,7 @@ def test_exactly_the_right_job_makes_room_and_comes_back(pbs: PbsCluster) -> Non
     assert last_pass(pbs)["failures"] == []
 
 
-def test_nobody_is_preempted_where_the_quota_would_be_broken(pbs: PbsCluster) -> None:
+def test_no_run_is_preempted_where_the_quota_would_be_broken(pbs: PbsCluster) -> None:
     """Alice has 6 + 2 of a vnode, carol (no quota) has the others; bob wants 4. Without the 6, alice would have 2."""
     set_quotas(pbs)
     deploy_and_drive(pbs, quick_settings())

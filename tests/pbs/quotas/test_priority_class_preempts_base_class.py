@@ -31,7 +31,7 @@ def start_in_turn(pbs: PbsCluster, user: str, count: int) -> list[str]:
     return jobs
 
 
-def told(pbs: PbsCluster) -> list[tuple[str, str]]:
+def victims_with_codes(pbs: PbsCluster) -> list[tuple[str, str]]:
     """All victims of all passes, with the code of the reason."""
     passes = state_of(pbs).read_journal(1000)
     return sorted({(preempt["job"], preempt["code"]) for entry in passes for preempt in entry["preempts"]})
@@ -68,7 +68,7 @@ def test_a_job_of_a_user_with_priority_preempts_one_of_the_base_class(pbs: PbsCl
     pbs.wait_for_state(bobs, "F")
     assert pbs.job(bobs)["Exit_status"] == 0
     assert pbs.wait_for_state(alices[-1], "R")["run_count"] == 2
-    assert told(pbs) == [(alices[-1], "preempted-class")]
+    assert victims_with_codes(pbs) == [(alices[-1], "preempted-class")]
     assert [pbs.job(job)["run_count"] for job in [*alices[:2], bobs]] == [1, 1, 1]
     wait_for_pass(pbs)
     assert last_pass(pbs)["failures"] == []
@@ -86,4 +86,4 @@ def test_deferrable_jobs_go_first_where_the_site_says_so(pbs: PbsCluster) -> Non
     bobs = pbs.qsub("bob", select=CORES)
     pbs.wait_for_state(bobs, "R")
     assert states(pbs, [first, marked, last]) == ["R", "Q", "R"]
-    assert told(pbs) == [(marked, "preempted-class")]
+    assert victims_with_codes(pbs) == [(marked, "preempted-class")]

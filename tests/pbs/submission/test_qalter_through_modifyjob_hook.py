@@ -49,33 +49,33 @@ def alteration_refused(pbs: PbsCluster, job_id: str, change: str) -> str:
     return messages[-1]
 
 
-def asked(pbs: PbsCluster, job_id: str, *names: str) -> list[Any]:
+def requested(pbs: PbsCluster, job_id: str, *names: str) -> list[Any]:
     resources = pbs.job(job_id)["Resource_List"]
     return [resources.get(name) for name in names]
 
 
 def test_the_estimate_follows_the_walltime_up_and_down(advised: PbsCluster) -> None:
     job_id = advised.qsub("alice", walltime="10:00:00", select=SELECT)
-    assert asked(advised, job_id, "soft_walltime") == ["05:00:00"]
+    assert requested(advised, job_id, "soft_walltime") == ["05:00:00"]
     for walltime, estimate in (("20:00:00", "10:00:00"), ("02:00:00", "01:00:00"), ("00:30:00", None)):
         assert alter(advised, job_id, "-l", f"walltime={walltime}") == ""
-        assert asked(advised, job_id, "walltime", "soft_walltime") == [walltime, estimate]
+        assert requested(advised, job_id, "walltime", "soft_walltime") == [walltime, estimate]
     assert alter(advised, job_id, "-l", "walltime=10:00:00") == ""
     assert alter(advised, job_id, "-l", "min_walltime=01:00:00,max_walltime=05:00:00") == ""
-    assert asked(advised, job_id, "soft_walltime", "max_walltime") == [None, "05:00:00"]
+    assert requested(advised, job_id, "soft_walltime", "max_walltime") == [None, "05:00:00"]
 
 
 def test_users_cannot_set_what_the_hook_has_set(advised: PbsCluster) -> None:
     job_id = advised.qsub("alice", walltime="10:00:00", select=SELECT)
     for change in ("soft_walltime=09:00:00", "soft_walltime=", "pbsteer_asked=1:ncpus=1", "pbsteer_asked="):
         assert "insufficient permission" in alter(advised, job_id, "-l", change)
-    assert asked(advised, job_id, "soft_walltime", "pbsteer_asked") == ["05:00:00", SELECT]
+    assert requested(advised, job_id, "soft_walltime", "pbsteer_asked") == ["05:00:00", SELECT]
 
 
 def test_the_stripe_follows_select_place_and_wishes(advised: PbsCluster) -> None:
     job_id = advised.qsub("alice", select=SELECT)
     chunks = ("select", "place", "pbsteer_asked")
-    assert asked(advised, job_id, *chunks) == [STRIPED, "scatter", SELECT]
+    assert requested(advised, job_id, *chunks) == [STRIPED, "scatter", SELECT]
     steps = [
         (f"select={SELECT}", [STRIPED, "scatter", SELECT]),
         ("select=1:ncpus=6:mpiprocs=6", ["2:ncpus=3:mpiprocs=3:ompthreads=1", "scatter", "1:ncpus=6:mpiprocs=6"]),
@@ -88,7 +88,7 @@ def test_the_stripe_follows_select_place_and_wishes(advised: PbsCluster) -> None
     ]
     for change, expected in steps:
         assert alter(advised, job_id, "-l", change) == ""
-        assert (change, asked(advised, job_id, *chunks)) == (change, expected)
+        assert (change, requested(advised, job_id, *chunks)) == (change, expected)
 
 
 def test_what_could_not_be_submitted_is_refused_but_not_to_managers(advised: PbsCluster) -> None:
@@ -108,7 +108,7 @@ def test_a_managers_own_word_stands(advised: PbsCluster) -> None:
     job_id = advised.qsub("alice", walltime="10:00:00", select=SELECT)
     assert alter(advised, job_id, "-l", "soft_walltime=02:00:00", user=None) == ""
     assert alter(advised, job_id, "-l", "select=1:ncpus=6:mpiprocs=6", user=None) == ""
-    seen = asked(advised, job_id, "soft_walltime", "select", "place", "pbsteer_asked")
+    seen = requested(advised, job_id, "soft_walltime", "select", "place", "pbsteer_asked")
     assert seen == ["02:00:00", "1:ncpus=6:mpiprocs=6", "free", None]
 
 
@@ -117,15 +117,15 @@ def test_a_running_job_keeps_its_chunks_and_its_owner_may_lower_the_walltime(adv
     advised.qmgr("set server scheduling = True")
     advised.wait_for_state(job_id, "R")
     assert alter(advised, job_id, "-l", "walltime=02:00:00") == ""
-    assert asked(advised, job_id, "walltime", "soft_walltime") == ["02:00:00", "01:00:00"]
+    assert requested(advised, job_id, "walltime", "soft_walltime") == ["02:00:00", "01:00:00"]
     assert "while job running" in alter(advised, job_id, "-l", "select=1:ncpus=1")
-    assert asked(advised, job_id, "select") == [STRIPED]
+    assert requested(advised, job_id, "select") == [STRIPED]
 
 
 def test_arrays_follow_too_and_other_attributes_are_left_alone(advised: PbsCluster) -> None:
     array = advised.qsub("alice", walltime="10:00:00", select=SELECT, options=["-J", "1-3"])
     assert alter(advised, array, "-l", "walltime=04:00:00") == ""
-    assert asked(advised, array, "soft_walltime", "select") == ["02:00:00", STRIPED]
+    assert requested(advised, array, "soft_walltime", "select") == ["02:00:00", STRIPED]
     assert alter(advised, array, "-N", "renamed", "-p", "5") == ""
     assert advised.job(array)["Job_Name"] == "renamed"
 
@@ -135,7 +135,7 @@ def test_a_driven_job_that_was_cut_takes_a_new_select_as_its_own(advised: PbsClu
     job_id = advised.qsub("alice", "sleep 600\n", select=SELECT, options=["-h"])
     drive(advised)
     assert alter(advised, job_id, "-l", "select=1:ncpus=2") == ""
-    assert asked(advised, job_id, "select", "place", "pbsteer_asked") == ["1:ncpus=2", "free", None]
+    assert requested(advised, job_id, "select", "place", "pbsteer_asked") == ["1:ncpus=2", "free", None]
     advised.run(["qrls", job_id]).demand_success()
     advised.wait_for_state(job_id, "R")
     assert "hook failed" not in advised.server_log()[before:]

@@ -17,12 +17,12 @@ def of_quotas(before: str, after: str) -> Preview:
     return preview(snapshot, Changes(99, queues=[queue(after)]), Ledger(), Settings())
 
 
-def told(previewed: Preview) -> set[tuple[str, str]]:
+def effects_of(previewed: Preview) -> set[tuple[str, str]]:
     return {(effect.kind, effect.job) for effect in (*previewed.effects, *previewed.later)}
 
 
 def test_the_same_quotas_change_nothing() -> None:
-    assert told(of_quotas("[u:alice=4],[u:bob=4]", "[u:alice=4],[u:bob=4]")) == set()
+    assert effects_of(of_quotas("[u:alice=4],[u:bob=4]", "[u:alice=4],[u:bob=4]")) == set()
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_the_same_quotas_change_nothing() -> None:
     ],
 )
 def test_who_gains_and_who_loses(before: str, after: str, effects: set[tuple[str, str]]) -> None:
-    assert told(of_quotas(before, after)) == effects
+    assert effects_of(of_quotas(before, after)) == effects
 
 
 def test_the_time_is_that_of_the_snapshot() -> None:
@@ -99,19 +99,19 @@ def of_priorities(before: str, after: str, settings: Settings) -> Preview:
 )
 def test_a_priority_that_changes(before: str, after: str, effects: set[tuple[str, str]]) -> None:
     """The class that alice's run started in stays 5, whatever becomes of her priority."""
-    assert told(of_priorities(before, after, Settings(quota=QuotaSettings(preempt=False)))) == effects
+    assert effects_of(of_priorities(before, after, Settings(quota=QuotaSettings(preempt=False)))) == effects
 
 
 def test_priorities_open_nobody_where_rule_b_is_off() -> None:
     off = Settings(priority=PrioritySettings(preempt=False))
-    assert told(of_priorities("[u:alice=5]", "[u:alice=5],[u:bob=6]", off)) == set()
+    assert effects_of(of_priorities("[u:alice=5]", "[u:alice=5],[u:bob=6]", off)) == set()
 
 
 def test_what_the_change_takes_away_is_neither_spared_nor_safe() -> None:
     runs = [run("1", "alice", "v1=4", 0, 500), run("2", "alice", "v1=4", 5, 500)]
     snapshot = cluster([vnode("v1", 8)], [job("3", "bob", "4")], runs, queues=[queue("[u:alice=4],[u:bob=4]")])
     previewed = preview(snapshot, Changes(99, gone=["2"]), Ledger(), Settings())
-    assert told(previewed) == {("starts", "3"), ("safe", "alice")}
+    assert effects_of(previewed) == {("starts", "3"), ("safe", "alice")}
     assert previewed.later[0].sentence == "1 running job of alice's can no longer be preempted"
 
 
@@ -134,4 +134,4 @@ def test_a_longer_run_delays_the_reservation_behind_it() -> None:
         Ledger(),
         Settings(),
     )
-    assert told(back) == {("sooner", "3")}
+    assert effects_of(back) == {("sooner", "3")}

@@ -16,7 +16,7 @@ from tests.policy.clusters import cluster, job, run, vnode
 NOTHING = RunTimeHistory()
 
 
-def said(
+def forecast_of(
     snapshot: Snapshot,
     history: RunTimeHistory = NOTHING,
     bounds: Bounds = Bounds(),  # noqa: B008 - a value
@@ -35,36 +35,36 @@ def past(user: str, *took_s: float) -> list[Finished]:
 
 
 def test_without_a_past_every_moment_is_that_of_the_asked_times() -> None:
-    found = said(one_behind_one()).jobs["2"]
+    found = forecast_of(one_behind_one()).jobs["2"]
     assert (found.half_s, found.nine_tenths_s, found.last_s) == (100, 100, 100)
 
 
 def test_half_and_nine_in_ten_come_from_the_users_past() -> None:
     # Bob's runs take 20 or 80 s, those of 80 s a third of the times.
-    found = said(one_behind_one(), RunTimeHistory(past("bob", *[80, 20, 20] * 20))).jobs["2"]
+    found = forecast_of(one_behind_one(), RunTimeHistory(past("bob", *[80, 20, 20] * 20))).jobs["2"]
     assert (found.half_s, found.nine_tenths_s, found.last_s) == (20, 80, 100)
 
 
 def test_it_says_where_and_after_whose_end() -> None:
-    found = said(one_behind_one(), RunTimeHistory(past("bob", 20, 30))).jobs["2"]
+    found = forecast_of(one_behind_one(), RunTimeHistory(past("bob", 20, 30))).jobs["2"]
     assert found.allocation is not None
     assert found.allocation.vnodes == ("v1",)
     assert (found.after, found.after_draws) == ("1", 30)
 
 
 def test_a_promise_bounds_the_nine_in_ten() -> None:
-    assert said(one_behind_one(), ledger=Ledger(promises={"2": 60})).jobs["2"].nine_tenths_s == 60
+    assert forecast_of(one_behind_one(), ledger=Ledger(promises={"2": 60})).jobs["2"].nine_tenths_s == 60
 
 
 def test_the_record_corrects_the_waits() -> None:
     record = ForecastRecord()
     for number in range(100):
         at_s = AGAIN_S * (number - 200)
-        made = Noted(str(1000 + number), at_s, *next(said(one_behind_one()).noted())[2:4])
+        made = Noted(str(1000 + number), at_s, *next(forecast_of(one_behind_one()).noted())[2:4])
         record.note([made])
         record.started(str(1000 + number), at_s + 240)
     # The draws say 90 s, and 240 s it was: with the minute of grace twice as long.
-    found = said(one_behind_one(), record=record)
+    found = forecast_of(one_behind_one(), record=record)
     assert found.jobs["2"].half_s == 10 + 240
     assert found.jobs["2"].last_s == 10 + 240
     assert found.factors == (2, 2)
@@ -72,7 +72,7 @@ def test_the_record_corrects_the_waits() -> None:
 
 def test_a_held_job_is_named_with_what_it_waits_for() -> None:
     snapshot = cluster([vnode("v1")], [job("2", blocked="held"), job("3")])
-    found = said(snapshot)
+    found = forecast_of(snapshot)
     assert (dict(found.unknown), set(found.jobs)) == ({"2": "held"}, {"3"})
 
 
@@ -84,7 +84,7 @@ def test_a_held_job_is_named_with_what_it_waits_for() -> None:
     ],
 )
 def test_a_job_whose_queue_starts_none_is_named_with_that(queue: Queue, why: str) -> None:
-    found = said(Snapshot.build(10, [vnode("v1")], [queue], [job("2")]))
+    found = forecast_of(Snapshot.build(10, [vnode("v1")], [queue], [job("2")]))
     assert (dict(found.unknown), dict(found.jobs), found.passes) == ({"2": why}, {}, 0)
 
 
@@ -99,18 +99,18 @@ def test_some_jobs_alone_are_forecast_among_all() -> None:
 
 
 def test_a_job_that_never_fits_has_no_moment() -> None:
-    found = said(cluster([vnode("v1")], [job("2", select="9")])).jobs["2"]
+    found = forecast_of(cluster([vnode("v1")], [job("2", select="9")])).jobs["2"]
     assert (found.half_s, found.nine_tenths_s, found.last_s, found.allocation) == (None, None, None, None)
 
 
 def test_a_job_behind_a_run_without_walltime_and_past_has_no_moment() -> None:
     endless = run("1", "bob", "v1=4", estimate_s=UNLIMITED_S)
-    found = said(cluster([vnode("v1")], [job("2", select="4")], [endless])).jobs["2"]
+    found = forecast_of(cluster([vnode("v1")], [job("2", select="4")], [endless])).jobs["2"]
     assert (found.half_s, found.last_s) == (None, None)
 
 
 def test_a_moment_beyond_the_horizon_is_none() -> None:
-    found = said(one_behind_one(), RunTimeHistory(past("bob", *[80, 20, 20] * 20)), Bounds(horizon_s=50))
+    found = forecast_of(one_behind_one(), RunTimeHistory(past("bob", *[80, 20, 20] * 20)), Bounds(horizon_s=50))
     assert (found.horizon_s, found.jobs["2"].half_s) == (60, 20)
     assert (found.jobs["2"].nine_tenths_s, found.jobs["2"].last_s) == (None, None)
 
@@ -118,8 +118,8 @@ def test_a_moment_beyond_the_horizon_is_none() -> None:
 def test_decisions_used_up_end_all_draws_with_the_shortest_and_it_says_so() -> None:
     # One job after the other, 100 s each: a decision for each.
     row = cluster([vnode("v1")], [job(str(number), select="4") for number in range(2, 7)], [run("1", "bob", "v1=4")])
-    whole = said(row, bounds=Bounds(draws=5))
-    part = said(row, bounds=Bounds(draws=5, passes=whole.passes // 2))
+    whole = forecast_of(row, bounds=Bounds(draws=5))
+    part = forecast_of(row, bounds=Bounds(draws=5, passes=whole.passes // 2))
     assert whole.is_whole
     assert whole.jobs["6"].half_s is not None
     assert (part.is_whole, part.draws, part.passes <= whole.passes // 2) == (False, 5, True)
@@ -131,12 +131,12 @@ def test_decisions_used_up_end_all_draws_with_the_shortest_and_it_says_so() -> N
 
 
 def test_more_decisions_than_draws_are_needed_for_any_of_them() -> None:
-    part = said(one_behind_one(), bounds=Bounds(draws=5, passes=5))
+    part = forecast_of(one_behind_one(), bounds=Bounds(draws=5, passes=5))
     assert (part.draws, part.is_whole, part.jobs["2"].half_s) == (0, False, None)
 
 
 def test_no_decision_at_all_gives_no_moment() -> None:
-    part = said(one_behind_one(), bounds=Bounds(passes=0))
+    part = forecast_of(one_behind_one(), bounds=Bounds(passes=0))
     assert (part.draws, part.jobs["2"].half_s, part.jobs["2"].last_s) == (0, None, None)
 
 
@@ -147,7 +147,7 @@ def test_each_step_is_one_draw() -> None:
 
 
 def test_nothing_waits_nothing_is_drawn() -> None:
-    found = said(cluster([vnode("v1")], [], [run("1", "bob", "v1=4")]))
+    found = forecast_of(cluster([vnode("v1")], [], [run("1", "bob", "v1=4")]))
     assert (found.is_whole, found.passes, dict(found.jobs)) == (True, 0, {})
 
 

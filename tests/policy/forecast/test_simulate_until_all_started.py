@@ -25,7 +25,7 @@ def draw(
     return forward.draw(ends_s, lambda each: times_s[each.id], horizon_s, passes, arrivals)
 
 
-def told(drawn: Draw) -> dict[str, str]:
+def starts_as_text(drawn: Draw) -> dict[str, str]:
     return {
         job_id: f"{start.at_s:g} {show_cores(start.allocation)} after {start.after or '-'}"
         for job_id, start in drawn.starts.items()
@@ -34,16 +34,16 @@ def told(drawn: Draw) -> dict[str, str]:
 
 def test_a_job_starts_when_the_drawn_run_before_it_ends_not_when_it_said() -> None:
     snapshot = cluster([vnode("v1")], [job("2", select="4")], [run("1", "bob", "v1=4", estimate_s=100)])
-    assert told(draw(snapshot, {"1": 30, "2": 5})) == {"2": "30 v1=4 after 1"}
+    assert starts_as_text(draw(snapshot, {"1": 30, "2": 5})) == {"2": "30 v1=4 after 1"}
 
 
 def test_jobs_start_after_jobs_that_the_draw_itself_started() -> None:
     snapshot = cluster([vnode("v1")], [job("2", select="4"), job("3", select="4")], [run("1", "bob", "v1=4")])
-    assert told(draw(snapshot, {"1": 30, "2": 5, "3": 1})) == {"2": "30 v1=4 after 1", "3": "35 v1=4 after 2"}
+    assert starts_as_text(draw(snapshot, {"1": 30, "2": 5, "3": 1})) == {"2": "30 v1=4 after 1", "3": "35 v1=4 after 2"}
 
 
 def test_a_job_that_could_start_now_starts_now() -> None:
-    assert told(draw(cluster([vnode("v1")], [job("2")]), {"2": 5})) == {"2": "10 v1=1 after -"}
+    assert starts_as_text(draw(cluster([vnode("v1")], [job("2")]), {"2": 5})) == {"2": "10 v1=1 after -"}
 
 
 def test_the_base_snapshot_is_unaffected() -> None:
@@ -86,14 +86,14 @@ def test_limits_of_the_server_change_with_its_queues_or_alone() -> None:
 def test_the_end_of_a_window_starts_a_job() -> None:
     closed = (Window(0, 500, "reservation R1"),)
     snapshot = cluster([vnode("v1", closed=closed)], [job("2")])
-    assert told(draw(snapshot, {"2": 5})) == {"2": "500 v1=1 after -"}
+    assert starts_as_text(draw(snapshot, {"2": 5})) == {"2": "500 v1=1 after -"}
 
 
 def test_arrivals_are_decided_with_but_are_not_awaited() -> None:
     coming = job("9", select="4", submit_s=20)
     snapshot = cluster([vnode("v1")], [job("2", select="4", not_before_s=25)], [run("1", "bob", "v1=4")])
     drawn = draw(snapshot, {"1": 30, "2": 5, "9": 40}, arrivals=(coming,))
-    assert told(drawn) == {"2": "70 v1=4 after 9"}
+    assert starts_as_text(drawn) == {"2": "70 v1=4 after 9"}
 
 
 def test_a_preempted_run_goes_on_and_repeats_its_work() -> None:
@@ -105,7 +105,7 @@ def test_a_preempted_run_goes_on_and_repeats_its_work() -> None:
         [run("1", "bob", "v1=4")],
         queues=[queue("[u:carol=4],[u:bob=0]")],
     )
-    assert told(draw(snapshot, {"1": 50, "2": 20, "3": 1}, settings)) == {
+    assert starts_as_text(draw(snapshot, {"1": 50, "2": 20, "3": 1}, settings)) == {
         "2": "10 v1=4 after -",
         "3": "80 v1=4 after 1",
     }
@@ -120,13 +120,13 @@ def test_a_preempted_run_that_saves_goes_on_where_it_was() -> None:
         [run("1", "bob", "v1=4")],
         queues=[queue("[u:carol=4],[u:bob=0]")],
     )
-    assert told(draw(snapshot, {"1": 50, "2": 20, "3": 1}, settings))["3"] == "75 v1=4 after 1"
+    assert starts_as_text(draw(snapshot, {"1": 50, "2": 20, "3": 1}, settings))["3"] == "75 v1=4 after 1"
 
 
 def test_each_subjob_of_an_array_takes_its_own_run_time_and_the_first_counts() -> None:
     array = job("2[].s", select="4", subjobs=(1, 2))
     snapshot = cluster([vnode("v1")], [array, job("3", select="4")], [run("1", "bob", "v1=4")])
-    assert told(draw(snapshot, {"1": 30, "2[].s": 5, "3": 1})) == {
+    assert starts_as_text(draw(snapshot, {"1": 30, "2[].s": 5, "3": 1})) == {
         "2[].s": "30 v1=4 after 1",
         "3": "40 v1=4 after 2[2].s",
     }
@@ -135,18 +135,18 @@ def test_each_subjob_of_an_array_takes_its_own_run_time_and_the_first_counts() -
 def test_a_job_beyond_the_horizon_has_no_start() -> None:
     snapshot = cluster([vnode("v1")], [job("2", select="4")], [run("1", "bob", "v1=4")])
     drawn = draw(snapshot, {"1": 90, "2": 5}, horizon_s=50)
-    assert (told(drawn), drawn.until_s, drawn.complete) == ({}, 50, True)
+    assert (starts_as_text(drawn), drawn.until_s, drawn.complete) == ({}, 50, True)
 
 
 def test_a_draw_whose_passes_are_used_up_says_so() -> None:
     snapshot = cluster([vnode("v1")], [job("2", select="4"), job("3", select="4")], [run("1", "bob", "v1=4")])
     drawn = draw(snapshot, {"1": 30, "2": 5, "3": 1}, passes=2)
-    assert (told(drawn), drawn.passes, drawn.complete) == ({"2": "30 v1=4 after 1"}, 2, False)
+    assert (starts_as_text(drawn), drawn.passes, drawn.complete) == ({"2": "30 v1=4 after 1"}, 2, False)
 
 
 def test_a_draw_ends_where_nothing_more_would_happen() -> None:
     drawn = draw(cluster([vnode("v1")], [job("2", select="9")]), {"2": 5})
-    assert (told(drawn), drawn.complete) == ({}, True)
+    assert (starts_as_text(drawn), drawn.complete) == ({}, True)
 
 
 def test_the_scheduler_sees_asked_times_only() -> None:
@@ -154,7 +154,7 @@ def test_the_scheduler_sees_asked_times_only() -> None:
     settings = Settings(backfill=BackfillSettings(kind="easy"))
     jobs = [job("2", select="4"), job("3", select="2", estimate_s=200)]
     snapshot = cluster([vnode("v1")], jobs, [run("1", "bob", "v1=2")])
-    assert told(draw(snapshot, {"1": 60, "2": 5, "3": 1}, settings)) == {
+    assert starts_as_text(draw(snapshot, {"1": 60, "2": 5, "3": 1}, settings)) == {
         "2": "60 v1=4 after 1",
         "3": "65 v1=2 after 2",
     }

@@ -103,7 +103,7 @@ def test_a_named_target_alone_is_asked() -> None:
     assert found.stays["a.1"].sentence() == "c: short by 1 cores (7 of 8)"
 
 
-def test_an_unknown_target_is_said() -> None:
+def test_an_unknown_target_is_reported() -> None:
     found = place([request("a.1", 8, want="z")], {}, SETTINGS)
     assert found.stays["a.1"].sentence() == "z: no such cluster in the cluster file"
 
@@ -186,7 +186,7 @@ def test_a_job_that_was_given_back_tries_that_cluster_last() -> None:
     assert found.placed == {"a.1": "c"}
 
 
-def test_excluded_full_and_silent_clusters_are_said_and_not_asked() -> None:
+def test_excluded_full_and_silent_clusters_are_reported_and_not_asked() -> None:
     state = PassState(silent={"c": "unreachable since 10:00"}, full={("b", "alice"): "no space for alice until 11:00"})
     seen, found = drive(
         placing([request("a.1", 8), request("a.2", 8, avoid=("b",))], SETTINGS, state), {Ask("a"): free(0)}

@@ -2,82 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import pytest
 
-from policy import Job, Ledger, Run, Settings, Snapshot, Vnode
+from policy import Ledger, Run, Settings
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
-from policy.model.job_preferences import Layout, RankPreference, Requirements
-from policy.model.jobs_runs_vnodes_queues import Reading
 from policy.model.ledger_between_passes import Tally
-from policy.plan.job_placer import Placer
-from policy.reasons.reason import Reason
-from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
-from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, starts, vnode
-
-NOW_S = 1000
-FOUR = tuple(vnode(f"n{number}", 32) for number in range(1, 5))
-
-
-class Pass:
-    """A placer over a cluster, and starts as the engine carries them out."""
-
-    def __init__(
-        self,
-        vnodes: Sequence[Vnode] = FOUR,
-        runs: Sequence[Run] = (),
-        ledger: Ledger = Ledger(),  # noqa: B008 - a frozen value
-        ranking: str = "none",
-        readings: Mapping[str, Reading] | None = None,
-        now_s: float = NOW_S,
-        **stripe: Any,
-    ) -> None:
-        self.now_s = now_s
-        self.snapshot = Snapshot.build(now_s, vnodes, [], [], runs, readings=readings or {})
-        self.cluster = self.snapshot.cluster()
-        self.all = (1 << len(vnodes)) - 1
-        settings = Settings(ranking=RankingSettings(mode=ranking), stripe=StripeSettings(**stripe))
-        self.placer = Placer(self.cluster, settings, ledger, now_s)
-
-    def place(self, of: Job, allowed: int | None = None) -> Allocation | Reason | None:
-        return self.placer.place(of, self.all if allowed is None else allowed)
-
-    def where(self, of: Job, allowed: int | None = None) -> str | None:
-        """Pieces by vnode; the sentence of a reason; None where there is no room."""
-        found = self.place(of, allowed)
-        if isinstance(found, Reason):
-            return found.sentence(of, self.now_s)
-        return None if found is None else shown(found)
-
-    def start(self, of: Job, allowed: int | None = None) -> str:
-        found = self.place(of, allowed)
-        assert isinstance(found, Allocation)
-        self.cluster.set_run(of.id, Run(of.id, of, self.now_s, found, self.now_s + of.estimate_s))
-        self.placer.started(of, found)
-        return shown(found)
-
-    def why(self, of: Job) -> str:
-        reason = self.placer.why_layout(of)
-        return "" if reason is None else reason.sentence(of, self.now_s)
-
-    def tried(self, of: Job) -> list[object]:
-        reason = self.placer.why_layout(of)
-        return [] if reason is None else [tried.number("width") for tried in reason.tried]
-
-
-def shown(allocation: Allocation) -> str:
-    pieces: dict[str, int] = {}
-    for spot in allocation.spots:
-        pieces[spot.vnode] = pieces.get(spot.vnode, 0) + spot.chunks
-    return " ".join(f"{name}={count}" for name, count in sorted(pieces.items()))
-
-
-def wishing(job_id: str, select: str, kind: str = "stripe", *layout: int, **more: Any) -> Job:
-    return job(job_id, select=select, layout=Layout(kind, *layout), **more)
-
+from policy.settings.ranking_and_stripe_settings import StripeSettings
+from tests.policy.clusters import cluster, codes, job, plan_for, run, starts, vnode
+from tests.policy.plan.placer_on_small_cluster import FOUR, NOW_S, Pass, job_with_layout, shown
 
 # Nothing asked for
 
@@ -105,12 +38,12 @@ def test_twice_the_fewest_where_the_site_stripes() -> None:
 
 def test_as_wide_as_the_job_wishes_within_what_there_is() -> None:
     a_pass = Pass()
-    assert a_pass.where(wishing("1", "30", "stripe", 3)) == "n1=10 n2=10 n3=10"
-    assert a_pass.where(wishing("1", "30", "stripe", 99)) == "n1=8 n2=8 n3=7 n4=7"
-    assert a_pass.where(wishing("1", "3", "stripe", 99)) == "n1=1 n2=1 n3=1"
-    assert a_pass.where(wishing("1", "48", "stripe", 1)) == "n1=24 n2=24"
-    assert a_pass.where(wishing("1", "64", "stripe")) == "n1=16 n2=16 n3=16 n4=16"
-    assert a_pass.where(wishing("1", "30", "stripe", 3), allowed=0b0110) == "n2=15 n3=15"
+    assert a_pass.where(job_with_layout("1", "30", "stripe", 3)) == "n1=10 n2=10 n3=10"
+    assert a_pass.where(job_with_layout("1", "30", "stripe", 99)) == "n1=8 n2=8 n3=7 n4=7"
+    assert a_pass.where(job_with_layout("1", "3", "stripe", 99)) == "n1=1 n2=1 n3=1"
+    assert a_pass.where(job_with_layout("1", "48", "stripe", 1)) == "n1=24 n2=24"
+    assert a_pass.where(job_with_layout("1", "64", "stripe")) == "n1=16 n2=16 n3=16 n4=16"
+    assert a_pass.where(job_with_layout("1", "30", "stripe", 3), allowed=0b0110) == "n2=15 n3=15"
 
 
 def test_one_that_cannot_be_spread_is_packed() -> None:
@@ -123,137 +56,19 @@ def test_one_that_cannot_be_spread_is_packed() -> None:
 
 def test_a_wish_to_be_packed_beats_the_site() -> None:
     a_pass = Pass(layout="stripe")
-    assert a_pass.where(wishing("1", "64", "pack")) == "n1=32 n2=32"
+    assert a_pass.where(job_with_layout("1", "64", "pack")) == "n1=32 n2=32"
     assert a_pass.why(job("1")) == "packed on as few nodes as have room: the job asks for it"
-    assert Pass(layout="pack").where(wishing("1", "64")) == "n1=16 n2=16 n3=16 n4=16"
+    assert Pass(layout="pack").where(job_with_layout("1", "64")) == "n1=16 n2=16 n3=16 n4=16"
 
 
 @pytest.mark.parametrize("place", ["scatter", "excl", "pack", "group=rack", "vscatter:shared"])
 def test_a_place_of_its_own_is_kept(place: str) -> None:
     racks = [vnode(f"n{number}", 32, attributes={"rack": "r"}) for number in range(1, 5)]
-    each = wishing("1", "8", "stripe", 4, place=place)
+    each = job_with_layout("1", "8", "stripe", 4, place=place)
     a_pass = Pass(racks)
     assert a_pass.place(each) == fit(a_pass.cluster.capacity, each.request, a_pass.all)
     kept = place if ":" in place or place in ("scatter", "pack") else f"free:{place}"
     assert f"place={kept}, which is kept" in a_pass.why(each)
-
-
-# Which nodes
-
-
-def test_idle_nodes_first_then_those_that_stripes_share() -> None:
-    busy = [run("8", "bob", "n1=4"), run("9", "bob", "n2=4")]
-    a_pass = Pass(runs=busy, ledger=Ledger(stripes={"n2": 0.0}), layout="stripe")
-    assert a_pass.start(job("1", select="1:ncpus=16:mpiprocs=16")) == "n3=8 n4=8"
-    assert a_pass.start(wishing("2", "9", "stripe", 3)) == "n2=3 n3=3 n4=3"
-
-
-def meeting(*shared: str, prefer: str = "shared") -> Pass:
-    """Stripes of wrf on these nodes, some time ago; the others are idle."""
-    busy = [run(str(80 + at), "bob", f"{name}=4", application="wrf") for at, name in enumerate(shared)]
-    return Pass(runs=busy, ledger=Ledger(stripes=dict.fromkeys(shared, 0.0)), layout="stripe", prefer=prefer)
-
-
-def test_where_stripes_are_to_meet_they_go_to_nodes_with_stripes_of_other_applications_and_leave_idle_ones() -> None:
-    other = job("1", select="8", application="md", layout=Layout("stripe", 2))
-    assert meeting("n3", "n4", prefer="idle").where(other) == "n1=4 n2=4"
-    assert meeting("n3", "n4").where(other) == "n3=4 n4=4"
-    assert meeting("n4").where(other) == "n1=4 n4=4"
-
-
-def test_stripes_of_one_application_do_not_meet_while_there_are_idle_nodes() -> None:
-    same = job("1", select="8", application="wrf", layout=Layout("stripe", 2))
-    assert meeting("n3", "n4").where(same) == "n1=4 n2=4"
-    assert meeting("n1", "n2", "n3").where(same) == "n1=4 n4=4"
-
-
-def test_a_queue_has_a_layout_of_its_own() -> None:
-    queues = (("big", "stripe"), ("small", "pack"))
-    small = job("1", select="32", queue_name="small")
-    a_pass = Pass(queues=queues)
-    assert a_pass.where(small) == "n1=32"
-    assert "stripe.queues.small is pack" in a_pass.why(small)
-    wide, other = job("1", select="64", queue_name="big"), job("2", select="64")
-    a_pass = Pass(queues=queues)
-    assert a_pass.where(wide) == "n1=16 n2=16 n3=16 n4=16"
-    assert "stripe.queues.big is stripe" in a_pass.why(wide)
-    assert a_pass.where(other) == "n1=32 n2=32"
-    assert a_pass.why(other) == ""
-
-
-def test_an_application_has_a_layout_of_its_own_before_its_queue() -> None:
-    a_pass = Pass(queues=(("big", "stripe"),), applications=(("md", "pack"), ("wrf", "stripe")))
-    packed = job("1", select="64", queue_name="big", application="md")
-    assert a_pass.where(packed) == "n1=32 n2=32"
-    assert "stripe.applications.md is pack" in a_pass.why(packed)
-    assert a_pass.where(job("2", select="64", application="wrf")) == "n1=16 n2=16 n3=16 n4=16"
-    assert a_pass.where(job("3", select="64", application="other", queue_name="big")) == "n1=16 n2=16 n3=16 n4=16"
-    assert a_pass.why(job("4", select="64", application="other")) == ""
-
-
-@pytest.mark.parametrize("layout", ["learn", "auto"])
-def test_a_chunk_that_no_node_holds_is_packed_in_pieces_where_the_policy_chooses(layout: str) -> None:
-    """Nothing is learned of it, and the nodes are not idle enough to spread it."""
-    busy = [run("9", "bob", "n1=1 n2=1 n3=1 n4=1")]
-    wide = job("1", select="1:ncpus=64:mpiprocs=64")
-    assert Pass(runs=busy, layout=layout).where(wide) is not None
-    assert Pass(runs=busy, layout="pack").where(wide) is None
-
-
-def test_auto_decides_once_for_the_jobs_that_wait() -> None:
-    """Not by what each start of the pass leaves idle."""
-    jobs = [job(str(number), select="33") for number in (1, 2, 3)]
-    vnodes = [vnode(f"n{number}", 32) for number in range(1, 9)]
-    snapshot = Snapshot.build(NOW_S, vnodes, [queue()], jobs, [])
-    placer = Placer(snapshot.cluster(), Settings(stripe=StripeSettings(layout="auto")), Ledger(), NOW_S)
-    for each in jobs:
-        found = placer.place(each, (1 << 8) - 1)
-        assert isinstance(found, Allocation)
-        assert len(found.vnodes) == 4
-        snapshot.cluster().set_job(each.id, None)
-        snapshot.cluster().set_run(each.id, Run(each.id, each, NOW_S, found, NOW_S + each.estimate_s))
-        placer.started(each, found)
-
-
-def test_nodes_that_will_soon_be_idle_come_before_those_that_stay_busy() -> None:
-    busy = [run("7", "bob", "n1=4", 0, 9000), run("8", "bob", "n2=4", 0, NOW_S + 50), run("9", "bob", "n3=4", 0, 9000)]
-    nodes = (*FOUR[:3], vnode("n4", 32, elsewhere={"ncpus": 1}))
-    stripe = wishing("1", "8", "stripe", 2)
-    assert Pass(nodes, busy).where(stripe) == "n1=4 n2=4"
-    assert Pass(nodes, busy, idle_within_s=60).where(wishing("1", "4", "stripe", 1)) == "n2=4"
-    assert Pass(nodes, busy, idle_within_s=49).where(wishing("1", "4", "stripe", 1)) == "n1=4"
-
-
-def test_idle_nodes_come_before_those_that_soon_will_be() -> None:
-    busy = [run("8", "bob", "n1=4", 0, NOW_S + 50)]
-    assert Pass(runs=busy, idle_within_s=60).where(wishing("1", "4", "stripe", 1)) == "n2=4"
-
-
-def test_a_node_that_gets_a_job_in_this_pass_is_not_soon_idle() -> None:
-    busy = [run("8", "bob", "n1=4", 0, 9000), run("9", "bob", "n2=4", 0, NOW_S + 50)]
-    a_pass = Pass(FOUR[:2], busy, idle_within_s=60)
-    assert a_pass.where(wishing("1", "4", "stripe", 1)) == "n2=4"
-    a_pass.start(wishing("2", "4", "pack"), allowed=0b10)
-    assert a_pass.where(wishing("1", "4", "stripe", 1)) == "n1=4"
-
-
-def test_unlike_jobs_share_rather_than_like_ones() -> None:
-    a_pass = Pass(layout="stripe")
-    assert a_pass.start(job("1", select="32", application="cfd")) == "n1=16 n2=16"
-    assert a_pass.start(job("2", select="32", application="md")) == "n3=16 n4=16"
-    assert a_pass.start(job("3", select="32", application="cfd")) == "n3=16 n4=16"
-    assert a_pass.start(job("4", select="32", application="md")) == "n1=16 n2=16"
-
-
-def test_a_vnode_that_is_full_down_or_of_another_kind_gets_nothing() -> None:
-    nodes = [
-        vnode("n1", 32), vnode("n2", 32, usable=False), vnode("n3", 32, attributes={"arch": "linux"}),
-        vnode("n4", 32, attributes={"arch": "linux"}),
-    ]  # fmt: skip
-    assert Pass(nodes).where(wishing("1", "6", "stripe", 4)) == "n1=2 n3=2 n4=2"
-    assert Pass(nodes).where(wishing("1", "6:ncpus=1:arch=linux", "stripe", 4)) == "n3=3 n4=3"
-    full = [run("9", "bob", "n1=32")]
-    assert Pass(nodes, full).where(wishing("1", "6", "stripe", 2)) == "n3=3 n4=3"
 
 
 # Within a node
@@ -262,16 +77,16 @@ def test_a_vnode_that_is_full_down_or_of_another_kind_gets_nothing() -> None:
 def test_ranks_and_gpus_are_even_over_the_domains_of_a_node() -> None:
     domains = [vnode(f"{h}[{d}]", 16, host=h, has={"ngpus": 2}) for h in ("a", "b") for d in (0, 1)]
     a_pass = Pass(domains)
-    assert a_pass.where(wishing("1", "20", "stripe", 2)) == "a[0]=5 a[1]=5 b[0]=5 b[1]=5"
-    assert a_pass.where(wishing("1", "4:ncpus=4:ngpus=1", "stripe", 1)) == "a[0]=2 a[1]=2"
-    assert a_pass.where(wishing("1", "8:ncpus=4:ngpus=1", "stripe", 2)) == "a[0]=2 a[1]=2 b[0]=2 b[1]=2"
+    assert a_pass.where(job_with_layout("1", "20", "stripe", 2)) == "a[0]=5 a[1]=5 b[0]=5 b[1]=5"
+    assert a_pass.where(job_with_layout("1", "4:ncpus=4:ngpus=1", "stripe", 1)) == "a[0]=2 a[1]=2"
+    assert a_pass.where(job_with_layout("1", "8:ncpus=4:ngpus=1", "stripe", 2)) == "a[0]=2 a[1]=2 b[0]=2 b[1]=2"
     half = [run("9", "bob", "a[0]=14")]
-    assert Pass(domains, half).where(wishing("1", "20", "stripe", 2)) == "a[0]=2 a[1]=8 b[0]=5 b[1]=5"
+    assert Pass(domains, half).where(job_with_layout("1", "20", "stripe", 2)) == "a[0]=2 a[1]=8 b[0]=5 b[1]=5"
 
 
 def test_the_chunks_of_one_select_are_spread_together() -> None:
     nodes = [vnode(f"n{number}", 8, has={"mem": 100}) for number in range(1, 5)]
-    found = Pass(nodes).place(wishing("1", "1:ncpus=4:mem=50kb+7:ncpus=1:mem=10kb", "stripe", 4))
+    found = Pass(nodes).place(job_with_layout("1", "1:ncpus=4:mem=50kb+7:ncpus=1:mem=10kb", "stripe", 4))
     assert isinstance(found, Allocation)
     assert shown(found) == "n1=2 n2=2 n3=2 n4=2"
     assert (found.total("ncpus"), found.total("mem")) == (11, 120)
@@ -297,36 +112,36 @@ def test_two_stripes_on_one_node_start_apart() -> None:
 
 def test_nodes_where_no_stripe_started_just_now_are_taken_instead() -> None:
     a_pass = Pass(ledger=Ledger(stripes={"n1": NOW_S - 10.0}), stagger_s=60)
-    assert a_pass.where(wishing("1", "6", "stripe", 3)) == "n2=2 n3=2 n4=2"
-    assert "it may start in 50 s" in str(a_pass.where(wishing("1", "8", "stripe", 4)))
+    assert a_pass.where(job_with_layout("1", "6", "stripe", 3)) == "n2=2 n3=2 n4=2"
+    assert "it may start in 50 s" in str(a_pass.where(job_with_layout("1", "8", "stripe", 4)))
 
 
 def test_packed_jobs_are_not_held_up() -> None:
     a_pass = Pass(ledger=Ledger(stripes={f"n{n}": NOW_S - 10.0 for n in range(1, 5)}), layout="stripe", stagger_s=60)
-    assert a_pass.where(job("1", select="64")) != a_pass.start(wishing("2", "64", "pack")) == "n1=32 n2=32"
+    assert a_pass.where(job("1", select="64")) != a_pass.start(job_with_layout("2", "64", "pack")) == "n1=32 n2=32"
 
 
 def test_a_job_that_was_promised_a_start_is_laid_out_otherwise_rather_than_held_up() -> None:
     just_now = {"n1": NOW_S - 10.0, "n2": NOW_S - 10.0}
     ledger = Ledger(promises={"1": NOW_S + 100.0}, stripes=just_now)
     a_pass = Pass(ledger=ledger, stagger_s=60)
-    assert a_pass.where(wishing("1", "8", "stripe", 4)) == "n3=4 n4=4"
+    assert a_pass.where(job_with_layout("1", "8", "stripe", 4)) == "n3=4 n4=4"
     assert a_pass.tried(job("1")) == [4]
-    assert "it may start in 50 s" in str(a_pass.where(wishing("2", "8", "stripe", 4)))
+    assert "it may start in 50 s" in str(a_pass.where(job_with_layout("2", "8", "stripe", 4)))
 
 
 def test_last_starts_are_kept_while_they_matter() -> None:
     stripes = {"n1": 0.0, "n2": 0.0, "n3": NOW_S - 10.0, "gone": NOW_S - 10.0}
     a_pass = Pass(runs=[run("9", "bob", "n1=4")], ledger=Ledger(stripes=stripes), stagger_s=60)
     assert a_pass.placer.stripes == {"n1": 0.0, "n3": NOW_S - 10.0}
-    a_pass.start(wishing("1", "4", "stripe", 2))
+    a_pass.start(job_with_layout("1", "4", "stripe", 2))
     assert a_pass.placer.stripes == {"n1": 0.0, "n2": NOW_S, "n3": NOW_S - 10.0, "n4": NOW_S}
 
 
 def test_a_job_that_starts_elsewhere_than_its_stripe_is_none() -> None:
     """As on the nodes of victims, which the engine chose."""
     a_pass = Pass()
-    each = wishing("1", "8", "stripe", 2)
+    each = job_with_layout("1", "8", "stripe", 2)
     assert a_pass.where(each) == "n1=4 n2=4"
     elsewhere = fit(a_pass.cluster.capacity, each.request, 0b1000)
     assert elsewhere is not None
@@ -341,7 +156,7 @@ def test_a_job_that_starts_elsewhere_than_its_stripe_is_none() -> None:
 def test_half_as_wide_where_the_stripe_finds_no_room() -> None:
     nodes = [vnode(f"n{number}", 8) for number in range(1, 9)]
     full = [run(str(number), "bob", f"n{number}=8") for number in range(1, 5)]
-    each = wishing("99", "8", "stripe", 8)
+    each = job_with_layout("99", "8", "stripe", 8)
     a_pass = Pass(nodes, full)
     assert a_pass.where(each) == "n5=2 n6=2 n7=2 n8=2"
     assert a_pass.tried(each) == [8]
@@ -355,17 +170,17 @@ def test_half_as_wide_where_the_stripe_finds_no_room() -> None:
 def test_packed_where_no_stripe_finds_room() -> None:
     nodes = [vnode(f"n{number}", 8) for number in range(1, 9)]
     full = [run(str(number), "bob", f"n{number}=8") for number in range(1, 8)]
-    each = wishing("99", "8", "stripe", 8)
+    each = job_with_layout("99", "8", "stripe", 8)
     a_pass = Pass(nodes, full)
     assert a_pass.where(each) == "n8=8"
     assert a_pass.tried(each) == [8, 4, 2]
     assert a_pass.why(each) == "packed on as few nodes as have room: no stripe finds room now"
-    assert a_pass.where(wishing("98", "9", "stripe", 8)) is None
+    assert a_pass.where(job_with_layout("98", "9", "stripe", 8)) is None
 
 
 def test_a_chunk_larger_than_any_node_runs_in_pieces() -> None:
     full = [run(str(number), "bob", f"n{number}=20") for number in range(1, 3)]
-    each = wishing("99", "1:ncpus=64:mpiprocs=64", "stripe", 4)
+    each = job_with_layout("99", "1:ncpus=64:mpiprocs=64", "stripe", 4)
     assert Pass(runs=full).where(each) == "n3=32 n4=32"
     assert Pass().where(each) == "n1=16 n2=16 n3=16 n4=16"
 
@@ -399,31 +214,6 @@ def test_a_turn_to_pack_that_would_be_scattered_is_striped() -> None:
     a_pass = Pass(runs=halves, layout="learn")
     assert a_pass.where(each) == "n1=16 n2=16"
     assert "it was to be packed this time, but there is no room" in a_pass.why(each)
-
-
-# Ranked
-
-
-def readings(**left: float) -> dict[str, Reading]:
-    return {name: Reading(NOW_S, network=amount, network_all=100) for name, amount in left.items()}
-
-
-def test_stripes_go_to_the_better_ranked_of_equally_idle_nodes() -> None:
-    ranked = readings(n1=10, n2=90, n3=80, n4=70)
-    each = wishing("1", "8", "stripe", 2, rank=RankPreference("network"))
-    assert Pass(readings=ranked).where(each) == "n2=4 n3=4"
-    assert Pass(readings=ranked, runs=[run("9", "bob", "n2=4")]).where(each) == "n3=4 n4=4"
-
-
-def test_no_stripe_on_nodes_that_are_not_good_enough() -> None:
-    ranked = readings(n1=10, n2=90, n3=80, n4=70)
-    needs = RankPreference("network", Requirements(network=75))
-    assert Pass(readings=ranked).where(wishing("1", "8", "stripe", 4, rank=needs)) == "n2=4 n3=4"
-    found = Pass(readings=ranked).place(
-        wishing("1", "8", "stripe", 4, rank=RankPreference("network", Requirements(network=95)))
-    )
-    assert isinstance(found, Reason)
-    assert found.code == "not-good-enough"
 
 
 def test_the_ledger_of_a_pass_is_the_next_ones() -> None:

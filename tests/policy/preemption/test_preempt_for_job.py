@@ -116,7 +116,7 @@ def test_the_cap_counts_each_subjob() -> None:
     assert victims(plan_for(snapshot, settings, Ledger(preemptions={"2[1]": 1}))) == {}
 
 
-def test_where_only_the_order_keeps_a_job_it_preempts_nobody() -> None:
+def test_where_only_the_order_keeps_a_job_it_preempts_no_job() -> None:
     """carol, within quota too, cannot have the core of dave, who has none."""
     snapshot = cluster(
         [vnode("v1", 8)],

@@ -24,7 +24,7 @@ LEFT = {
     "n1": (24, 32, 80, 63, 990), "n2": (16, 96, 50, 45, 990), "n3": (32, 120, 90, 36, 700),
     "n4": (8, 112, 40, 54, 990), "n5": (28, 64, 20, 72, 990),
 }  # fmt: skip
-WISH = RankPreference("compute+memory", Requirements(memory_kib=48 * GIB, temperature=72))
+PREFERENCE = RankPreference("compute+memory", Requirements(memory_kib=48 * GIB, temperature=72))
 REQUEST = parse_request("2:ncpus=12:mem=24gb:mpiprocs=4:ompthreads=3", "scatter")
 
 
@@ -39,36 +39,38 @@ def cluster() -> ClusterIndex:
     return Snapshot.build(NOW_S, vnodes, runs=runs, readings=readings).cluster()
 
 
-def order(index: ClusterIndex, ranking: Ranking, wish: RankPreference) -> dict[str, float | None]:
-    names = [index.capacity.directory.named(bit)[0] for bit in ranking.ordered(wish, -1)]
-    return {name: ranking.standing(wish, name).dispatch_score for name in names}
+def order(index: ClusterIndex, ranking: Ranking, preference: RankPreference) -> dict[str, float | None]:
+    names = [index.capacity.directory.named(bit)[0] for bit in ranking.ordered(preference, -1)]
+    return {name: ranking.standing(preference, name).dispatch_score for name in names}
 
 
 def place(index: ClusterIndex, ranking: Ranking) -> Allocation:
-    allocation = fit_ranked(index.capacity, REQUEST, ranking.compliant(WISH), partial(ranking.ordered, WISH))
+    allocation = fit_ranked(
+        index.capacity, REQUEST, ranking.compliant(PREFERENCE), partial(ranking.ordered, PREFERENCE)
+    )
     assert allocation is not None
     return allocation
 
 
 @pytest.mark.parametrize(
-    ("wish", "expected"),
+    ("preference", "expected"),
     [
         (RankPreference("compute+memory"), {"n5": 1.375, "n2": 1.25, "n4": 1.125, "n1": 1.0, "n3": None}),
         (RankPreference("composite"), {"n2": 2.25, "n1": 2.1, "n4": 1.925, "n5": 1.775, "n3": None}),
-        (WISH, {"n2": 2.0, "n4": 1.5, "n5": 1.375}),
+        (PREFERENCE, {"n2": 2.0, "n4": 1.5, "n5": 1.375}),
     ],
 )
-def test_the_order_of_the_vnodes(wish: RankPreference, expected: dict[str, float | None]) -> None:
+def test_the_order_of_the_vnodes(preference: RankPreference, expected: dict[str, float | None]) -> None:
     index = cluster()
-    found = order(index, Ranking(index, RankingSettings(), NOW_S), wish)
+    found = order(index, Ranking(index, RankingSettings(), NOW_S), preference)
     assert list(found) == list(expected)
     assert [score for score in found.values() if score] == pytest.approx([s for s in expected.values() if s])
 
 
-def test_who_is_not_good_enough() -> None:
+def test_vnodes_that_are_not_good_enough() -> None:
     ranking = Ranking(cluster(), RankingSettings(), NOW_S)
-    assert ranking.standing(WISH, "n1").compliance == pytest.approx(2 / 3)
-    assert ranking.standing(WISH, "n3").compliance is None
+    assert ranking.standing(PREFERENCE, "n1").compliance == pytest.approx(2 / 3)
+    assert ranking.standing(PREFERENCE, "n3").compliance is None
 
 
 def test_the_job_goes_to_the_two_best_and_the_next_finds_another_order() -> None:
@@ -76,10 +78,10 @@ def test_the_job_goes_to_the_two_best_and_the_next_finds_another_order() -> None
     ranking = Ranking(index, RankingSettings(), NOW_S)
     allocation = place(index, ranking)
     assert allocation.vnodes == ("n2", "n4")
-    started = Job("8", "alice", REQUEST, "workq", 0, rank=WISH)
+    started = Job("8", "alice", REQUEST, "workq", 0, rank=PREFERENCE)
     index.set_run("8", Run("8", started, NOW_S, allocation, 5000))
     ranking.started(started, allocation)
-    found = order(index, ranking, WISH)
+    found = order(index, ranking, PREFERENCE)
     assert list(found) == ["n5", "n4", "n2"]
     assert list(found.values()) == pytest.approx([1.375, 2 / 3, 0.5])
     assert ranking.missing(RankPreference("memory", Requirements(memory_kib=120 * GIB)), -1).sentence(

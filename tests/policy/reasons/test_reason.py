@@ -119,7 +119,7 @@ def test_a_number_that_is_not_there() -> None:
         reason.number("at_s")
 
 
-def told(code: ReasonCode, numbers: dict[NumberName, Number], of: Job | None = None) -> str:
+def sentence_of(code: ReasonCode, numbers: dict[NumberName, Number], of: Job | None = None) -> str:
     return Reason(code, tuple(numbers.items())).sentence(of or job("1", select="4"), 100)
 
 
@@ -192,7 +192,7 @@ SOON: dict[NumberName, Number] = {"at_s": 200}
     ],
 )
 def test_what_would_change_it(code: ReasonCode, numbers: dict[NumberName, Number], part: str) -> None:
-    assert part in told(code, numbers)
+    assert part in sentence_of(code, numbers)
 
 
 PASSES: dict[NumberName, Number] = {"head": "3", "at_s": 200, "before_s": 190, "beside": 2}
@@ -228,11 +228,11 @@ PASSES: dict[NumberName, Number] = {"head": "3", "at_s": 200, "before_s": 190, "
 )
 def test_what_lets_a_job_start_beside_a_reservation(numbers: dict[NumberName, Number], of: Job, begins: str) -> None:
     """Fewer cores only where counting decides and some are spare, a walltime only as long as there is time."""
-    assert told("backfill-window", numbers, of).startswith(begins)
+    assert sentence_of("backfill-window", numbers, of).startswith(begins)
 
 
 def test_what_is_known_beside_a_reservation_of_pbs() -> None:
-    assert told("backfill-window", PASSES).endswith(": a walltime of at most 00:01:30 ends before it")
+    assert sentence_of("backfill-window", PASSES).endswith(": a walltime of at most 00:01:30 ends before it")
 
 
 @pytest.mark.parametrize(
@@ -244,21 +244,21 @@ def test_what_is_known_beside_a_reservation_of_pbs() -> None:
     ],
 )
 def test_what_passes_the_reservation(of: Job, subject: str) -> None:
-    assert subject in told("backfill-window", {"head": "3", "at_s": 200, "beside": 1}, of)
-    assert "1 core is spare" in told("backfill-window", {"head": "3", "at_s": 200, "beside": 1}, of)
+    assert subject in sentence_of("backfill-window", {"head": "3", "at_s": 200, "beside": 1}, of)
+    assert "1 core is spare" in sentence_of("backfill-window", {"head": "3", "at_s": 200, "beside": 1}, of)
 
 
-def test_classes_are_told_by_their_number_and_the_lowest_by_its_name() -> None:
+def test_classes_are_reported_by_their_number_and_the_lowest_by_its_name() -> None:
     numbers: dict[NumberName, Number] = {"beneficiary": "3", "above": 7, "class": -1}
-    assert told("preempted-class", numbers) == "preempted for 3, whose class 7 is above its own, base"
-    assert told("preempted-class", {**numbers, "class": 0}).endswith("above its own, 0")
+    assert sentence_of("preempted-class", numbers) == "preempted for 3, whose class 7 is above its own, base"
+    assert sentence_of("preempted-class", {**numbers, "class": 0}).endswith("above its own, 0")
 
 
 @pytest.mark.parametrize(
     ("left_s", "end"), [(7300, "length: 2 h 02 were left of its estimate"), (UNLIMITED_S, "length")]
 )
 def test_what_was_left_of_a_run_that_made_way(left_s: float, end: str) -> None:
-    assert told("cut-for-rescue", {"beneficiary": "3", "left_s": left_s}).endswith(end)
+    assert sentence_of("cut-for-rescue", {"beneficiary": "3", "left_s": left_s}).endswith(end)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_arithmetic_is_that_of_python(text: str, expected: float) -> None:
     assert read_expression(text, NAMES).value({"a": 2.0, "b": 10.0}) == expected
 
 
-def test_names_are_told_in_the_order_in_which_they_are_allowed() -> None:
+def test_names_are_reported_in_the_order_in_which_they_are_allowed() -> None:
     assert read_expression("b + a - b", NAMES).uses == ("a", "b")
     assert read_expression("1", NAMES).uses == ()
 

@@ -273,7 +273,7 @@ def test_two_queues_of_one_name() -> None:
     assert problem == "policy.toml: queue 3: two queues are named 'a'; a name is allowed once"
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     assert len(problems({"quota": {"delay_s": -1, "x": 2}, "y": 3, "queue": [{}]})) == 4
 
 

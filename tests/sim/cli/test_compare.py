@@ -20,7 +20,7 @@ INVOKED = Invoked(compare)
 run, refused = INVOKED.run, INVOKED.refused
 
 
-def test_easy_and_quota_are_compared_unless_told_otherwise() -> None:
+def test_easy_and_quota_are_compared_by_default() -> None:
     result = run(*DRAWN)
     assert result.exit_code == 0
     title, _, head, *_ = result.stdout.splitlines()
@@ -86,7 +86,7 @@ def test_sizes_users_and_losers_have_their_tables_and_files(tmp_path: Path) -> N
     assert worst[0]["job"] in text.partition("jobs that fare worst")[2]
 
 
-def test_what_is_trimmed_is_said_and_can_be_none() -> None:
+def test_what_is_trimmed_is_reported_and_can_be_none() -> None:
     assert "waits and slowdowns of 882 jobs: the first and last submitted" in run(*WEEKS, "--policy", "easy").stdout
     assert "warm up" not in run(*WEEKS, "--policy", "easy", "--trim", "0").stdout
 

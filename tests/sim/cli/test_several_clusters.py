@@ -69,7 +69,7 @@ def test_a_file_names_clusters_and_traces(tmp_path: Path) -> None:
         (("--clusters", "no.toml", "--generate", 5), "the file names the traces and clusters"),
     ],
 )
-def test_what_cannot_be_is_said(arguments: tuple[object, ...], problem: str) -> None:
+def test_what_cannot_be_is_reported(arguments: tuple[object, ...], problem: str) -> None:
     assert problem in COMMAND.refused(*arguments)
 
 
@@ -81,6 +81,6 @@ def test_what_cannot_be_is_said(arguments: tuple[object, ...], problem: str) -> 
         ("[[cluster]]\nnodes = 3\n[[cluster]]\n", "cluster 1: must have trace"),
     ],
 )
-def test_a_file_that_is_none_is_said(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_file_that_is_none_is_reported(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "centre.toml").write_text(text)
     assert problem in COMMAND.refused("--clusters", tmp_path / "centre.toml")

@@ -38,7 +38,7 @@ INVOKED = Invoked(simulate)
 run, refused = INVOKED.run, INVOKED.refused
 
 
-def test_fcfs_and_easy_are_compared_unless_told_otherwise(trace: Path) -> None:
+def test_fcfs_and_easy_are_compared_by_default(trace: Path) -> None:
     result = run(trace)
     assert result.exit_code == 0
     title, _, head, *rows = result.stdout.splitlines()
@@ -68,7 +68,7 @@ def test_the_files_of_one_log_are_one_trace_and_two_traces_are_none(trace: Path)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_what_was_left_out_is_said_on_stderr(trace: Path, options: tuple[str, ...]) -> None:
+def test_what_was_left_out_is_reported_on_stderr(trace: Path, options: tuple[str, ...]) -> None:
     output = run(trace, "--policy", "fcfs", *options).stderr
     assert output == "story.swf: 1 left out: 1 more cores than the cluster has (line 5)\n"
 

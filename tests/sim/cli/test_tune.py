@@ -140,7 +140,7 @@ def test_easy_is_kept_where_nothing_ever_waits(tmp_path: Path) -> None:
     assert read_toml(site) == {"backfill": {"kind": "easy", "order": "first-come"}}
 
 
-def test_accounting_files_are_read_and_what_was_left_out_is_said(tmp_path: Path) -> None:
+def test_accounting_files_are_read_and_what_was_left_out_is_reported(tmp_path: Path) -> None:
     for week in range(WEEKS + 2):
         lines = [line for day in range(7) for line in ended(10 * week + day, *run_of(week * 7 + day))]
         write_log(tmp_path / f"202601{week + 1:02}", *lines)

@@ -96,7 +96,7 @@ def test_a_page_without_marks_and_a_folder_without_traces_are_refused(folder: Pa
     assert "old" in (folder / "page.md").read_text()
 
 
-def test_another_file_than_the_published_one_is_said(tmp_path: Path) -> None:
+def test_another_file_than_the_published_one_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "t.swf"
     path.write_text("text")
     same = SMALL._replace(sha256=sha256_of(path))

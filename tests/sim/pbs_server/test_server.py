@@ -1,25 +1,20 @@
-"""The simulated server: a job's life, arrays, vnodes that fail, and that it counts right whatever happens."""
+"""The simulated server: a job's life, arrays, vnodes that fail, and what hooks refuse."""
 
 from __future__ import annotations
-
-import contextlib
-from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.model.allocation import parse_exec_vnode
 from sim.pbs_server.hook_calls_interface import HookRejection
 from sim.pbs_server.objects import errors as pbs_error
 from sim.pbs_server.objects.clock import Clock
 from sim.pbs_server.objects.errors import PbsError
 from sim.pbs_server.objects.jobs import SimJob, read_indices, show_indices
-from sim.pbs_server.requests.status_requests import stat_jobs, stat_queues, stat_server, stat_vnodes
+from sim.pbs_server.requests.status_requests import stat_jobs, stat_queues, stat_vnodes
 from sim.pbs_server.server import SimServer
+from tests.sim.pbs_server.vnode_that_recovers import BEGIN_S, ONE_CORE, recover_vnode
 
-BEGIN_S = 1_000_000.0
-ONE_CORE = {"Resource_List.select": "1:ncpus=1"}
 TWO_CORES = {"Resource_List.select": "1:ncpus=2:mem=1gb", "Resource_List.walltime": "00:10:00"}
 
 
@@ -35,13 +30,6 @@ def server() -> SimServer:
 
 def texts(server: SimServer, job_id: str) -> dict[str, str]:
     return dict(stat_jobs(server, job_id, "x")[0][1])
-
-
-def recover_vnode(server: SimServer, name: str) -> None:
-    """Let the vnode's MoM answer again."""
-    vnode = server.find_vnode(name)
-    vnode.down_since_s = None
-    vnode.touch(server.clock.now_s)
 
 
 def wait(server: SimServer, seconds: float) -> None:
@@ -332,7 +320,7 @@ def test_an_alteration_that_is_refused_changes_nothing(server: SimServer) -> Non
     assert texts(server, job) == before
 
 
-def test_what_somebody_was_given_stays_as_it_was(server: SimServer) -> None:
+def test_status_read_before_a_change_stays_as_it_was(server: SimServer) -> None:
     job = server.submit("alice", "chem", ONE_CORE, 60.0)
     given_before = stat_jobs(server, job)[0][1]
     server.run_job(job, "(v1:ncpus=1)")
@@ -347,65 +335,3 @@ def test_indices_read_back_are_those_shown(indices: set[int], step: int) -> None
 
 def _read_part(part: str) -> tuple[int, ...]:
     return read_indices(part) if "-" in part else (int(part),)
-
-
-OPERATIONS = st.lists(
-    st.tuples(
-        st.sampled_from(["submit", "array", "run", "rerun", "delete", "hold", "release", "wait", "fail", "recover"]),
-        st.integers(0, 7),
-        st.sampled_from(["(v1:ncpus=1)", "(v2:ncpus=3:mem=5kb)", "(v1:ncpus=2)+(v2:ncpus=1)"]),
-    ),
-    max_size=60,
-)
-
-
-@given(OPERATIONS)
-def test_the_server_counts_what_its_jobs_are_and_hold(operations: list[tuple[str, int, str]]) -> None:
-    server = SimServer("sim", Clock(BEGIN_S))
-    server.add_queue("workq")
-    for name in ("v1", "v2"):
-        server.add_vnode(name, {"ncpus": "4", "mem": "16gb"})
-    for operation, number, place in operations:
-        with contextlib.suppress(PbsError):
-            apply(server, operation, number, place)
-    server.clock.run_until(server.clock.now_s)
-    held: Counter[tuple[str, str]] = Counter()
-    states: Counter[str] = Counter()
-    for job_id, shown in stat_jobs(server, extend="tx"):
-        is_waiting_subjob = "[" in job_id and "[]" not in job_id and "array_index" not in shown
-        if not is_waiting_subjob:
-            states[shown["job_state"]] += 1
-        if shown["job_state"] == "R":
-            for spot in parse_exec_vnode(shown["exec_vnode"]).spots:
-                for resource, amount in spot.amounts:
-                    held[spot.vnode, resource] += amount * spot.chunks
-    for name, attributes in stat_vnodes(server):
-        for resource, suffix in (("ncpus", ""), ("mem", "kb")):
-            assert attributes[f"resources_assigned.{resource}"] == f"{held[name, resource]}{suffix}"
-    counted = dict(stat_server(server)[0][1])["state_count"]
-    for word, letter in (("Queued", "Q"), ("Held", "H"), ("Running", "R"), ("Begun", "B")):
-        assert f"{word}:{states[letter]} " in counted
-
-
-def apply(server: SimServer, operation: str, number: int, place: str) -> None:
-    job = f"{number}.sim" if f"{number}.sim" in server.jobs else f"{number}[{number % 3 + 1}].sim"
-    if operation == "submit":
-        server.submit("alice", "chem", ONE_CORE, 100.0 * number)
-    elif operation == "array":
-        server.submit("alice", "chem", {**ONE_CORE, "array_indices_submitted": "1-3"}, 100.0 * number)
-    elif operation == "run":
-        server.run_job(job, place)
-    elif operation == "rerun":
-        server.rerun_job(job)
-    elif operation == "delete":
-        server.delete_job(job.replace(f"[{number % 3 + 1}]", "[]") if number % 2 else job)
-    elif operation == "hold":
-        server.hold_job(job, "u")
-    elif operation == "release":
-        server.release_job(job, "u")
-    elif operation == "wait":
-        server.clock.run_until(server.clock.now_s + 50 * number)
-    elif operation == "fail":
-        server.fail_vnode("v2")
-    else:
-        recover_vnode(server, "v2")

@@ -56,7 +56,7 @@ def test_a_table_with_nothing_left_out_does_not_mention_it() -> None:
     assert "left out" not in to_table(workload, NODES, [measure(a_replay(ran(a_job(), (0, 100))))])
 
 
-def test_what_only_warms_up_and_cools_down_is_said() -> None:
+def test_what_only_warms_up_and_cools_down_is_reported() -> None:
     workload = Workload("trace.swf", NODES, tuple(a_job(number) for number in range(3)))
     replay = a_replay(*(ran(a_job(number), (0, 100)) for number in range(3)))
     expected_text = "waits and slowdowns of 1 jobs: the first and last submitted only warm up and cool down"

@@ -67,7 +67,7 @@ def test_an_account_with_a_line_end_forges_no_job(real: dict[str, PastJob]) -> N
     assert not any("mallory" in job.user for job in real.values())
 
 
-def test_what_is_left_out_of_the_real_log_is_said_with_file_and_line() -> None:
+def test_what_is_left_out_of_the_real_log_is_reported_with_file_and_line() -> None:
     log = read_log([REAL])
     assert describe_skipped(log.skipped, log.skipped_lines) == (
         "6 left out: 2 a field given twice, first in 20261120 (lines 38, 47), 2 deleted before they ran, first in "

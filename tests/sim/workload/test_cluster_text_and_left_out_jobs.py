@@ -39,7 +39,7 @@ def test_nothing_left_out_says_nothing() -> None:
     assert describe_skipped({}, {}) == ""
 
 
-def test_what_was_left_out_is_said_with_its_causes_most_frequent_first() -> None:
+def test_what_was_left_out_is_reported_with_its_causes_most_frequent_first() -> None:
     counts = {"too large": 1, "not 18 fields": 1200, "no user": 2}
     lines = {"too large": (9,), "not 18 fields": (3, 4, 5), "no user": (6, 7)}
     assert describe_skipped(counts, lines) == (

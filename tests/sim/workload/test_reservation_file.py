@@ -69,12 +69,14 @@ def test_an_advance_and_a_standing_reservation(tmp_path: Path) -> None:
         ({"users": '"alice"'}, "users: not known; allowed are name, nodes, cores, start, duration, every, count"),
     ],
 )
-def test_what_is_wrong_with_a_key_is_said_with_its_place(tmp_path: Path, keys: dict[str, str], problem: str) -> None:
+def test_what_is_wrong_with_a_key_is_reported_with_its_place(
+    tmp_path: Path, keys: dict[str, str], problem: str
+) -> None:
     (found,) = refused(tmp_path, table(), table(**keys))
     assert found.startswith(f"reservations.toml: reservation 2: {problem}")
 
 
-def test_every_problem_is_said_at_once(tmp_path: Path) -> None:
+def test_every_problem_is_reported_at_once(tmp_path: Path) -> None:
     assert len(refused(tmp_path, table(nodes="", cores="9"), table(start='"x"'))) == 3
 
 

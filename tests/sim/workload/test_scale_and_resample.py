@@ -86,7 +86,7 @@ def test_a_seed_gives_the_same_and_another_seed_another() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_load_stays_and_is_said_beside_the_recorded_one(seed: int) -> None:
+def test_the_load_stays_and_is_reported_beside_the_recorded_one(seed: int) -> None:
     """Two weeks and a half: the half stays where it is."""
     jobs = tuple(a_job(number, number * WEEK_S / 40, 9000, user=f"u{number % 7}") for number in range(101))
     before = Workload("trace.swf", None, jobs)

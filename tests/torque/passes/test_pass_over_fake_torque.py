@@ -272,7 +272,7 @@ def test_a_limit_that_was_changed_by_hand_stays_as_it_was_changed(site: Site) ->
     assert site.file.read_text() == by_hand
 
 
-def test_a_file_that_cannot_be_edited_is_said_and_the_pass_goes_on(site: Site) -> None:
+def test_a_file_that_cannot_be_edited_is_reported_and_the_pass_goes_on(site: Site) -> None:
     odd = "server.mode = 'drive'\nqueue = [{name = 'batch', quotas = '[u:alice=4]'}]\n"
     site.configure(odd)
     site.torque.jobs = {"1.tq": job()}
@@ -303,7 +303,7 @@ def test_a_queue_of_the_settings_that_the_server_lacks_is_named(site: Site) -> N
     assert site.run_pass()["notes"] == ["the settings have limits for queue 'bacth', which the server does not have"]
 
 
-def test_a_server_that_is_away_is_said_once_and_the_next_pass_begins_anew(site: Site) -> None:
+def test_a_server_that_is_away_is_reported_once_and_the_next_pass_begins_anew(site: Site) -> None:
     site.configure(DRIVE)
     site.torque.jobs = {"1.tq": job()}
     site.torque.silent = True
@@ -314,7 +314,7 @@ def test_a_server_that_is_away_is_said_once_and_the_next_pass_begins_anew(site: 
     assert site.run_pass()["started"] == ["1.tq"]
 
 
-def test_a_failure_of_ours_is_said_with_its_traceback_and_the_process_goes_on(site: Site) -> None:
+def test_a_failure_of_ours_is_reported_with_its_traceback_and_the_process_goes_on(site: Site) -> None:
     site.torque.nodes = {"n1": None}  # type: ignore[dict-item]
     site.run_pass()
     assert any("Traceback" in said for said in site.said)

@@ -60,7 +60,7 @@ def test_a_server_that_hangs_ends_a_poll_in_time_and_hides_no_job_after_it(torqu
     assert any("answer" in text or "15" in text for text in told["errors"])
 
 
-def test_a_server_that_is_down_or_unknown_is_said_with_what_to_do(torque: TorqueCluster) -> None:
+def test_a_server_that_is_down_or_unknown_is_reported_with_what_to_do(torque: TorqueCluster) -> None:
     unknown = pbsteer(torque, "status", "--server", "nosuchhost")
     assert unknown.status == 2
     assert "check the name, server_name in Torque's home" in unknown.stderr

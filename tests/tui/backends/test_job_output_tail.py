@@ -85,7 +85,7 @@ def test_a_fifo_is_not_even_opened(spool: Path, tmp_path: Path) -> None:
         os.close(reader)
 
 
-def test_what_cannot_be_read_is_said_with_its_path(spool: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported_with_its_path(spool: Path, tmp_path: Path) -> None:
     tail = tail_of("11.hpc1", running("alice", 1, "v1", Output_Path=f"v1:{tmp_path}/none"), spool)
     assert f"{spool}/11.hpc1.OU: No such file" in tail.problem
     assert f"{tmp_path}/none: No such file" in tail.problem

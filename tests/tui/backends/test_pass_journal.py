@@ -90,7 +90,7 @@ def test_all_passes_that_name_a_job_are_found_and_no_others(folder: Path) -> Non
     assert [entry.time_s - NOON_S for entry in JournalReader(folder).about("1.hpc1")] == [-60, -30]
 
 
-def test_what_stands_in_the_way_is_said(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stands_in_the_way_is_reported(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no pass has been made" in JournalReader(folder).read().problem
     assert "not on this host" in JournalReader(tmp_path / "home" / "pbsteer").read().problem
     write_journal(folder, a_pass(1))

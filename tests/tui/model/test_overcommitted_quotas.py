@@ -17,7 +17,7 @@ CORES = 24
 """What the three vnodes of the picture have."""
 
 
-def told(quotas: str, partition: str = "") -> list[str]:
+def notes_on(quotas: str, partition: str = "") -> list[str]:
     server_status = edit_queue(a_server_status(), "workq", {"max_run_res_soft.ncpus": quotas, "partition": partition})
     return [plain(line) for line in overcommitted(server_status, "workq", "ncpus")]
 
@@ -33,18 +33,18 @@ def told(quotas: str, partition: str = "") -> list[str]:
     ],
 )
 def test_what_fits_is_not_told(quotas: str) -> None:
-    assert told(quotas) == []
+    assert notes_on(quotas) == []
 
 
 def test_each_kind_is_added_up_by_itself() -> None:
-    assert told("[u:alice=16],[u:bob=9],[g:chem=20],[g:bio=20],[u:PBS_GENERIC=4]") == [
+    assert notes_on("[u:alice=16],[u:bob=9],[g:chem=20],[g:bio=20],[u:PBS_GENERIC=4]") == [
         f"quotas of users in workq add up to 25 of {CORES} ncpus",
         f"quotas of groups in workq add up to 40 of {CORES} ncpus",
     ]
 
 
 def test_only_the_vnodes_of_the_queues_partition_count() -> None:
-    assert told("[u:alice=1]", "east") == ["quotas of users in workq add up to 1 of 0 ncpus"]
+    assert notes_on("[u:alice=1]", "east") == ["quotas of users in workq add up to 1 of 0 ncpus"]
 
 
 def test_a_change_says_so_before_it_is_made_and_attention_afterwards() -> None:

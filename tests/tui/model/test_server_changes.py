@@ -44,7 +44,7 @@ def test_vnodes_that_go_down_together_are_one_event_and_busy_ones_none() -> None
     assert texts(seen(changed(before, vnodes=vnodes), before)) == ["v[2-4] back"]
 
 
-def test_vnodes_that_are_deleted_or_created_are_told() -> None:
+def test_vnodes_that_are_deleted_or_created_are_reported() -> None:
     before = a_server_status()
     after = changed(before, vnodes={**{n: v for n, v in before.vnodes.items() if n != "v1"}, "v9": a_vnode(8)})
     assert sorted(texts(seen(before, after))) == ["v1 gone", "v9 added"]
@@ -62,7 +62,7 @@ def test_each_entry_of_a_quota_that_changed_is_told_from_what_to_what() -> None:
     ]
 
 
-def test_switches_modes_and_schedulers_are_told() -> None:
+def test_switches_modes_and_schedulers_are_reported() -> None:
     before = changed(a_server_status(), scheds={"default": {"scheduling": "False"}})
     workq = {**before.queues["workq"], "started": "False", "resources_available.pbsteer_mode": "observe"}
     after = changed(before, queues={"workq": workq}, scheds={"default": {"scheduling": "True"}})

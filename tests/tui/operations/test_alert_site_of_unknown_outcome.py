@@ -41,7 +41,7 @@ def wait_for(path: Path, text: str) -> None:
         time.sleep(0.02)
 
 
-def test_a_change_without_an_answer_is_told_and_others_are_not(tmp_path: Path) -> None:
+def test_a_change_without_an_answer_is_reported_and_others_are_not(tmp_path: Path) -> None:
     told: list[str] = []
     log = AuditLog(tmp_path / "audit.jsonl", Actor("eve", "10.0.0.7 port 22"), "hpc1", alert=told.append)
     write(log, "sending", "done", "sending", "failed", "refused")
@@ -78,7 +78,7 @@ def test_syslog_and_the_command_get_it_as_one_line_as_this_user(tmp_path: Path, 
     assert sent == [("sent to hpc1\\nand never confirmed", WARNING)]
 
 
-def test_a_command_that_cannot_be_run_or_fails_is_said_in_syslog(
+def test_a_command_that_cannot_be_run_or_fails_is_reported_in_syslog(
     tmp_path: Path, sent: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = tmp_path / "theirs"

@@ -153,7 +153,7 @@ async def test_a_site_gets_the_view_and_loses_it_while_the_console_runs(
         await steered.until(lambda: steered.main.view_name == "overview", "the overview")
 
 
-async def test_files_that_cannot_be_read_are_said(home: Path, backend: ScriptedBackend, audit: Path) -> None:
+async def test_files_that_cannot_be_read_are_reported(home: Path, backend: ScriptedBackend, audit: Path) -> None:
     put_files(home)
     (home / "cluster.toml").write_text("this = 5")
     async with open_console(backend, audit, (120, 40)) as steered:
@@ -161,7 +161,7 @@ async def test_files_that_cannot_be_read_are_said(home: Path, backend: ScriptedB
         assert f"{home}/cluster.toml: this: 5: must be a name of" in steered.text
 
 
-async def test_a_pass_that_is_long_ago_is_said(home: Path, backend: ScriptedBackend, audit: Path) -> None:
+async def test_a_pass_that_is_long_ago_is_reported(home: Path, backend: ScriptedBackend, audit: Path) -> None:
     put_files(home)
     (home / "source.json").write_text(f'{{"v": 1, "number": 1, "ended": {NOW - 7200}, "clusters": {{}}}}')
     async with open_console(backend, audit, (120, 40)) as steered:

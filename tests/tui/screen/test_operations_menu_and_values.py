@@ -177,7 +177,7 @@ async def test_ssh_goes_to_the_host_of_a_vnode_or_of_a_job_and_never_takes_an_op
         assert "ssh: 13 does not run" in steered.text
 
 
-async def test_a_terminal_that_cannot_be_left_is_said(backend: ScriptedBackend, audit: Path) -> None:
+async def test_a_terminal_that_cannot_be_left_is_reported(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (130, 40)) as steered:
         await steered.press("3", "S")
         assert "ssh: this terminal cannot be left to another program" in steered.text

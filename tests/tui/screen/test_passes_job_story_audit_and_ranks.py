@@ -68,7 +68,7 @@ async def test_what_observing_would_have_done_is_on_the_plan_and_the_overview(
         assert "1 job would have been started, 0 preempted in workq" in steered.text
 
 
-async def test_a_journal_that_may_not_be_read_is_said_on_the_plan(backend: ScriptedBackend, audit: Path) -> None:
+async def test_a_journal_that_may_not_be_read_is_reported_on_the_plan(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (140, 40)) as steered:
         await steered.press("7")
         assert "no pass has been made on this host yet: " in steered.text
@@ -212,7 +212,7 @@ async def test_the_audit_shows_each_change_once_and_what_was_never_confirmed(
         assert "2 of 3" in steered.text
 
 
-async def test_an_audit_file_that_cannot_be_read_is_said(backend: ScriptedBackend, audit: Path) -> None:
+async def test_an_audit_file_that_cannot_be_read_is_reported(backend: ScriptedBackend, audit: Path) -> None:
     audit.mkdir()
     async with open_console(backend, audit, (160, 30)) as steered:
         await steered.press("8")
@@ -269,7 +269,7 @@ async def test_planned_quotas_stand_beside_the_present_ones(backend: ScriptedBac
 
 
 @pytest.mark.slow
-async def test_a_trace_is_loaded_and_one_that_cannot_be_is_said(audit: Path, tmp_path: Path) -> None:
+async def test_a_trace_is_loaded_and_one_that_cannot_be_is_reported(audit: Path, tmp_path: Path) -> None:
     simulation = ScriptedSimulation()
     trace = tmp_path / "two words.swf"
     trace.touch()
@@ -307,7 +307,7 @@ async def test_hostile_texts_are_data_in_the_journal_the_audit_file_and_the_outp
         assert not any(ord(character) < 32 for character in steered.text.replace("\n", ""))
 
 
-async def test_the_job_under_the_cursor_is_told_at_length_below_the_table(
+async def test_the_job_under_the_cursor_is_shown_at_length_below_the_table(
     backend: ScriptedBackend, audit: Path
 ) -> None:
     async with open_console(backend, audit, (80, 24)) as steered:
@@ -325,7 +325,7 @@ async def test_the_job_under_the_cursor_is_told_at_length_below_the_table(
         await steered.until(lambda: "at the latest" not in steered.text, "a table that has all the lines")
 
 
-async def test_the_change_under_the_cursor_is_told_with_its_whole_command(
+async def test_the_change_under_the_cursor_is_shown_with_its_whole_command(
     backend: ScriptedBackend, audit: Path
 ) -> None:
     write_changes(audit, "done")

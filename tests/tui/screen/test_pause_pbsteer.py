@@ -49,7 +49,7 @@ async def test_a_pause_is_ended(backend: ScriptedBackend, audit: Path) -> None:
         assert PAUSED_ATTRIBUTE not in backend.server_status.server
 
 
-async def test_what_cannot_be_done_is_said(backend: ScriptedBackend, audit: Path) -> None:
+async def test_what_cannot_be_done_is_reported(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (140, 40)) as steered:
         await steered.command("resume-pbsteer")
         assert "pbsteer is not paused by name" in steered.text

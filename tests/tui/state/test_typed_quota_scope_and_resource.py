@@ -77,7 +77,7 @@ def test_the_rows_of_the_server_add_up_those_of_all_queues() -> None:
     assert any(row.use.cores for row in rows.values())
 
 
-def test_too_much_for_the_whole_cluster_is_told() -> None:
+def test_too_much_for_the_whole_cluster_is_reported() -> None:
     told = [plain(line) for line in attention(cluster({"ncpus": "[u:alice=16],[u:bob=16]"}))]
     assert "quotas of users of the whole cluster add up to 32 of 24 ncpus" in told
 

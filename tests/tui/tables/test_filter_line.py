@@ -121,7 +121,7 @@ def test_whatever_is_typed_is_read_or_refused_in_words(text: str) -> None:
         ("user:a state:", "state:"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: str, wrong: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(text: str, wrong: str) -> None:
     with pytest.raises(FilterError) as error:
         parse_filter(text, FIELDS)
     assert text[error.value.start : error.value.end] == wrong

@@ -56,7 +56,7 @@ def test_changes_from_many_sides_are_all_kept(file: KeptFile) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "null", '{"version": "1"}', '{"theme": "x"}', "[" * 100_000])
-def test_a_broken_file_is_told_and_put_aside_by_the_next_change(file: KeptFile, text: str) -> None:
+def test_a_broken_file_is_reported_and_put_aside_by_the_next_change(file: KeptFile, text: str) -> None:
     path_of(file).parent.mkdir()
     path_of(file).write_text(text)
     found = file.read()
@@ -81,7 +81,7 @@ def test_a_newer_file_is_left_alone(file: KeptFile) -> None:
     assert json.loads(path_of(file).read_text()) == {"version": 2, "new": 1}
 
 
-def test_a_lock_that_is_never_unlocked_is_told(file: KeptFile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_is_never_unlocked_is_reported(file: KeptFile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "_PATIENCE_S", 0.1)
     path_of(file).parent.mkdir()
     with locked(open_lock(path_of(file).parent)):

@@ -153,7 +153,7 @@ def test_a_job_that_does_not_save_is_cheap_to_repeat_if_it_never_has_more_to_do_
 
 
 @pytest.mark.parametrize("kind", ["none", "easy"])
-def test_where_nobody_is_cut_no_estimate_is_shrunk(kind: str) -> None:
+def test_where_no_run_is_cut_no_estimate_is_shrunk(kind: str) -> None:
     settings = replace(HALF, backfill=replace(HALF.backfill, kind=kind))
     assert shrink_estimate({"walltime": "10:00:00"}, "alice", NOTHING_PAST, settings) is None
 

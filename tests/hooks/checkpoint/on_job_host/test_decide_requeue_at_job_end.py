@@ -86,7 +86,7 @@ def test_a_mom_that_was_away_tells_an_end_late_and_not_how_it_was(mom_began_s: f
     assert not judge_end(0, SAVED, ASKED, late_s + 1, could_be=True, mom_began_s=mom_began_s).again
 
 
-def test_when_a_mom_began_is_told_by_its_lock(tmp_path: Path) -> None:
+def test_start_of_a_mom_is_the_time_of_its_lock(tmp_path: Path) -> None:
     assert find_mom_start(str(tmp_path)) == 0.0
     (tmp_path / "mom_priv").mkdir()
     (tmp_path / "mom_priv" / "mom.lock").touch()
@@ -109,7 +109,7 @@ def test_whom_a_checkpoint_asked_in_vain_has_saved_only_where_its_exit_status_sa
 
 
 @pytest.mark.parametrize("start_s", [1001.0, None])
-def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_told_by_its_exit_status(start_s: float | None) -> None:
+def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_decided_by_its_exit_status(start_s: float | None) -> None:
     """A server that was restarted gives the jobs that run new start times. Not for ever, or it might never end."""
     asked = RunOnServer(start_s, MARK)
     assert judge_end(SAVED, SAVED, asked, NOW_S, could_be=True).again

@@ -43,7 +43,7 @@ def test_subjobs_are_found_by_their_array() -> None:
     assert find_savers({"8[].s": job("B") | {MARK_KEY: show_marks(marks)}}, NOW_S) == {"8[3].s": 1060 + AWAY_S}
 
 
-def tell(answer: str) -> str:
+def describe_answer(answer: str) -> str:
     asked: list[Sequence[str]] = []
 
     def programs(argv: Sequence[str]) -> Reply:
@@ -56,11 +56,11 @@ def tell(answer: str) -> str:
 
 
 def test_who_still_saves_is_named_and_many_are_counted() -> None:
-    said = tell(json.dumps({"saving": {f"{number}.s": 1060 + number for number in range(7)}}))
+    said = describe_answer(json.dumps({"saving": {f"{number}.s": 1060 + number for number in range(7)}}))
     assert "0.s until " in said and "4.s until " in said and " and 2 more; set the queues to observe" in said
     assert "5.s" not in said
 
 
 @pytest.mark.parametrize("answer", ['{"saving": {}}', '{"error": "cannot connect"}', ""])
 def test_where_nobody_saves_or_nobody_can_tell_nothing_is_in_the_way(answer: str) -> None:
-    assert tell(answer) == ""
+    assert describe_answer(answer) == ""

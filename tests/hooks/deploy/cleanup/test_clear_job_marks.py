@@ -86,7 +86,7 @@ def test_many_jobs_are_left_when_the_time_is_up_and_the_rest_is_counted() -> Non
         (Reply(0, "[1]", ""), (), "comments and marks stay: pbs_python"),
     ],
 )
-def test_what_came_of_it_is_said_and_never_stops_a_removal(reply: Reply, found: tuple[str, ...], said: str) -> None:
+def test_what_came_of_it_is_reported_and_never_stops_a_removal(reply: Reply, found: tuple[str, ...], said: str) -> None:
     asked: list[Sequence[str]] = []
 
     def programs(argv: Sequence[str]) -> Reply:

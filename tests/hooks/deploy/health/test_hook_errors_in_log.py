@@ -35,7 +35,7 @@ def test_only_our_hooks_own_lines_are_complaints(tmp_path: Path) -> None:
     assert read_complaints(tmp_path, NOON_S) == [Complaint(NOON_S, "no pass: another one is busy")]
 
 
-def test_of_a_traceback_the_first_and_the_last_line_are_told(tmp_path: Path) -> None:
+def test_of_a_traceback_the_first_and_the_last_line_are_reported(tmp_path: Path) -> None:
     begun = "the periodic hook failed and lets PBS go on: Traceback (most recent call last):"
     trace = f"pbsteer: {begun}\n  File x\n\nOSError: oh\n"
     write(tmp_path, "20261122", line(NOON_S, trace), line(NOON_S, "else"), line(NOON_S + 1, "pbsteer: at the end"))

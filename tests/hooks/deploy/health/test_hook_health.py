@@ -45,7 +45,7 @@ def check(installed: Installed, *, tracking: str = SENT, entry: dict[str, Any] =
     return check_health(evidence._replace(**more), HOOKS, NOW_S)
 
 
-def test_a_server_without_vnodes_is_told(tmp_path: Path) -> None:
+def test_a_server_without_vnodes_is_reported(tmp_path: Path) -> None:
     qmgr = FakeQmgr(tmp_path)
     qmgr.objects["node"] = []
     deployment = Deployment(str(tmp_path), qmgr)
@@ -61,14 +61,14 @@ def test_where_all_is_well_nothing_needs_attention(installed: Installed) -> None
     assert all(hook.enabled and hook.version for hook in health.hooks)
 
 
-def test_a_server_without_hooks_is_told_in_one_sentence() -> None:
+def test_a_server_without_hooks_is_reported_in_one_sentence() -> None:
     nothing = check(Installed(), entry={}, record=None, folder=False)
     assert nothing.problems == ("pbsteer is not installed here: pbsteer hooks plan shows how",)
     others = Installed(resources={"user_priority": RESOURCES["user_priority"]})
     assert check(others, entry={}, record=None, folder=False).problems == nothing.problems
 
 
-def test_what_a_removal_has_left_is_told_with_how_to_end_it() -> None:
+def test_what_a_removal_has_left_is_reported_with_how_to_end_it() -> None:
     left = {"pbsteer_app": RESOURCES["pbsteer_app"], "user_priority": RESOURCES["user_priority"]}
     (told,) = check(Installed(resources=left), record=DeploymentRecord(frozenset({"pbsteer_app"}))).problems
     assert told == (
@@ -77,7 +77,7 @@ def test_what_a_removal_has_left_is_told_with_how_to_end_it() -> None:
     )
 
 
-def test_what_a_half_done_apply_lacks_is_told_piece_by_piece(installed: Installed) -> None:
+def test_what_a_half_done_apply_lacks_is_reported_piece_by_piece(installed: Installed) -> None:
     hooks = {name: hook for name, hook in installed.hooks.items() if "execjob" not in name}
     hooks["pbsteer_runjob"] = replace(hooks["pbsteer_runjob"], config=None)
     hooks["pbsteer_queuejob"] = replace(hooks["pbsteer_queuejob"], config='{"schedule": {"interval_s": 5}}')
@@ -112,20 +112,20 @@ def test_what_a_half_done_apply_lacks_is_told_piece_by_piece(installed: Installe
         ("fail_action", "offline_vnodes", "fail_action is offline_vnodes, where none belongs"),
     ],
 )
-def test_a_hook_that_somebody_changed_is_told(installed: Installed, key: str, value: str, words: str) -> None:
+def test_a_hook_that_somebody_changed_is_reported(installed: Installed, key: str, value: str, words: str) -> None:
     hook = installed.hooks["pbsteer_runjob"]
     changed = replace(hook, attributes={**hook.attributes, key: value})
     hooks = {**installed.hooks, "pbsteer_runjob": changed}
     assert check(replace(installed, hooks=hooks)).problems == (f"pbsteer_runjob: {words}",)
 
 
-def test_another_version_is_told_with_both_hashes(installed: Installed) -> None:
+def test_another_version_is_reported_with_both_hashes(installed: Installed) -> None:
     hook = replace(installed.hooks["pbsteer_runjob"], script="# hash: 0123456789ab\n")
     (told,) = check(replace(installed, hooks={**installed.hooks, "pbsteer_runjob": hook})).problems
     assert told == f"pbsteer_runjob: 0123456789ab, where this version is {source_digest()}"
 
 
-def test_a_fault_that_several_hooks_share_is_told_once(installed: Installed) -> None:
+def test_a_fault_that_several_hooks_share_is_reported_once(installed: Installed) -> None:
     hooks = {name: replace(hook, script="# hash: 0123456789ab\n") for name, hook in installed.hooks.items()}
     assert check(replace(installed, hooks=hooks)).problems == (
         f"pbsteer_queuejob and {len(hooks) - 1} others: 0123456789ab, where this version is {source_digest()}",
@@ -157,7 +157,7 @@ def test_the_last_line_of_the_highest_number_of_a_mom_and_hook_counts() -> None:
         ({"notes": ["a", "b"], "noted": 120}, "the last pass has 120 remarks"),
     ],
 )
-def test_what_is_wrong_with_the_last_pass_is_told(installed: Installed, change: dict[str, Any], words: str) -> None:
+def test_what_is_wrong_with_the_last_pass_is_reported(installed: Installed, change: dict[str, Any], words: str) -> None:
     (told,) = check(installed, entry={**ENTRY, **change}).problems
     assert told.startswith(words)
 
@@ -184,7 +184,7 @@ def test_a_sensor_that_hosts_do_not_have_is_a_hint_and_no_problem(installed: Ins
 
 
 @pytest.mark.parametrize("entry", [{}, {**ENTRY, "time_s": NOW_S - 400}])
-def test_a_rest_of_the_passes_is_told_with_its_times_and_what_ends_it(
+def test_a_rest_of_the_passes_is_reported_with_its_times_and_what_ends_it(
     installed: Installed, entry: dict[str, Any]
 ) -> None:
     began, end = (
@@ -214,7 +214,7 @@ def test_hooks_that_were_applied_in_a_rest_have_ended_it(installed: Installed) -
     assert check(installed, entry=entry, applied_s=NOW_S - 20, breaker=REST).problems == ()
 
 
-def test_before_the_first_pass_that_is_told_and_is_a_problem_once_it_is_late(installed: Installed) -> None:
+def test_before_the_first_pass_that_is_reported_and_is_a_problem_once_it_is_late(installed: Installed) -> None:
     assert check(installed, entry={}).problems == ("no pass has been seen yet, where one is due every 15 s",)
     for entry in ({}, {**ENTRY, "time_s": NOW_S - 600}):
         health = check(installed, entry=entry, applied_s=NOW_S - 20)

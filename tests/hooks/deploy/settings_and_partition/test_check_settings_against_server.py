@@ -54,7 +54,7 @@ def test_ngpus_is_the_sites_own(qmgr: FakeQmgr) -> None:
     assert "ngpus is no resource of the server" in find_unfit(qmgr, counting("ngpus"))
 
 
-def test_a_group_and_a_program_that_are_not_there_are_told() -> None:
+def test_a_group_and_a_program_that_are_not_there_are_reported() -> None:
     settings = Settings(
         server=ServerSettings(journal_group="no such group"), alerts=AlertSettings(command=("/nofile/x", "root"))
     )

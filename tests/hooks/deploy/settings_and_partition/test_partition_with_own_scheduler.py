@@ -98,7 +98,7 @@ def test_removing_under_jobs_is_refused_beforehand_and_can_leave_the_partition(
     assert not (tmp_path / "pbsteer").exists()
 
 
-def test_a_scheduler_of_the_partition_s_name_that_serves_another_is_told(
+def test_a_scheduler_of_the_partition_s_name_that_serves_another_is_reported(
     deployment: Deployment, qmgr: FakeQmgr
 ) -> None:
     qmgr("create sched big")

@@ -41,7 +41,7 @@ def test_times_that_touch_or_overlap_are_one() -> None:
 @pytest.mark.parametrize(
     "line", ["tomorrow", "01/01/2090 12:00 01/01/2090 10:00", "13/01/2090 12:00 13/01/2090 14:00", "01/01/2090 12:00"]
 )
-def test_a_line_that_cannot_be_read_is_told(line: str) -> None:
+def test_a_line_that_cannot_be_read_is_reported(line: str) -> None:
     assert read_dedicated_time(f"# so:\n{line}\n").unread == line
 
 

@@ -63,7 +63,7 @@ def test_without_a_year_it_is_always_prime_time(text: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["weekday 0600", "weekday six 1730", "monday 0660 1730", "YEAR soon", "Christmas"])
-def test_a_line_that_cannot_be_read_is_told(line: str) -> None:
+def test_a_line_that_cannot_be_read_is_reported(line: str) -> None:
     assert read_prime_time(f"# so:\n{line}\n").unread == line
 
 

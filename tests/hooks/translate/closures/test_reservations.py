@@ -125,7 +125,7 @@ def test_a_rule_that_cannot_be_read_keeps_the_vnodes_to_the_end() -> None:
     assert "BYSETPOS" in problems_of(server_status(reservations={"S1.server": texts}), Settings())[0]
 
 
-def test_times_that_cannot_be_read_keep_the_vnodes_and_are_told() -> None:
+def test_times_that_cannot_be_read_keep_the_vnodes_and_are_reported() -> None:
     assert windows(resv() | {"reserve_end": "soon"})["v1"] == [(-NOW_S, math.inf, (("ncpus", 2),))]
     assert (
         "'soon'"

@@ -210,7 +210,7 @@ def test_who_may_only_read_the_journal_sees_what_passes_published_and_changes_no
     assert "only root on the server's host may change the plan" in refused.output
 
 
-def test_observe_and_a_pause_are_said(backend: ScriptedBackend, tmp_path: Path) -> None:
+def test_observe_and_a_pause_are_reported(backend: ScriptedBackend, tmp_path: Path) -> None:
     backend.set_queue("workq", **{MODE_ATTRIBUTE: "observe"})
     server = {**backend.server_status.server, "resources_available.pbsteer_paused": "works"}
     backend.server_status = replace(backend.server_status, server=server)

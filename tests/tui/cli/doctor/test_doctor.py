@@ -84,7 +84,7 @@ def test_what_is_wrong_in_the_server_is_named_with_what_to_do(
     assert remedy in found.remedy
 
 
-def test_where_passes_act_and_nothing_bounds_the_number_of_jobs_that_is_said(tmp_path: Path) -> None:
+def test_where_passes_act_and_nothing_bounds_the_number_of_jobs_that_is_reported(tmp_path: Path) -> None:
     observed = a_healthy_server(tmp_path)
     status = observed.server_status
     assert status is not None

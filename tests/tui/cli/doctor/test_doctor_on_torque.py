@@ -80,13 +80,13 @@ def test_a_mom_that_reports_no_more_is_named_though_its_node_is_free(tmp_path: P
     assert finding.text == "1 MoM silent, though the server shows the nodes as up: n1"
 
 
-def test_without_any_pass_and_with_a_wrong_file_both_are_said(tmp_path: Path) -> None:
+def test_without_any_pass_and_with_a_wrong_file_both_are_reported(tmp_path: Path) -> None:
     observed = replace(torque(tmp_path), passes=None, site_settings=None, site_problems=("policy.toml: mode = 'x'",))
     texts = [finding.text for finding in bad(observed)]
     assert texts == ["no pass has been made: no job is started", "policy.toml: mode = 'x'"]
 
 
-def test_a_server_that_is_away_is_said_and_the_rest_is_still_looked_at(tmp_path: Path) -> None:
+def test_a_server_that_is_away_is_reported_and_the_rest_is_still_looked_at(tmp_path: Path) -> None:
     observed = replace(torque(tmp_path), server_status=None, away="is down · start pbs_server there")
     (finding,) = bad(observed)
     assert (finding.about, finding.level) == ("server", Level.WRONG)

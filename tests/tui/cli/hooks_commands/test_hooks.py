@@ -39,13 +39,13 @@ def test_a_host_without_pbs_is_told(tmp_path: Path) -> None:
     assert "No such file or directory: is this the PBS server's host?" in result.output
 
 
-def test_a_configuration_without_a_home_is_told(tmp_path: Path) -> None:
+def test_a_configuration_without_a_home_is_reported(tmp_path: Path) -> None:
     (tmp_path / "pbs.conf").write_text("PBS_EXEC=/opt/pbs\n")
     result = run("plan", "--pbs-conf", str(tmp_path / "pbs.conf"))
     assert "PBS_HOME is not set" in result.output
 
 
-def test_a_qmgr_that_is_not_there_is_told(conf: Path) -> None:
+def test_a_qmgr_that_is_not_there_is_reported(conf: Path) -> None:
     result = run("plan", "--pbs-conf", str(conf))
     assert result.exit_code == 1
     assert "exec/bin/qmgr: No such file or directory" in result.output

@@ -36,7 +36,7 @@ ENTRY: dict[str, Any] = {
 }
 
 
-def test_the_last_pass_is_told_with_what_stands_in_the_way() -> None:
+def test_the_last_pass_is_reported_with_what_stands_in_the_way() -> None:
     told = describe_last_pass(ENTRY, 107.0)
     assert "  workq              drive, not driven: see below" in told
     assert told[3:6] == [

@@ -59,7 +59,7 @@ def test_nothing_is_said_of_hooks_that_run_or_that_cannot_be_listed(backend: Scr
     assert "hook pbsteer" not in shown()
 
 
-def test_cores_of_jobs_on_an_offline_vnode_are_told_apart(backend: ScriptedBackend) -> None:
+def test_cores_of_jobs_on_an_offline_vnode_are_distinguished(backend: ScriptedBackend) -> None:
     backend.set_vnode("v2", state="offline,job-busy")
     assert "cores   8 / 8 " in shown()
     assert "0 empty · 2 offline (4 more cores in use)" in shown()

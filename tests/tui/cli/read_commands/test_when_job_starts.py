@@ -175,7 +175,7 @@ def test_a_job_that_was_held_or_released_since_the_forecast(backend: ScriptedBac
 
 
 @pytest.mark.parametrize("published", [False, True])
-def test_a_job_larger_than_what_is_up_can_never_start_and_what_it_lacks_is_told(
+def test_a_job_larger_than_what_is_up_can_never_start_and_what_it_lacks_is_reported(
     backend: ScriptedBackend, published: bool
 ) -> None:
     if published:
@@ -207,7 +207,7 @@ def test_a_job_without_a_walltime_before_it_never_ends_as_far_as_is_known(backen
     assert data("13")["starts_half_s"] is None
 
 
-def test_a_stopped_queue_and_a_mode_that_starts_nothing_are_told(backend: ScriptedBackend) -> None:
+def test_a_stopped_queue_and_a_mode_that_starts_nothing_are_reported(backend: ScriptedBackend) -> None:
     backend.set_queue("workq", started="False")
     assert data("13")["starts_half_s"] is None
     backend.set_queue("workq", started="True", **{"resources_available.pbsteer_mode": "observe"})
@@ -293,7 +293,7 @@ def test_it_gets_the_defaults_of_its_queue_and_the_server(backend: ScriptedBacke
     assert found["request"] == {"select": "1:ncpus=4:mem=1gb", "walltime": "01:00:00", "place": "scatter"}
 
 
-def test_what_pbs_would_refuse_is_said(backend: ScriptedBackend) -> None:
+def test_what_pbs_would_refuse_is_reported(backend: ScriptedBackend) -> None:
     limits = {"resources_max.walltime": "01:00:00", "resources_max.ncpus": "2", "enabled": "False"}
     backend.set_queue("workq", **limits, acl_user_enable="True", acl_users="alice,carol")
     found = data("-l", "select=1:ncpus=4", "-l", "walltime=2:00:00", "-q", "workq", "-u", "bob")

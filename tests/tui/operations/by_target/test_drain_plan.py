@@ -34,7 +34,7 @@ def test_the_plan_has_the_runs_on_the_vnodes_the_last_to_end_last() -> None:
     assert [stay.ran_core_s for stay in plan.stays] == [1800 * 2, 1800 * 8]
 
 
-def test_a_run_without_an_estimate_comes_last_and_is_said() -> None:
+def test_a_run_without_an_estimate_comes_last_and_is_reported() -> None:
     lost = {key: text for key, text in running("bob", 2, "v1").items() if key != "Resource_List.walltime"}
     plan = plan_drain(cluster(jobs={"2.hpc1": lost, "1.hpc1": running("alice", 6, "v1")}), ["v1"])
     assert [stay.job for stay in plan.stays] == ["1.hpc1", "2.hpc1"]

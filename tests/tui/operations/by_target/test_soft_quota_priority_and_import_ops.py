@@ -130,7 +130,7 @@ def test_a_value_that_someone_else_changed_meanwhile_is_not_overwritten(audit: A
     assert (backend.lines, stages(audit)) == ([], ["refused"])
 
 
-def test_what_pbs_refuses_is_told_in_its_words(audit: AuditLog) -> None:
+def test_what_pbs_refuses_is_reported_in_its_words(audit: AuditLog) -> None:
     backend = ScriptedBackend(refusal="Unauthorized Request")
     outcome = make(backend, set_quota(cluster(), PBS, "workq", CAROL, 16).changes[0], audit, lambda: NOON_S)
     assert (outcome.ok, outcome.text) == (False, "PBS refused: Unauthorized Request")

@@ -86,7 +86,7 @@ def test_without_a_reason_of_a_pass_the_page_is_the_consoles_alone() -> None:
     assert explanation_data(cluster_with(PassReasons()), WAITS)["by_pass"] is None
 
 
-def test_a_code_without_a_text_is_told_as_such_and_a_torn_file_tells_nothing() -> None:
+def test_a_code_without_a_text_is_reported_as_such_and_a_torn_file_tells_nothing() -> None:
     page = page_of(cluster_with(reasons(WAITS, "blocked", "", 0.0)), WAITS)
     assert "blocked (the pass wrote down no more)" in page
     whole = json.dumps({"time_s": 1, "code": "blocked", "text": "", "jobs": [WAITS]}).encode()

@@ -65,7 +65,7 @@ def test_a_subjob_has_a_story_of_its_own() -> None:
     assert texts(entry, job="3[2].hpc1") == ["started on v2"]
 
 
-def test_a_pass_is_told_with_reasons_and_what_was_carried_out() -> None:
+def test_a_pass_is_reported_with_reasons_and_what_was_carried_out() -> None:
     entry = a_pass(
         10,
         modes={"workq": "drive", "gpu": "observe"},
@@ -111,5 +111,5 @@ def test_nothing_is_counted_where_everything_is_carried_out() -> None:
         (NOON_S, NOON_S + 0.2, r"at (\d\d:\d\d:\d\d), promised \1, less than a second before, for 9"),
     ],
 )
-def test_a_promise_that_moved_within_a_minute_is_told_by_the_second(was_s: float, at_s: float, said: str) -> None:
+def test_a_promise_that_moved_within_a_minute_is_reported_by_the_second(was_s: float, at_s: float, said: str) -> None:
     assert re.fullmatch(said, moved_for({"was_s": was_s, "at_s": at_s, "beneficiary": "9.hpc1"}, NOON_S))

@@ -51,7 +51,7 @@ def test_the_output_has_the_errors_and_ends_with_its_last_line() -> None:
     assert lines[-1] == "step 2"
 
 
-def test_what_is_not_looked_up_yet_is_said() -> None:
+def test_what_is_not_looked_up_yet_is_reported() -> None:
     for tab in (OUTPUT, HISTORY):
         assert shown(tab, "11.hpc1") == "looking it up"
 

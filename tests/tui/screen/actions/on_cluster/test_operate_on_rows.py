@@ -273,7 +273,7 @@ async def test_a_server_that_goes_away_ends_the_deed_and_undo_goes_on_there(
         assert backend.lines[2:] == ["qrls -h o 14.hpc1", "qrls -h o 13.hpc1"]
 
 
-async def test_what_cannot_be_undone_is_said_and_the_deed_before_it_is_next(
+async def test_what_cannot_be_undone_is_reported_and_the_deed_before_it_is_next(
     backend: ScriptedBackend, audit: Path
 ) -> None:
     async with looking(backend, audit, "hold 14") as steered:
@@ -373,7 +373,7 @@ async def test_a_job_is_run_now_where_there_is_room_and_who_waits_longer_is_seen
         ("comment 13 text:a, b", "no commas, quotes, backslashes"),
     ],
 )
-async def test_what_makes_no_sense_for_a_run_is_said(
+async def test_what_makes_no_sense_for_a_run_is_reported(
     backend: ScriptedBackend, audit: Path, line: str, says: str
 ) -> None:
     async with open_console(backend, audit, (140, 40)) as steered:

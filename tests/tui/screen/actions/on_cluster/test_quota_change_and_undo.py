@@ -75,7 +75,7 @@ async def test_another_number_is_looked_at_before_it_is_applied(backend: Scripte
 
 
 @pytest.mark.parametrize(("typed", "says"), [("-5", "allowed is a whole number"), ("4", "already has 4")])
-async def test_a_number_that_cannot_be_is_told_in_the_dialog(
+async def test_a_number_that_cannot_be_is_reported_in_the_dialog(
     backend: ScriptedBackend, audit: Path, typed: str, says: str
 ) -> None:
     async with open_console(backend, audit) as steered:

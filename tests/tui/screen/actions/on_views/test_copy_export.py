@@ -91,7 +91,7 @@ async def test_nothing_is_overwritten_without_a_bang(backend: ScriptedBackend, a
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "there.csv"]
 
 
-async def test_what_cannot_be_written_is_said(backend: ScriptedBackend, audit: Path, tmp_path: Path) -> None:
+async def test_what_cannot_be_written_is_reported(backend: ScriptedBackend, audit: Path, tmp_path: Path) -> None:
     async with open_console(backend, audit, (250, 24)) as steered:
         await steered.command("export x.csv")
         assert "export: works in queues" in steered.text

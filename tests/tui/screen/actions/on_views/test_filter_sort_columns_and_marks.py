@@ -1,4 +1,4 @@
-"""Finding things: sort and columns and what is kept of them, the filter while it is typed, saved filters."""
+"""Sort, columns and filters of a table: what keys and lines change, and what the next console keeps of it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.console_under_test import Steered, open_console
+from tests.tui.screen.actions.on_views.first_cells_of_rows import ids
 from tests.tui.scripted_server import ScriptedBackend, a_job, a_server_status, changed, many_jobs
 from tui.screen.workers.save_preferences_and_typed_lines import KeptFiles
 from tui.user.user_json_file import KeptFile
@@ -19,17 +20,11 @@ def files(tmp_path: Path) -> KeptFiles:
     return KeptFiles(KeptFile(tmp_path / "config" / "preferences.json"), KeptFile(tmp_path / "state" / "typed.json"))
 
 
-def ids(steered: Steered) -> list[str]:
-    """The first cell of each row on the screen, from the top."""
-    rows = [line.replace("▸", " ").replace("*", " ").split() for line in steered.table[1:]]
-    return [row[0] for row in rows if row and row[0].rstrip("[]").isdigit()]
-
-
 def header(steered: Steered) -> str:
     return steered.table[0]
 
 
-# The order
+# Order
 
 
 async def test_jobs_come_running_then_waiting_in_the_plans_order_then_held(
@@ -161,7 +156,7 @@ async def test_right_and_left_reach_the_columns_that_there_is_no_room_for(
         assert "← 1 column " in steered.text
 
 
-# What is kept
+# Kept for the next console
 
 
 @pytest.mark.slow
@@ -208,7 +203,7 @@ async def test_two_consoles_at_once_keep_what_both_changed(
 
 
 @pytest.mark.parametrize("broken", ["{half", "[]", '{"version": 1, "theme": 7}', '{"version": true}', "\x00" * 10])
-async def test_a_broken_file_is_told_put_aside_and_begun_anew(
+async def test_broken_preferences_file_is_reported_and_replaced(
     backend: ScriptedBackend, audit: Path, files: KeptFiles, broken: str
 ) -> None:
     path = files.preferences.path
@@ -235,7 +230,7 @@ async def test_a_file_of_a_newer_version_is_left_alone(backend: ScriptedBackend,
     assert json.loads(path.read_text())["version"] == 99
 
 
-async def test_a_folder_that_cannot_be_written_is_told_and_not_fatal(
+async def test_folder_that_cannot_be_written_is_reported_only(
     backend: ScriptedBackend, audit: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "config").write_text("a file where the folder would be")
@@ -266,7 +261,7 @@ async def test_lines_come_back_by_their_beginning_and_in_the_next_console(
         assert steered.main.prompt.field.value == "so"
 
 
-async def test_what_could_follow_is_behind_the_cursor(backend: ScriptedBackend, audit: Path) -> None:
+async def test_completion_is_shown_behind_the_cursor(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit) as steered:
         await steered.press("5", "colon", *"vno")
         await steered.until_shown(":vnodes")
@@ -291,9 +286,7 @@ async def test_the_rows_are_counted_while_a_filter_is_typed(audit: Path) -> None
         await steered.until_shown("jobs · 500 of 506")
 
 
-async def test_what_is_wrong_is_marked_at_its_place_and_enter_does_not_take_it(
-    backend: ScriptedBackend, audit: Path
-) -> None:
+async def test_error_is_marked_at_its_place_and_enter_does_not_accept_it(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit, (160, 30)) as steered:
         await steered.press("5", "slash", *"user:a")
         await steered.press("space", *"cores:>many")
@@ -334,99 +327,3 @@ async def test_a_name_with_anything_in_it_can_be_filtered_by(audit: Path) -> Non
         await steered.press("escape")
         await steered.command('filter user:="a \\"b\\" c|d*\\\\e"')
         assert ids(steered) == ["30"]
-
-
-# Jumps
-
-
-async def test_from_a_user_to_the_jobs_to_their_vnodes_and_all_the_way_back(
-    backend: ScriptedBackend, audit: Path
-) -> None:
-    async with open_console(backend, audit, (120, 30)) as steered:
-        await steered.press("5", "slash")
-        await steered.type("state:Q")
-        await steered.press("6", "J")
-        assert 'jobs · 2 of 6 · filter user:="alice"' in steered.text
-        await steered.press("j", "V")
-        assert 'vnodes · 1 of 3 · filter job:="12"' in steered.text
-        assert "v2" in steered.text
-        await steered.press("escape")
-        assert 'filter user:="alice"' in steered.text
-        assert "2 / 2" in steered.text, "the cursor is where it was"
-        await steered.press("escape")
-        assert steered.main.view_name == "quotas"
-        await steered.press("left_square_bracket")
-        assert "jobs · 3 of 6 · filter state:Q" in steered.text, "the filter from before the jump is back"
-        await steered.press("right_square_bracket", "right_square_bracket", "right_square_bracket")
-        assert steered.main.view_name == "vnodes"
-        assert 'filter job:="12"' in steered.text
-        await steered.press("right_square_bracket")
-        assert steered.main.view_name == "vnodes", "there is nothing beyond"
-
-
-async def test_what_is_typed_after_a_jump_is_dropped_before_one_goes_back(
-    backend: ScriptedBackend, audit: Path
-) -> None:
-    async with open_console(backend, audit, (120, 30)) as steered:
-        await steered.press("2", "J")
-        await steered.command("filter carol")
-        assert "filter carol" in steered.text
-        await steered.press("escape")
-        assert 'filter queue:="workq"' in steered.text
-        await steered.press("escape")
-        assert steered.main.view_name == "queues"
-        await steered.press("5")
-        assert "filter" not in steered.title
-
-
-async def test_marked_jobs_lead_to_all_their_vnodes(backend: ScriptedBackend, audit: Path) -> None:
-    async with open_console(backend, audit, (120, 30)) as steered:
-        await steered.press("5", "space", "space", "V")
-        assert 'vnodes · 2 of 3 · filter job:="11"|"12"' in steered.text
-        await steered.press("escape", "G", "space", "J")
-        assert 'user:="alice"|"carol"' in steered.text
-
-
-async def test_a_job_that_waits_has_no_vnodes(backend: ScriptedBackend, audit: Path) -> None:
-    async with open_console(backend, audit, (120, 30)) as steered:
-        await steered.press("5", "j", "j", "V")
-        assert steered.main.view_name == "jobs"
-        assert "none of these jobs runs" in steered.text
-
-
-async def test_a_vnode_leads_to_its_own_jobs_alone(backend: ScriptedBackend, audit: Path) -> None:
-    backend.set_job("12.hpc1", exec_vnode="(v10:ncpus=4)")
-    async with open_console(backend, audit, (120, 30)) as steered:
-        await steered.press("3", "enter")
-        assert 'jobs · 1 of 6 · filter vnode:="v1"' in steered.text, "v10 is another vnode"
-
-
-async def test_a_queue_and_a_job_lead_to_the_quotas(backend: ScriptedBackend, audit: Path) -> None:
-    async with open_console(backend, audit, (120, 30)) as steered:
-        await steered.press("2", "j", "Q")
-        assert "quotas · gpu" in steered.text
-        await steered.press("escape", "5", "j", "j", "Q")
-        assert "quotas · workq" in steered.text
-        assert any("▸bob" in line for line in steered.screen_lines)
-        await steered.press("escape", "enter", "Q")
-        assert any("▸bob" in line for line in steered.screen_lines), "also from the job's own page"
-        await steered.press("escape")
-        assert "13 bob" in steered.text
-
-
-async def test_everyone_else_is_nobody_to_jump_to(backend: ScriptedBackend, audit: Path) -> None:
-    async with open_console(backend, audit, (120, 30)) as steered:
-        await steered.press("6", "slash")
-        await steered.type("PBS_GENERIC")
-        await steered.press("J")
-        assert steered.main.view_name == "quotas"
-        assert "stands for all others" in steered.text
-
-
-async def test_a_page_without_rows_says_where_jumps_work(backend: ScriptedBackend, audit: Path) -> None:
-    async with open_console(backend, audit, (120, 30)) as steered:
-        for key, name in (("J", "to-jobs"), ("V", "to-vnodes"), ("Q", "to-quotas")):
-            await steered.press("1", "g", "right", key)
-            assert f"{name}: " in steered.text
-        await steered.press("6", "Q")
-        assert "to-quotas: works on a job or a queue" in steered.text
