@@ -7,8 +7,9 @@ Usage only grows during a pass, so an entity's old claim is a lower bound, and a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import groupby
 
 from policy.eligibility.order_as_pbs_scheduler_would import Line, Places
 from policy.model.jobs_runs_vnodes_queues import Job
@@ -28,7 +29,7 @@ class FairShareLine:
         line: Line,
         places: Places,
         classes: Mapping[str, int],
-        fixed: Container[str],
+        fixed: Collection[str],
     ) -> None:
         """``entries``: the jobs of the ``line`` that has the ``places``, perhaps in another order and not all of them.
         ``classes``: the classes of jobs (P2), which are not mixed; ``fixed``: the jobs that keep their place."""
@@ -57,23 +58,32 @@ class FairShareLine:
 
     def __iter__(self) -> Iterator[Entry]:
         """The entries: those that fair share may exchange by the claims of the moment, all others as they are."""
-        entries, rows, levels = self._entries, self._rows, self._places.levels
-        classes, fixed = self._classes, self._fixed
-        first = last = 0
-        mixed: object = None
-        for entry in entries:
-            row = rows[last]
-            now: object = None if row < 0 or entry[3] in fixed else levels[row]
-            if classes and now is not None:
-                now = (now, classes.get(entry[3], BASE))
-            if now is None or now != mixed:
-                yield from self._by_claim(first, last)
-                first, mixed = last, now
-            last += 1
-            if now is None:
-                yield entry
-                first = last
-        yield from self._by_claim(first, last)
+        entries, fixed = self._entries, self._fixed
+        first = 0
+        for mixed, alike in groupby(self._marks()):
+            last = first + len([*alike])
+            while first < last:
+                until = first if mixed is None else last
+                if fixed:
+                    until = next((index for index in range(first, until) if entries[index][3] in fixed), until)
+                if until - first == 1:
+                    yield entries[first]
+                elif until > first:
+                    yield from self._by_claim(first, until)
+                if until < last:
+                    yield entries[until]
+                    until += 1
+                first = until
+
+    def _marks(self) -> list[object]:
+        """For each entry what it has in common with those that fair share may exchange it with; None if with none."""
+        levels, classes = self._places.levels, self._classes
+        if classes:
+            return [
+                None if row < 0 else (levels[row], classes.get(entry[3], BASE))
+                for row, entry in zip(self._rows, self._entries)
+            ]
+        return [None if row < 0 else levels[row] for row in self._rows]
 
     def _by_claim(self, first: int, last: int) -> Iterator[Entry]:
         """The entries from one index until before another: a group in the order of the claims at the beginning of the
@@ -88,12 +98,11 @@ class FairShareLine:
 
     def _by_heap(self, group: Sequence[int]) -> Iterator[Entry]:
         """The entries with these indices, each time one of the entity with the least claim."""
-        entries, rows = self._entries, self._rows
-        numbers, entities = self._places.numbers, self._places.entities
+        entries, rows, entities = self._entries, self._rows, self._places.entities
         of_entity: dict[str, list[int]] = defaultdict(list)
         for index in group:
-            of_entity[entities[rows[index]]].append(rows[index])
-        index_of = dict(zip([rows[index] for index in group], group))
+            of_entity[entities[rows[index]]].append(index)
+        numbers = {index: self._places.numbers[rows[index]] for index in group}
         tree = self._tree_of(entries[group[0]][5])
         for jobs in of_entity.values():
             jobs.sort(key=numbers.__getitem__)
@@ -101,23 +110,22 @@ class FairShareLine:
         heapify(heap)
         seen = self._charges
         while heap:
-            claim, number, entity, index = heappop(heap)
+            claim, number, entity, place = heappop(heap)
             if self._charges != seen:
                 now = self._claim(tree, entity)
                 if now != claim:
-                    heappush(heap, (now, number, entity, index))
+                    heappush(heap, (now, number, entity, place))
                     continue
             jobs = of_entity[entity]
             # Most claims differ, and then no number has to be looked at.
             is_least = not heap or claim < heap[0][0]
             charges = self._charges
-            while index < len(jobs):
-                row = jobs[index]
-                if not is_least and (claim, numbers[row]) > heap[0][:2]:
-                    heappush(heap, (claim, numbers[row], entity, index))
+            for place in range(place, len(jobs)):  # noqa: B020 - goes on where the entity stopped
+                index = jobs[place]
+                if not is_least and (claim, numbers[index]) > heap[0][:2]:
+                    heappush(heap, (claim, numbers[index], entity, place))
                     break
-                yield entries[index_of[row]]
-                index += 1
+                yield entries[index]
                 if self._charges != charges:
                     charges = self._charges
                     claim = self._claim(tree, entity)

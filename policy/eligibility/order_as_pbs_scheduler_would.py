@@ -158,12 +158,15 @@ class _Sorting:
 
     def _note_places(self, places: Places, levels: Sequence[int], rows: Sequence[int], later: Sequence[int]) -> None:
         """Add the places of the jobs: their levels, given in the order of ``rows``, and their numbers in ``later``."""
-        level_of, number_of = [0] * len(rows), [0] * len(rows)
-        for row, level in zip(rows, levels):
-            level_of[row] = level
+        number_of = [0] * len(rows)
         for number, row in enumerate(later):
             number_of[row] = number
-        places.levels.extend(level_of)
+        if levels and levels[0] != levels[-1]:
+            level_of = [0] * len(rows)
+            for row, level in zip(rows, levels):
+                level_of[row] = level
+            levels = level_of
+        places.levels.extend(levels)
         places.numbers.extend(number_of)
         places.entities.extend(self._entities)
 

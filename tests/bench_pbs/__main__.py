@@ -26,6 +26,7 @@ from tests.bench_pbs import (
     shortjobs,
     soft_limit_comparison,
     start_latency_and_rate,
+    start_order,
 )
 from tests.bench_pbs.benchmark_result import HEADING, Figure, machine
 
@@ -40,6 +41,7 @@ FIGURES: Mapping[str, Callable[[], list[Figure]]] = {
     "entries": requests_with_many_quotas.measure,
     "costly": costly_requests.measure,
     "beside": console_vs_other_tui.measure,
+    "order": start_order.measure,
 }
 
 
@@ -51,6 +53,11 @@ def main() -> int:
     parser.add_argument(
         "--neighbour", default="", metavar="COMMAND", help="beside: another console to measure on the same server"
     )
+    parser.add_argument(
+        "--setting", action="append", choices=start_order.SETTINGS, metavar="NAME",
+        help=f"order: of {', '.join(start_order.SETTINGS)}; may be given again; all without one",
+    )  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=start_order.JOBS, help="order: jobs of each setting (%(default)s)")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in FIGURES]
     if unknown:
@@ -62,6 +69,7 @@ def main() -> int:
     figures_of: dict[str, Callable[[], list[Figure]]] = {
         **FIGURES,
         "beside": partial(console_vs_other_tui.measure, arguments.neighbour),
+        "order": partial(start_order.measure, arguments.setting or (), arguments.jobs),
     }
     found: dict[str, list[Figure]] = {}
     broken = False

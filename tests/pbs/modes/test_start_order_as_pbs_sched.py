@@ -6,7 +6,7 @@ read from the server's log.
 
 from __future__ import annotations
 
-import os
+import contextlib
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -29,8 +29,8 @@ from tests.hooks.deploy_on_testbed import (
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.modes.cycles_of_pbs_sched import hang_up, make_cycle
 
-JOBS = int(os.environ.get("PBSTEER_ORDER_JOBS", "40"))
-"""Jobs of each setting. 500 are tried with it set in the environment."""
+JOBS = 40
+"""Jobs of each setting. ``python -m tests.bench_pbs order`` tries 500."""
 LONG_PASSES = ScheduleSettings(interval_s=10, budget_s=120)
 """One pass has time to start all jobs, as one cycle has, also on a busy machine: the next pass begins a round anew."""
 CLOSE_S = 15
@@ -110,19 +110,27 @@ CASES = {
 }
 
 
-@pytest.fixture
-def sched_priv(pbs: PbsCluster) -> Iterator[Path]:
+@contextlib.contextmanager
+def keep_files(pbs: PbsCluster) -> Iterator[Path]:
     """The scheduler's folder; its files are as before afterwards."""
     folder = pbs.server_home / "sched_priv"
-    names = ("sched_config", "resource_group", "usage", "usage.touch")
+    names = ("sched_config", "resource_group", "holidays", "usage", "usage.touch")
     before = {name: (folder / name).read_bytes() if (folder / name).exists() else None for name in names}
-    yield folder
-    for name, data in before.items():
-        if data is None:
-            (folder / name).unlink(missing_ok=True)
-        else:
-            (folder / name).write_bytes(data)
-    hang_up(pbs)
+    try:
+        yield folder
+    finally:
+        for name, data in before.items():
+            if data is None:
+                (folder / name).unlink(missing_ok=True)
+            else:
+                (folder / name).write_bytes(data)
+        hang_up(pbs)
+
+
+@pytest.fixture
+def sched_priv(pbs: PbsCluster) -> Iterator[Path]:
+    with keep_files(pbs) as folder:
+        yield folder
 
 
 def configure(pbs: PbsCluster, case: Case, folder: Path) -> None:
@@ -155,7 +163,7 @@ def set_usage(pbs: PbsCluster, case: Case) -> None:
         pbs.run(["pbsfs", "-s", entity, str(usage)]).demand_success()
 
 
-def draw(case: Case) -> list[Asked]:
+def draw(case: Case, count: int = JOBS) -> list[Asked]:
     chance = random.Random(7)
     return [
         Asked(
@@ -166,7 +174,7 @@ def draw(case: Case) -> list[Asked]:
             3600 * chance.randint(0, 5) + 1200,
             chance.choice(case.queues),
         )
-        for _ in range(JOBS)
+        for _ in range(count)
     ]
 
 
