@@ -64,8 +64,8 @@ types: dev       ## mypy, strict, tests too
 layers: dev      ## import layers, and that policy/ is pure
 	@$(PART) $(NICE) $(BIN)/lint-imports
 
-oldest-python: dev ## policy/, hooks/ and torque/ run under Python 3.9
-	@$(PART) $(NICE) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks torque
+oldest-python: dev ## all of the product runs under Python 3.9
+	@$(PART) $(NICE) $(BIN)/vermin --target=3.9- --no-tips --violations --eval-annotations policy hooks migration sim torque tui container release
 
 test-fast: dev   ## tests that need no PBS
 	@$(PART) $(NICE) $(PYTEST) --benchmark-skip -n $(WORKERS) --dist worksteal \

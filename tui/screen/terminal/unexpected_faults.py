@@ -43,7 +43,7 @@ class Faults:
 
     def _written(self, error: BaseException) -> str:
         when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self._clock()))
-        text = f"{when}\n{''.join(traceback.format_exception(error))}\n"
+        text = f"{when}\n{''.join(traceback.format_exception(type(error), error, error.__traceback__))}\n"
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._append(text.encode("utf-8", "backslashreplace"))

@@ -72,7 +72,7 @@ class Grid:
 
     def row_of(self, index: int) -> int:
         """The row of a cell."""
-        return max(0, bisect_right(self.rows, index, key=lambda row: row.start) - 1)
+        return max(0, bisect_right([row.start for row in self.rows], index) - 1)
 
 
 def lay_out(cluster: ClusterView, width: int, height: int, colours: Colours) -> Grid:
