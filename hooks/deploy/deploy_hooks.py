@@ -28,6 +28,7 @@ from hooks.deploy.hook_names import ALL_HOOKS
 from hooks.deploy.qmgr_lines_in_one_program import RunLines, ask_in_turn, split_steps
 from hooks.deploy.read_installed_server_state import (
     DeployError,
+    HookBeingDeletedError,
     Installed,
     Qmgr,
     ResourceBusyError,
@@ -53,6 +54,8 @@ _DELETE_EPILOGUE_HOOK = "delete hook pbsteer_execjob_epilogue"
 _SAFE_PATH = re.compile(r"/[\w./+-]*")
 _LAST_PASS_S = 60.0
 """How long to wait for a pass that is under way once its hook is gone."""
+_HOOKS_DELETED_S = 20.0
+"""How long to wait until PBS has deleted a hook on hosts: they all answer within some seconds, or one is down."""
 
 Say = Callable[[str], None]
 
@@ -293,17 +296,34 @@ class Deployment:
         return ""
 
     def _ask(self, lines: Sequence[str]) -> None:
-        """Do qmgr lines, several by one program where there is one for that."""
+        """Do qmgr lines. A hook that PBS still deletes on hosts, after a removal a moment ago, is waited for."""
+        rest, deadline_s = list(lines), time.monotonic() + _HOOKS_DELETED_S
         try:
-            if len(lines) > 1 and self._run_lines is not None:
-                ask_in_turn(self._run_lines, lines)
-            else:
-                for line in lines:
-                    ask(self._qmgr, line)
+            while rest:
+                rest = self._ask_or_wait(rest, deadline_s)
         finally:
             for line in lines:
                 if line.startswith("import hook "):
                     clear_copies(self._home, Path(line.split()[-1]))
+
+    def _ask_or_wait(self, lines: list[str], deadline_s: float) -> list[str]:
+        """Do qmgr lines; returns those that have to wait for a hook to be deleted, after a moment."""
+        try:
+            self._ask_in_turn(lines)
+        except HookBeingDeletedError as error:
+            if time.monotonic() > deadline_s:
+                raise
+            time.sleep(0.5)
+            return lines[lines.index(error.line) :]
+        return []
+
+    def _ask_in_turn(self, lines: Sequence[str]) -> None:
+        """Do qmgr lines until one fails, several by one program where there is one for that."""
+        if len(lines) > 1 and self._run_lines is not None:
+            ask_in_turn(self._run_lines, lines)
+        else:
+            for line in lines:
+                ask(self._qmgr, line)
 
     def _read_record_text(self) -> str | None:
         try:

@@ -17,6 +17,7 @@ from hooks.pbs.custom_resources import RESOURCES, Resource
 from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
 from policy.settings.site_settings import Settings, SettingsError
 
+_BEING_DELETED = "is pending delete"
 _BUSY = "15174"
 """PBS's error number for a resource that cannot be deleted or get other flags because jobs, queues or vnodes have
 it."""
@@ -61,6 +62,17 @@ class DeployError(Exception):
 
 class ResourceBusyError(DeployError):
     """A resource cannot be deleted, or get other flags, because jobs, queues or vnodes have it."""
+
+
+class HookBeingDeletedError(DeployError):
+    """PBS creates no hook as long as it still deletes one of that name on hosts; ``line`` is the refused qmgr line."""
+
+    def __init__(self, line: str, complaint: str) -> None:
+        super().__init__(
+            f'qmgr -c "{line}": {complaint}: PBS still deletes the earlier hook on hosts. One whose MoM does not answer'
+            " (pbsnodes -l) holds that up until it does, or its vnodes are deleted from the server; then apply again"
+        )
+        self.line = line
 
 
 @dataclass(frozen=True)
@@ -125,6 +137,8 @@ def demand_success(reply: Reply, line: str) -> str:
                 f'qmgr -c "{line}": {complaint}: PBS refuses this while a job, a queue or a vnode has'
                 f" {words[2]}, ended jobs of the history too"
             )
+        if _BEING_DELETED in complaint:
+            raise HookBeingDeletedError(line, complaint)
         raise DeployError(f'qmgr -c "{line}": {complaint}')
     return reply.text
 

@@ -17,7 +17,8 @@ _SUFFIXES = {"application/x-python": ".PY", "application/x-config": ".CF"}
 
 
 class FakeQmgr:
-    """Call it with a line. ``refuse``: a pattern; the next line that it matches is refused, once. ``busy``: resources
+    """Call it with a line. ``refuse``: a pattern; the next line that it matches is refused, once.
+    ``being_deleted``: how often a hook is not created, since PBS still deletes it on hosts. ``busy``: resources
     that are in use, whose flags change no more either; ``jobs``: those that a vnode runs, as PBS lists them."""
 
     _EMPTY: ClassVar[Mapping[str, Reply]] = {
@@ -41,6 +42,7 @@ class FakeQmgr:
         self.jobs: dict[str, str] = {}
         self.lines: list[str] = []
         self.refuse = ""
+        self.being_deleted = 0
         self.busy: set[str] = set()
 
     def __call__(self, line: str) -> Reply:
@@ -49,6 +51,9 @@ class FakeQmgr:
                 return self._EMPTY[line.split()[1]]
             return Reply(0, self._show(line), "Max open servers: 49")
         self.lines.append(line)
+        if self.being_deleted and line.startswith("create hook "):
+            self.being_deleted -= 1
+            return Reply(1, "", "qmgr obj= svr=default: hook name 'x' is pending delete, try another name\n")
         if self.refuse and re.search(self.refuse, line):
             self.refuse = ""
             return Reply(1, "", "qmgr obj= svr=default: refused\n")

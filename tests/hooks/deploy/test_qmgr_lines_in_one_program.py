@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
@@ -60,6 +61,30 @@ def test_the_line_that_is_refused_is_named_and_the_server_is_as_it_was(tmp_path:
     assert said.startswith(f'qmgr -c "{refused.partition(" .*")[0]}')
     assert said.endswith('": qmgr obj= svr=default: refused; the server is as it was before')
     assert "overwritten" not in said
+    assert snapshot(qmgr) == before
+
+
+@pytest.mark.parametrize("make", [together, lambda qmgr: Deployment(str(qmgr.files.parents[1]), qmgr)])
+def test_a_hook_that_pbs_still_deletes_on_hosts_is_waited_for(
+    make: Callable[[FakeQmgr], Deployment], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hooks.deploy.deploy_hooks.time.sleep", lambda _: None)
+    qmgr = FakeQmgr(tmp_path)
+    qmgr.being_deleted = 3
+    make(qmgr).apply(SETTINGS, silent)
+    assert qmgr.being_deleted == 0
+    assert make(qmgr).plan_apply(SETTINGS) == []
+
+
+def test_one_that_it_does_not_delete_is_named_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hooks.deploy.deploy_hooks._HOOKS_DELETED_S", 0.0)
+    qmgr = FakeQmgr(tmp_path)
+    before = snapshot(qmgr)
+    qmgr.being_deleted = 10
+    with pytest.raises(
+        DeployError, match=r"whose MoM does not answer \(pbsnodes -l\).*; the server is as it was before$"
+    ):
+        together(qmgr).apply(SETTINGS, silent)
     assert snapshot(qmgr) == before
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,27 @@ def test_root_of_another_host_counts_as_a_manager_only_where_pbs_says_so(pbs: Pb
     pbs.wait_until(is_refused_by_the_hook, 120.0, "the hook refuses the alteration")
     pbs.qmgr("set server managers = root@*")
     pbs.run(argv, host=mom).demand_success()
+
+
+@pytest.mark.takes(40)
+def test_an_apply_after_a_removal_waits_for_a_host_that_is_late(
+    pbs: PbsCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PBS creates no hook of a name that a MoM still has to delete."""
+    deployment = deploy(pbs, quick_settings())
+    wait_for_pass(pbs)
+    pbs.run(["pkill", "-STOP", "-x", "pbs_mom"], host="m2").demand_success()
+    try:
+        deployment.remove(silent)
+        with monkeypatch.context() as patched:
+            patched.setattr("hooks.deploy.deploy_hooks._HOOKS_DELETED_S", 1.0)
+            with pytest.raises(DeployError, match=r"whose MoM does not answer \(pbsnodes -l\)"):
+                deployment.apply(quick_settings(), silent)
+        later = threading.Timer(3.0, lambda: pbs.run(["pkill", "-CONT", "-x", "pbs_mom"], host="m2"))
+        later.start()
+        deployment.apply(quick_settings(), silent)
+        later.join()
+    finally:
+        pbs.run(["pkill", "-CONT", "-x", "pbs_mom"], host="m2")
+    assert deployment.plan_apply(quick_settings()) == []
+    wait_for_pass(pbs)
