@@ -41,9 +41,9 @@ _ENDED = 15031
 HOLDING_STATES = "RES"
 """The states in which a job, or a subjob, holds vnodes."""
 _HOLDING_SUBJOBS = "S"
-_SUBMITTED = "array_indices_submitted"
 """Extends a selection by the subjobs that run, exit or are suspended, and adds arrays themselves. PBS's ``T`` extends
 it by all subjobs, and looks at each index of an array for that: seconds, for one of millions."""
+_SUBMITTED, _REMAINING = "array_indices_submitted", "array_indices_remaining"
 _ENDED_STATES = "F"
 
 HOLD = "s"
@@ -153,9 +153,9 @@ class Connection:
         ifl, handle = self._ifl, self._handle
         names = (*JOB_ATTRIBUTES, *more)
         begun = False
-        asked = (*names, _SUBMITTED)
-        for job_id, texts in self._walk("jobs", asked, lambda asked: ifl.pbs_statjob(handle, None, asked, None)):
-            submitted, remaining = texts.pop(_SUBMITTED, ""), texts.get("array_indices_remaining", "")
+        ask = lambda names: ifl.pbs_statjob(handle, None, names, None)  # noqa: E731 - as in the other walks
+        for job_id, texts in self._walk("jobs", (*names, _SUBMITTED), ask):
+            submitted, remaining = texts.pop(_SUBMITTED, ""), texts.get(_REMAINING, "")
             begun = begun or may_have_runs(job_id, texts.get("job_state", ""), submitted, remaining)
             yield job_id, texts
         if begun:

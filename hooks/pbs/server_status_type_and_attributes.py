@@ -112,15 +112,16 @@ class ServerStatus:
         return cls(float(data["time_s"]), dict(data["server"]), **{part: dict(data[part]) for part in _PARTS})
 
 
-_MOST_LETTERS = len(str(-(1 << 63)))
+_MOST_CHARACTERS = len(str(-(1 << 63)))
+"""Those of the longest number of 64 bits, as PBS's numbers have."""
 
 
 def read_whole(text: str, default: int) -> int:
     """A whole number with a sign, or the default if the text is none.
 
-    PBS's numbers have 64 bits: a longer text is none, and would overflow what is computed from it.
+    A text longer than any number of PBS's is none: it would overflow what is computed from it.
     """
     try:
-        return int(text) if len(text) <= _MOST_LETTERS else default
+        return int(text) if len(text) <= _MOST_CHARACTERS else default
     except ValueError:
         return default

@@ -82,9 +82,7 @@ class StripeSettings(FrozenValue):
     @property
     def lays_out(self) -> bool:
         """Whether the settings lay out any job that asks for nothing."""
-        if self.layout != "none":
-            return True
-        return bool(self.queues or self.applications) and self.layouts != {"none"}
+        return self.layout != "none" or any(layout != "none" for _, layout in (*self.queues, *self.applications))
 
     @property
     def learns(self) -> bool:

@@ -13,16 +13,14 @@ from tests.hooks.stand_in import pbs_ifl
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+def clock(monkeypatch: pytest.MonkeyPatch, fresh_server: None) -> Clock:
     made = Clock()
     monkeypatch.setattr(early_pass, "time", made)
     monkeypatch.setattr(early_pass, "_read_age_s", lambda: 0.0)
     monkeypatch.setattr(early_pass, "signal", made)
     monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
-    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
-        log.clear()
     pbs_ifl.WORLD.update(server={"name": "server", "state_count": QUIET}, reservations={})
-    yield made
+    return made
 
 
 @pytest.fixture

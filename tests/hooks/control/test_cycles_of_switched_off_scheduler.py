@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,11 +17,6 @@ from tests.hooks.control.driven_queue_statuses import apply, assignment_of, sche
 from tests.hooks.sample_server_statuses import NOW_S, job, queue, server_status, vnode
 
 pytestmark = pytest.mark.usefixtures("fresh_server")
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> State:
-    return State(tmp_path)
 
 
 def see_reservation(reserve_state: str, *waiting: str, at_s: float = NOW_S) -> ServerStatus:

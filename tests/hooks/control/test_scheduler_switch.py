@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,11 +20,6 @@ from tests.hooks.sample_server_statuses import NOW_S, queue, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 pytestmark = pytest.mark.usefixtures("fresh_server")
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> State:
-    return State(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from pathlib import Path
 from textual.message import Message
 from textual.message_pump import MessagePump
 
+from policy.model.printable_text import printable_lines
+
 FILE = "console-faults.log"
 MOST = 20
 WITHIN_S = 10.0
@@ -43,10 +45,12 @@ class Faults:
 
     def _written(self, error: BaseException) -> str:
         when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(self._clock()))
-        text = f"{when}\n{''.join(traceback.format_exception(type(error), error, error.__traceback__))}\n"
+        lines = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        # Users' texts are in it, and whoever reads the file does so on a terminal.
+        text = f"{when}\n{printable_lines(lines)}\n\n"
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._append(text.encode("utf-8", "backslashreplace"))
+            self._append(text.encode("utf-8"))
         except OSError as problem:
             return f"{self._path}: not written: {problem.strerror}"
         return f"please report {self._path}"

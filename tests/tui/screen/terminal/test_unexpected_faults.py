@@ -148,3 +148,10 @@ def test_nothing_is_written_to_what_is_no_file_of_ones_own(tmp_path: Path, kind:
         os.mkfifo(path)
     assert f"{path}: not written" in Faults(path).note(KeyError("x"))
     assert victim.read_text() == "kept"
+
+
+def test_no_text_of_a_user_reaches_the_terminal_of_whoever_reads_the_file(kept: Path) -> None:
+    Faults(kept).note(ValueError("a job named \x1b[2J\udc80\n2026-01-01T00:00:00 not an entry"))
+    text = kept.read_bytes().decode()
+    assert "a job named \\x1b[2J\\udc80\n  2026-01-01" in text
+    assert text.replace("\n", "").isprintable()
