@@ -125,7 +125,7 @@ class SiteUser(NamedTuple):
             job = self.job(wanted)
             if job["state"] in (states or _ENDED) and all(job[name] == value for name, value in facts.items()):
                 return job
-            assert not deadline.has_passed(), job
+            assert not deadline.has_passed(), (job, self.there(QUEUE_FILES))
             assert job["state"] not in _ENDED, job
             self.receive()
             time.sleep(0.5)
