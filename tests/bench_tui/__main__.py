@@ -10,9 +10,11 @@ from pathlib import Path
 
 from tests.bench_pbs.benchmark_result import Figure, machine
 from tests.bench_tui.console_on_recorded_or_simulated_server import Size
+from tests.bench_tui.first_frame import measure_first_frame
 from tests.bench_tui.measure_console_speed_and_memory import measure_far, measure_recorded, measure_simulated
 
 FIGURES: Mapping[str, Callable[[Size], Iterator[Figure]]] = {
+    "first-frame": measure_first_frame,
     "recorded": measure_recorded,
     "simulated": measure_simulated,
     "far": measure_far,

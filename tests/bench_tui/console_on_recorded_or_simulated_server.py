@@ -123,6 +123,16 @@ def on_simulated(size: Size, *, patience: float, running: bool) -> Iterator[Term
 
 
 @contextlib.contextmanager
+def on_demo() -> Iterator[Terminal]:
+    """The demo, as ``pbsteer --demo`` opens it."""
+    with tempfile.TemporaryDirectory(prefix="bench-tui-") as folder:
+        environment = {**cleaned(os.environ), "PYTHONPATH": str(ROOT), "HOME": folder, "XDG_STATE_HOME": folder}
+        argv = [sys.executable, "-c", "from tui.cli.main import main; main(['--demo'])"]
+        with _opened(Terminal(argv, environment)) as terminal:
+            yield terminal
+
+
+@contextlib.contextmanager
 def _opened(terminal: Terminal) -> Iterator[Terminal]:
     try:
         yield terminal
