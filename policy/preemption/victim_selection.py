@@ -302,8 +302,13 @@ class VictimSelection:
         above_base: list[Run] = []
         # While a sequence is read runs are only booked out: what is passed over here would not be offered later either.
         spares, may_give = pool.spares, self._quotas.leaves_some_at_limit
+        gives_none: set[int] = set()
         for run, counted in pool.giving:
-            if spares[counted.owner] > 0 and may_give(counted) and run.id not in seen:
+            if id(counted) in gives_none:
+                continue
+            if spares[counted.owner] <= 0 or not may_give(counted):
+                gives_none.add(id(counted))
+            elif run.id not in seen:
                 if classes is not None and classes.of_victim(run) != BASE:
                     above_base.append(run)
                 else:
