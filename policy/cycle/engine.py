@@ -19,6 +19,7 @@ from policy.cycle.preempt_long_run_for_short_job import rescue
 from policy.eligibility.job_order_by_fair_share import FairShareLine
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
+from policy.model.priority_class import BASE
 from policy.plan.pass_context import Context
 from policy.plan.pass_time_limit import NEVER, Deadline
 from policy.plan.plan_builder import PlanBuilder
@@ -341,8 +342,9 @@ class _Pass:
         if classes is None:
             return _by_estimate(jobs)
         by_class: dict[int, list[Job]] = {}
+        of_jobs = classes.of_jobs
         for job in jobs:
-            by_class.setdefault(classes.of(job), []).append(job)
+            by_class.setdefault(of_jobs.get(job.id, BASE), []).append(job)
         return [job for rank in sorted(by_class, reverse=True) for job in _by_estimate(by_class[rank])]
 
     def _take_what_was_set_aside(self) -> None:

@@ -72,10 +72,10 @@ class Share(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What a share holds on one of its vnodes, which has this ``index`` in the directory; all its chunks together have
-    these ``cores``."""
+    """What a share holds on one of its vnodes, which is at this place ``at`` in the directory; all its chunks together
+    have these ``cores``."""
 
-    index: int
+    at: int
     amounts: Amounts
     chunks: int
     cores: int

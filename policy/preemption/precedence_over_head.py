@@ -31,7 +31,8 @@ class Claims:
     def outranks(self, job: Job, head: Job) -> bool:
         """Whether the head gives way to the job."""
         if self._classes is not None and self._classes.comparable(job.queue, head.queue):
-            of_job, of_head = self._classes.of(job), self._classes.of(head)
+            of_jobs = self._classes.of_jobs
+            of_job, of_head = of_jobs.get(job.id, BASE), of_jobs.get(head.id, BASE)
             if of_job < of_head:
                 return False
             if self._rule_b and of_job > of_head:

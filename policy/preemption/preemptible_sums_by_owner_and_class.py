@@ -68,11 +68,9 @@ class PreemptibleSums:
         self._cores: dict[str, tuple[_Group, int]] = {}
         groups: dict[tuple[Owner, tuple[tuple[str, int], ...], int], _Group] = {}
         for run, cores in runs:
-            key = (
-                quotas.owner(run.job, run.allocation),
-                tuple(quotas.needs(run.job, run.allocation).items()),
-                BASE if classes is None else classes.of_run(run),
-            )
+            counted = quotas.counted_as(run.job, run.allocation)
+            rank = BASE if classes is None else classes.of_run(run)
+            key = (counted.owner, tuple(counted.needs.items()), rank)
             group = groups.get(key)
             if group is None:
                 group = groups[key] = _Group(run, self._rank(run))

@@ -214,20 +214,18 @@ class Candidates:
             cap = self._quota.cap
             counts, starts = self._ledger.preemptions, self._starts
             managed = {queue.name for queue in self._cluster.queues.values() if queue.managed}
-            self._candidates = sorted(
-                (
-                    run
-                    for run in self._cluster.runs.values()
-                    if run.job.rerunable
-                    and not run.exiting
-                    and run.id not in starts
-                    and not self._is_subjob_begun_now(run)
-                    and counts.get(run.id, 0) < cap
-                    and run.job.queue in managed
-                    and (self._classes is not None or self._quotas.bounds(run.job, run.allocation))
-                ),
-                key=lambda run: (*self._order(run), run.id),
-            )
+            qualified = [
+                run
+                for run in self._cluster.runs.values()
+                if run.job.rerunable
+                and not run.exiting
+                and run.id not in starts
+                and (run.subjob is None or not self._is_subjob_begun_now(run))
+                and counts.get(run.id, 0) < cap
+                and run.job.queue in managed
+                and (self._classes is not None or self._quotas.bounds(run.job, run.allocation))
+            ]
+            self._candidates = sorted(qualified, key=lambda run: (*self._order(run), run.id))
         return self._candidates
 
     def _is_subjob_begun_now(self, run: Run) -> bool:
@@ -267,18 +265,14 @@ class Candidates:
         configured; then those submitted last, and of these in the order that they had."""
         queues = self._cluster.queues
 
-        def deferred(run: Run) -> bool:
-            return not (self._deferrable_first and (run.job.deferrable or queues[run.job.queue].deferrable))
+        of_victim, deferrable_first = classes.of_victim, self._deferrable_first
 
-        return sorted(
-            candidates,
-            key=lambda run: (
-                classes.of_victim(run),
-                deferred(run),
-                -run.job.submit_s,
-                -run.job.sequence,
-            ),
-        )
+        def place(run: Run) -> tuple[int, bool, float, int]:
+            job = run.job
+            kept = not (deferrable_first and (job.deferrable or queues[job.queue].deferrable))
+            return (of_victim(run), kept, -job.submit_s, -job.sequence)
+
+        return sorted(candidates, key=place)
 
     def _pieces_without(self, rights: PreemptionRights, usable: int, pool: Pool, cores: int, capacity: Capacity) -> int:
         """How many pieces of ``cores`` cores these vnodes would hold without all runs that the rights could offer: an
