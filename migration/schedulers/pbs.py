@@ -52,7 +52,8 @@ _SILENT = (
 _FOR_NOW = (
     "would exceed", "not enabled", "not running", "Maximum number of jobs", "Server is shutting down", "limit",
     "inform Admin", "Invalid credential", "Expired credential", "System error", "internal error", "Failed to save job",
-    "No free connections", "connection table full", "protocol error", "out of memory", "tmp file", "writing copy of script",
+    "No free connections", "connection table full", "protocol error", "out of memory", "tmp file",
+    "writing copy of script",
 )  # fmt: skip
 """What PBS says while it has no room or time for the job. "inform Admin": a hook ended by its alarm, or failed."""
 _FOR_GOOD = ("violates queue",)
