@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from itertools import accumulate, chain, compress, count, islice
 from typing import NamedTuple
 
@@ -282,12 +283,14 @@ def _levels(rows: Sequence[int], above: Sequence[Column], first: int = 0) -> lis
     """For sorted rows: a number from ``first`` on that grows where one of the columns changes."""
     if not above:
         return [first] * len(rows)
-    changes: Iterable[bool] = ()
-    for column in above:
-        values = list(map(column.__getitem__, rows))
-        changed = map(operator.ne, values, islice(values, 1, None))
-        changes = map(operator.or_, changes, changed) if changes else changed
+    changes = reduce(partial(map, operator.or_), [_changes(column, rows) for column in above])
     return list(accumulate(changes, initial=first))[: len(rows)]
+
+
+def _changes(column: Column, rows: Sequence[int]) -> Iterator[bool]:
+    """For each of the rows but the first, whether the column has another value than in the row before."""
+    values = list(map(column.__getitem__, rows))
+    return map(operator.ne, values, islice(values, 1, None))
 
 
 def _numbers(rows: Sequence[int], later: Sequence[int]) -> Sequence[int]:
