@@ -93,9 +93,11 @@ def _with_what_was_seen(ledger: Ledger, snapshot: Snapshot, settings: Settings) 
 def _with_what_still_stands(ledger: Ledger, snapshot: Snapshot) -> Ledger:
     """The ledger without the promises and earmarks of jobs that were altered since to request something else."""
     jobs = snapshot.cluster().jobs
-    altered = [
-        job_id for job_id, asked in ledger.asked.items() if job_id in jobs and not asked.is_unaltered(jobs[job_id])
-    ]
+    altered: list[str] = []
+    for job_id, asked in ledger.asked.items():
+        job = jobs.get(job_id)
+        if job is not None and not asked.is_unaltered(job):
+            altered.append(job_id)
     if not altered:
         return ledger
     lapsed = {job_id for job_id in altered if not ledger.asked[job_id].covers(jobs[job_id])}
@@ -313,7 +315,7 @@ class _Pass:
                 or job.queue not in plain
                 or (confined is not None and (not job.rerunable or job.id in confined.capped))
             ):
-                reason = context.gates.blocking_reason(job)
+                reason = context.blocking_reason(job)
                 if reason is not None:
                     self._job_attempts.at_a_gate(job, reason)
                     continue

@@ -157,6 +157,15 @@ class Capacity:
             self.others.shift(resource, mask, by)
             return
         levels = self.levels
+        for level, held in levels.items():
+            if mask and not mask & ~held:
+                # All of them have as many idle cores, and the walk ends here.
+                if held == mask:
+                    del levels[level]
+                else:
+                    levels[level] = held ^ mask
+                levels[level + by] = levels.get(level + by, 0) | mask
+                return
         moved: list[tuple[int, int]] = []
         for level in list(levels):
             here = levels[level] & mask
