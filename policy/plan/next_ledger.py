@@ -66,9 +66,10 @@ def next_ledger(context: Context, new: NextEntries) -> Ledger:
                 kept[preempt.id] = Cut(new.now_s, preempt.reason.code, preempt.reason.numbers)
         cuts = cuts if kept == cuts else kept
     backfilled: Mapping[str, Backfilled] = ledger.backfilled
-    if new.backfilled or new.in_turn or not backfilled.keys() <= runs.keys():
+    gone = [run for run in backfilled if run not in runs]
+    if gone or new.backfilled or new.in_turn:
         known = dict(backfilled)
-        for run in (*(backfilled.keys() - runs.keys()), *new.in_turn):
+        for run in (*gone, *new.in_turn):
             known.pop(run, None)
         known.update(new.backfilled)
         backfilled = known

@@ -211,6 +211,10 @@ class Capacity:
         """Whether only free amounts bind: no vnode is or could be held by one job alone, or limits its jobs."""
         return not self.exclusive and not self.sharing.has_lone_vnodes and self.run_counts is None
 
+    def is_overcommitted(self) -> bool:
+        """Whether more cores of some vnode are used than it has."""
+        return bool(self.levels) and min(self.levels) < 0
+
     def idle(self, vnodes: int) -> int:
         """Idle cores on those of these vnodes that are open to jobs."""
         return self._idle(vnodes & self.usable & ~self.exclusive)

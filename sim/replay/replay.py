@@ -225,8 +225,12 @@ class _Run:
                 queued.append(self._submit(heappop(later)[2]))
             if observer is not None:
                 observer.happened(now_s, queued, finished)
-            changes = Changes(now_s, queued, (), gone, readings=readings)
-            wake_s = self._pass(changes._replace(finished=finished) if finished and self._observes else changes)
+            changes = Changes(now_s, queued, (), gone)
+            if readings:
+                changes = changes._replace(readings=readings)
+            if finished and self._observes:
+                changes = changes._replace(finished=finished)
+            wake_s = self._pass(changes)
 
     def _report(self, now_s: float) -> Mapping[str, Reading]:
         """What the nodes reported since the last pass: each at the last interval before now, of the jobs that ran there
