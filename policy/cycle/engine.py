@@ -17,6 +17,7 @@ from policy.cycle.incremental_pass import keep_memo, reuse_memo
 from policy.cycle.job_attempt import JobAttempts
 from policy.cycle.preempt_long_run_for_short_job import rescue
 from policy.eligibility.job_order_by_fair_share import FairShareLine
+from policy.eligibility.order_as_pbs_scheduler_would import NO_LINE
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.pass_context import Context
@@ -147,7 +148,7 @@ class _Pass:
         if context.preemption is not None:
             self._job_attempts.heads.reserve_again_and_withdraw_promises()
         if settings.rescue.enabled:
-            self._loop.guard(lambda: rescue(context, builder, self._job_attempts.earmarks))
+            self._loop.guard(lambda: rescue(context, builder, lambda: self._job_attempts.earmarks))
         if context.shrinks:
             self._wake_for_promises()
         self._wake_for_reasons(no_gate_applies=no_gate_applies)
@@ -198,8 +199,10 @@ class _Pass:
         if self._builder.starts:
             # The gates of the beneficiaries that have started asked for the line before they started.
             context.renew_line()
-        line = context.line
-        entries: Sequence[Entry] = line.entries
+        cluster = context.cluster
+        is_plain = not (cluster.has_site_order or cluster.has_own_priorities)
+        line = NO_LINE if is_plain else context.line
+        entries: Sequence[Entry] = cluster.order if is_plain else line.entries
         if context.classes is not None:
             entries = context.classes.order(entries)
         # An array whose next subjob has just started was promised no more than that.
@@ -218,8 +221,8 @@ class _Pass:
                 entries = self._behind_higher_classes(first, rest)
         if line.places is not None:
             of_jobs = {} if context.classes is None else context.classes.of_jobs
-            return FairShareLine(context.cluster, entries, line, line.places, of_jobs, promises)
-        return entries if entries is not context.cluster.order else entries[:]
+            return FairShareLine(cluster, entries, line, line.places, of_jobs, promises)
+        return entries if entries is not cluster.order else entries[:]
 
     def _behind_higher_classes(self, promised: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
         """The jobs with a promise before all others but those of higher classes, to which they give way."""

@@ -53,6 +53,10 @@ class Line(NamedTuple):
     places: Places | None = None
 
 
+NO_LINE = Line(())
+"""A line that orders and refuses no job."""
+
+
 def queue_line(cluster: ClusterIndex, now_s: float) -> Line:
     """The waiting jobs in queue order, before classes and promises are applied.
 
