@@ -7,7 +7,7 @@ What is found for one job holds for others of the same shape until cores come fr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Callable, NamedTuple
+from typing import Callable
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
@@ -23,17 +23,23 @@ from policy.reasons.reason import Reason
 from policy.state.closure_windows import NOTHING_CLOSED, Closed
 
 
-class Placed(NamedTuple):
+class Placed:
     """The job has started; ``left`` is the rest of an array."""
 
-    left: Job | None
+    __slots__ = ("left",)
+
+    def __init__(self, left: Job | None) -> None:
+        self.left = left
 
 
-class NotBackfilled(NamedTuple):
+class NotBackfilled:
     """The job does not backfill, for this reason. ``final``: it must not preempt either."""
 
-    reason: Reason
-    final: bool = False
+    __slots__ = ("final", "reason")
+
+    def __init__(self, reason: Reason, *, final: bool = False) -> None:
+        self.reason = reason
+        self.final = final
 
 
 class Backfilling:

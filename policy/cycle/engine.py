@@ -148,7 +148,7 @@ class _Pass:
         if context.preemption is not None:
             self._job_attempts.heads.reserve_again_and_withdraw_promises()
         if settings.rescue.enabled:
-            self._loop.guard(lambda: rescue(context, builder, lambda: self._job_attempts.earmarks))
+            self._loop.guard(self._rescue)
         if context.shrinks:
             self._wake_for_promises()
         self._wake_for_reasons(no_gate_applies=no_gate_applies)
@@ -158,6 +158,9 @@ class _Pass:
         if region is not None:
             keep_memo(context, builder, region, plan)
         return plan
+
+    def _rescue(self) -> None:
+        rescue(self._context, self._builder, lambda: self._job_attempts.earmarks)
 
     def _wake_for_reasons(self, *, no_gate_applies: bool) -> None:
         """Set the next pass to the first time that a reason names, if time alone makes the difference.

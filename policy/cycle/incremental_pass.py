@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Callable
+from typing import Callable, Final
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
@@ -73,7 +73,7 @@ class Memo:
         return Waits(self._waiting, partial(_with_arrived, left=left, arrived=self._arrived, count=len(self._arrived)))
 
 
-_LASTING = frozenset(
+_LASTING: Final = frozenset(
     {"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits", "never-arranged", "vnode-run-limit"}
 )
 """Reasons that time alone does not end before the head's reserved time."""

@@ -21,7 +21,6 @@ from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import RESCUE, Cut, Ledger
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
-from policy.preemption.precedence_over_head import Claims
 from policy.preemption.victim_search import Guard, Search, Size, size_of
 from policy.preemption.victim_selection import Victim
 from policy.settings.site_settings import RescueSettings
@@ -59,14 +58,14 @@ class Rescue:
         settings: RescueSettings,
         estimates: Estimates,
         ledger: Ledger,
-        claims: Callable[[], Claims],
+        context: Context,
         now_s: float,
     ) -> None:
         self._cluster = cluster
         self._settings = settings
         self._estimates = estimates
         self._ledger = ledger
-        self._claims = claims
+        self._context = context
         self._now_s = now_s
         self.next_s = UNLIMITED_S
         self._idle: list[int] = []
@@ -173,7 +172,7 @@ class Rescue:
     def _is_spared_by(self, job: Job, run: Run) -> bool:
         """Whether the run may not be cut for this job, though perhaps for others: it is a subjob of the same array, it
         has the better claim, or the last preemption of one of the two was for the other (they would alternate)."""
-        if run.job.id == job.id or self._claims().protects(run, job):
+        if run.job.id == job.id or self._context.claims.protects(run, job):
             return True
         cuts = self._ledger.cuts
         return _beneficiary(cuts.get(_next_id(job))) == run.job.id or _beneficiary(cuts.get(run.id)) == job.id
@@ -190,7 +189,7 @@ def rescue(context: Context, builder: PlanBuilder, begin: Callable[[], Earmarks]
     ``begin`` gives the earmarks of the pass; most passes need none.
     """
     cluster, estimates, now_s = context.cluster, context.estimates, context.now_s
-    chance = Rescue(cluster, context.settings.rescue, estimates, context.ledger, lambda: context.claims, now_s)
+    chance = Rescue(cluster, context.settings.rescue, estimates, context.ledger, context, now_s)
     # What this pass had no start or no time left for may need no cut: the next pass looks at it.
     put_off = {job.id for reason, jobs in builder.waits.items() if reason.code in _PUT_OFF for job in jobs}
     waiting = [job for job in cluster.jobs.values() if job.id not in put_off] if put_off else cluster.jobs.values()

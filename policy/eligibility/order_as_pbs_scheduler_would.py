@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from policy.eligibility.order_by_qsub_priority import in_own_order
 from policy.order.fair_share_tree import FairShareTree
@@ -53,7 +53,7 @@ class Line(NamedTuple):
     places: Places | None = None
 
 
-NO_LINE = Line(())
+NO_LINE: Final = Line(())
 """A line that orders and refuses no job."""
 
 

@@ -6,13 +6,13 @@ Where only cores are counted that takes a few look-ups, which makes it cheap for
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Callable, Final
 
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, Limits
 
-_NO_LIMIT = float("inf")
+_NO_LIMIT: Final = float("inf")
 
 NO_ENTRY: EntityKey = ("", "")
 """The key for a job that no entry counts."""

@@ -6,7 +6,7 @@ one list.
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Final, Union
 
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.eligibility.quota_headroom import NO_ENTRY, QuotaHeadroom
@@ -26,7 +26,7 @@ _Kind = tuple[str, object, Union[tuple[str, str], None], int, object]
 _Shape = tuple[Request, str, "RankPreference | None", "Layout | None", tuple[int, ...]]
 _Closed = tuple[Request, str, tuple[int, ...]]
 _NONE = Reason("too-few-idle")
-_OF_THE_JOB = frozenset({"into-window", "pinned"})
+_OF_THE_JOB: Final = frozenset({"into-window", "pinned"})
 """Main reasons with numbers of the job itself instead of its region."""
 
 

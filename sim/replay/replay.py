@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from time import process_time
-from typing import Callable, Protocol
+from typing import Callable, Final, Protocol
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.model.jobs_runs_vnodes_queues import Reading
@@ -43,7 +43,7 @@ class Observer(Protocol):
 
 
 _PROGRESS_EVERY = 1000
-_NO_READINGS: Mapping[str, Reading] = {}
+_NO_READINGS: Final[Mapping[str, Reading]] = {}
 
 
 def vnodes_of(cluster: Cluster) -> list[Vnode]:

@@ -69,7 +69,7 @@ def chance(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSetti
     known = ledger or Ledger()
     estimates = Estimates(settings(rescue), known, NOW_S)
     context = Context(snapshot, known, settings(rescue))
-    return Rescue(snapshot.cluster(), rescue, estimates, known, lambda: context.claims, NOW_S)
+    return Rescue(snapshot.cluster(), rescue, estimates, known, context, NOW_S)
 
 
 def may_go(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSettings = ON) -> list[str]:
