@@ -71,6 +71,16 @@ class QuotaHeadroom:
             return ALL
         return NO_ENTRY if bound == self._of_all == _NO_LIMIT else None
 
+    def exceeds_own(self, job: Job) -> bool:
+        """Whether the job exceeds the entry of its user, by a look-up; False where it does not, or where more is to be
+        looked at."""
+        request = job.request
+        need = request.cores
+        if self._entries is None or need != request.quota_cores or request.exclusive:
+            return False
+        left = self._of_users.get(job.user)
+        return need > (self._look_up("u", job.user) if left is None else left)
+
     def counts_cores(self, request: Request) -> bool:
         """Whether look-ups per entity are enough for jobs with this request."""
         return self._entries is not None and request.cores == request.quota_cores and not request.exclusive

@@ -209,10 +209,11 @@ class Rejections:
         headroom = self._headroom.get(job.queue)
         if headroom is None:
             headroom = self._headroom[job.queue] = self._context.quotas.headroom(job.queue)
-        exceeded = headroom.first_exceeded(job)
         # The numbers of such a reason are those of the queue's region; they stay until a start or a preemption.
         reason = main.code if main.code not in _OF_THE_JOB else main
-        if self._needs_quota and exceeded and exceeded != NO_ENTRY and headroom.counts_cores(request):
+        is_over = self._needs_quota and headroom.exceeds_own(job)
+        exceeded = None if is_over else headroom.first_exceeded(job)
+        if is_over or (self._needs_quota and exceeded and exceeded != NO_ENTRY and headroom.counts_cores(request)):
             over = self._over_quota.get((job.queue, reason))
             if over is None:
                 over = self._builder.waiting_over_quota(main, job.queue, headroom, preemption.going)
