@@ -113,7 +113,7 @@ fuzz-tui: dev    ## 12,000 random keys, sizes and hostile answers for the consol
 dist: dev        ## what is released, into dist/: wheel, one-file program, DEB, RPM, checksums, SBOM (needs dpkg-deb, rpmbuild)
 	$(BIN)/python -m release.build_distribution dist
 
-compiled-wheel: dev ## the wheel with policy/ compiled, for this Python, into dist-compiled/, tested; takes minutes (needs a C compiler)
+compiled-wheel: dev ## the wheel with policy/ and the replay loop compiled, for this Python, into dist-compiled/, tested; takes minutes (needs a C compiler)
 	$(BIN)/python -m release.compiled_wheel dist-compiled
 	$(BIN)/python -m pytest -m compiled_wheel -n $(WORKERS) --dist worksteal tests/release/test_compiled_wheel.py
 
