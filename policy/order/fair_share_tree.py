@@ -148,8 +148,11 @@ class FairShareTree:
         return tuple(found)
 
     def ranks(self, entities: Collection[str]) -> Mapping[str, int]:
-        """Where each of the entities comes by its claim, the same for equal claims. Claims are compared one level of the
-        tree after the other, since a tuple for each entity would have Python look for garbage in a pass's long lists."""
+        """Where each of the entities comes by its claim, the same for equal claims.
+
+        Claims are compared one level of the tree after the other: a tuple for each entity would have Python look for
+        garbage in a pass's long lists.
+        """
         names = list(entities)
         paths = [self.find(name).path for name in names]
         levels = [[_part(path, level) for path in paths] for level in range(max(map(len, paths), default=0))]
