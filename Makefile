@@ -17,7 +17,7 @@ REAL = tests/pbs tests/torque/server
 
 # Which tests the parts run: `make slow` runs the slow ones, `make everything` both.
 CHOICE = -m "not slow and not centre_faults and not compiled_wheel"
-# How the parts run that never wait: in `make everything` with lower priority than the tests of a real PBS server.
+# How the parts run that never wait: in `make everything` behind the tests of a real PBS server.
 NICE =
 PYTEST = $(BIN)/python -m pytest $(CHOICE) --durations 25 --durations-min 8 -o cache_dir=.pytest_cache/$@
 PART   = .ci/part $@
@@ -52,7 +52,7 @@ slow: dev        ## the slowest tests, those of a real PBS server too, and a sho
 	@$(MAKE) --no-print-directory CHOICE='-m slow' test-fast test-laws test-real test-faults
 
 everything: dev  ## `check` and `slow`, their parts side by side: all that must hold, as CI runs it
-	@$(MAKE) --no-print-directory -j$(PARTS) --keep-going --output-sync=target CHOICE='-m "not centre_faults and not compiled_wheel"' NICE='nice -n 10' \
+	@$(MAKE) --no-print-directory -j$(PARTS) --keep-going --output-sync=target CHOICE='-m "not centre_faults and not compiled_wheel"' NICE=.ci/behind \
 		test-real test-faults test-fast types test-laws lint layers oldest-python
 
 lint: dev        ## ruff
@@ -113,7 +113,7 @@ fuzz-tui: dev    ## 12,000 random keys, sizes and hostile answers for the consol
 dist: dev        ## what is released, into dist/: wheel, one-file program, DEB, RPM, checksums, SBOM (needs dpkg-deb, rpmbuild)
 	$(BIN)/python -m release.build_distribution dist
 
-compiled-wheel: dev ## the wheel with policy/ compiled, for this Python, into dist-compiled/, tested; takes minutes (needs a C compiler)
+compiled-wheel: dev ## the wheel with policy/ and the replay loop compiled, for this Python, into dist-compiled/, tested; takes minutes (needs a C compiler)
 	$(BIN)/python -m release.compiled_wheel dist-compiled
 	$(BIN)/python -m pytest -m compiled_wheel -n $(WORKERS) --dist worksteal tests/release/test_compiled_wheel.py
 

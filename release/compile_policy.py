@@ -1,4 +1,5 @@
-"""Compiles the modules of ``policy/`` with mypyc, for the Python that runs this and machines of this kind.
+"""Compiles the modules of ``policy/`` and the loop of a replay with mypyc, for the Python that runs this and machines
+of this kind.
 
 The sources stay beside the native modules: other Pythons read them, and the hooks ship them. ``__init__`` files are not
 compiled, since mypyc does not know a module's ``__getattr__``.
@@ -18,19 +19,23 @@ from pathlib import Path
 
 _GROUP = "policy"
 """mypyc names the library after it in which all modules are: ``policy__mypyc``."""
+REPLAY = ("sim/replay/replay.py", "sim/replay/job_life.py")
+"""What of ``sim/`` runs for each event of a replay, and is compiled with ``policy/``."""
 _FLAGS = ("--strict", "--config-file=", "--python-version", f"{sys.version_info[0]}.{sys.version_info[1]}")
 _OPTIMIZE = "2"
 
 
 def compile_policy(sources: Path, target: Path) -> list[Path]:
-    """Compile ``policy/`` of ``sources`` into ``target``, each native module at its package's place; returns them all.
+    """Compile ``policy/`` and :data:`REPLAY` of ``sources`` into ``target``, each native module at its package's place;
+    returns them all.
 
     Raises SystemExit if a tool is missing, or with all output of mypyc and the C compiler if one of them fails.
     """
     demand_tools()
     with tempfile.TemporaryDirectory(prefix="pbsteer-mypyc-") as scratch:
         # With paths relative to the copy, no path of this machine comes into the modules.
-        shutil.copytree(sources / _GROUP, Path(scratch) / _GROUP, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+        for name in (_GROUP, "sim"):
+            shutil.copytree(sources / name, Path(scratch) / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
         argv = [sys.executable, str(Path(__file__).resolve()), str(target.resolve())]
         # The linker's own command may name the folder of this Python's library, which the modules do not need.
         environment = {"LDSHARED": f"{find_compiler()} -shared", **os.environ, "PYTHONHASHSEED": "0"}
@@ -59,12 +64,14 @@ def find_compiler() -> str:
 
 
 def _compile_here(target: str) -> None:
-    """Compile ``policy/`` of the current folder."""
+    """Compile ``policy/`` and :data:`REPLAY` of the current folder."""
     import setuptools  # noqa: PLC0415 - before mypyc, which else takes distutils
     from mypyc.build import mypycify  # noqa: PLC0415 - and both only if demand_tools has found them
 
     files = sorted(str(path) for path in Path(_GROUP).rglob("*.py") if path.name != "__init__.py")
-    extensions = mypycify([*_FLAGS, *files], opt_level=_OPTIMIZE, debug_level="0", multi_file=True, group_name=_GROUP)
+    extensions = mypycify(
+        [*_FLAGS, *files, *REPLAY], opt_level=_OPTIMIZE, debug_level="0", multi_file=True, group_name=_GROUP
+    )
     argv = ["--quiet", "build_ext", "--build-lib", target, "--build-temp", "objects"]
     setuptools.setup(name=_GROUP, packages=[], ext_modules=extensions, script_args=argv)
 

@@ -1,7 +1,7 @@
-"""``make compiled-wheel``: the wheel with ``policy/`` compiled, for the Python that builds it and machines of this
-kind.
+"""``make compiled-wheel``: the wheel with ``policy/`` and the loop of a replay compiled, for the Python that builds it
+and machines of this kind.
 
-It differs from the pure wheel by a native module beside each source of ``policy/``.
+It differs from the pure wheel by a native module beside each source of these.
 ``tests/release/test_compiled_wheel.py`` shows that both decide the same.
 """
 

@@ -1,5 +1,5 @@
-"""hatchling's build hook of ``make compiled-wheel``: adds the compiled modules of ``policy/`` to the wheel, beside
-their sources.
+"""hatchling's build hook of ``make compiled-wheel``: adds the compiled modules of ``policy/`` and of a replay's loop to
+the wheel, beside their sources.
 
 hatchling runs it only where ``HATCH_BUILD_HOOK_ENABLE_CUSTOM`` is set (``pyproject.toml``); every other wheel is pure.
 """

@@ -49,7 +49,13 @@ _GONE = ("Unknown Job Id", "Job has finished")
 _SILENT = (
     "cannot connect to server", "Unknown Host", "No route to host", "Connection refused", "End of File", "timed out",
 )  # fmt: skip
-_FOR_NOW = ("would exceed", "not enabled", "not running", "Maximum number of jobs", "Server is shutting down", "limit")
+_FOR_NOW = (
+    "would exceed", "not enabled", "not running", "Maximum number of jobs", "Server is shutting down", "limit",
+    "inform Admin", "Invalid credential", "Expired credential", "System error", "internal error", "Failed to save job",
+    "No free connections", "connection table full", "protocol error", "out of memory", "tmp file",
+    "writing copy of script",
+)  # fmt: skip
+"""What PBS says while it has no room or time for the job. "inform Admin": a hook ended by its alarm, or failed."""
 _FOR_GOOD = ("violates queue",)
 _MOST_JOBS_READ = 5_000
 """Above this many jobs, reading the estimates of all of them costs too much."""

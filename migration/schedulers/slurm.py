@@ -41,7 +41,9 @@ _SILENT = (
     "Zero Bytes were transmitted",
     "Connection refused",
 )
-_FOR_NOW = ("limit", "temporarily", "Resource temporarily unavailable", "slow down")
+_FOR_NOW = (
+    "limit", "temporarily", "slow down", "try again", "authentication", "I/O error writing", "out of memory",
+)  # fmt: skip
 _START = re.compile(r"to start at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)")
 _EXIT = re.compile(r" ExitCode=(\d+):(\d+)")
 _STATE = re.compile(r" JobState=(\w+)")

@@ -8,7 +8,7 @@ fits.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Callable, NamedTuple
+from typing import Callable, Final, NamedTuple
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.release_profile import Pending, ReleaseProfile, release_profile
@@ -30,7 +30,7 @@ class Promise(NamedTuple):
     cuttable: Callable[[], Sequence[Run]]
 
 
-NO_PROMISE = Promise(UNLIMITED_S, tuple)
+NO_PROMISE: Final = Promise(UNLIMITED_S, tuple)
 
 
 def cut_order(cluster: ClusterIndex, backfilled: Mapping[str, Backfilled], allowed: int) -> list[Run]:

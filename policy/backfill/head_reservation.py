@@ -7,6 +7,7 @@ shadow time (docs/policies.md, "First come, the head, and EASY backfilling").
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from typing import Final
 
 from policy.fit.best_fit import fit, fits
 from policy.model.allocation import Allocation, Directory
@@ -16,7 +17,7 @@ from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.state.vnodes_by_idle_cores import Capacity
 
-_NO_RUNS: frozenset[str] = frozenset()
+_NO_RUNS: Final[frozenset[str]] = frozenset()
 
 
 class Reservation:

@@ -39,7 +39,7 @@ def reserve(
     capacity = cluster.capacity
     ends = expected_ends(cluster, expected)
     alone = capacity.exclusive or capacity.sharing.has_lone_vnodes
-    plain = not (pending or alone or min(capacity.levels, default=0) < 0)
+    plain = not (pending or alone or capacity.is_overcommitted())
     if plain and head.request.only_cores and windows is None:
         return _reserve_by_count(cluster, head, allowed & capacity.usable, now_s, ends, expected, promise)
     profile = release_profile(cluster, ends, pending)

@@ -7,7 +7,7 @@ What is found for one job holds for others of the same shape until cores come fr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Callable, NamedTuple
+from typing import Callable
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
@@ -23,47 +23,60 @@ from policy.reasons.reason import Reason
 from policy.state.closure_windows import NOTHING_CLOSED, Closed
 
 
-class Placed(NamedTuple):
+class Placed:
     """The job has started; ``left`` is the rest of an array."""
 
-    left: Job | None
+    __slots__ = ("left",)
+
+    def __init__(self, left: Job | None) -> None:
+        self.left = left
 
 
-class NotBackfilled(NamedTuple):
+class NotBackfilled:
     """The job does not backfill, for this reason. ``final``: it must not preempt either."""
 
-    reason: Reason
-    final: bool = False
+    __slots__ = ("final", "reason")
+
+    def __init__(self, reason: Reason, *, final: bool = False) -> None:
+        self.reason = reason
+        self.final = final
 
 
 class Backfilling:
     """Tries the jobs behind heads in one pass."""
 
-    __slots__ = ("_builder", "_cluster", "_context", "_now_s", "_places", "_rejections", "_settings")
+    __slots__ = ("_builder", "_cluster", "_context", "_made_rejections", "_now_s", "_places", "_settings")
 
-    def __init__(self, context: Context, builder: PlanBuilder, places: StartPlaces, rejections: Rejections) -> None:
+    def __init__(self, context: Context, builder: PlanBuilder, places: StartPlaces) -> None:
         self._context = context
         self._builder = builder
         self._places = places
-        self._rejections = rejections
+        self._made_rejections: Rejections | None = None
         self._settings = context.settings
         self._now_s = context.now_s
         self._cluster = context.cluster
+
+    @property
+    def rejections(self) -> Rejections:
+        """The rejections cache of the pass, made on first use: one that starts on cores alone needs none."""
+        if self._made_rejections is None:
+            self._made_rejections = Rejections(self._context, self._builder)
+        return self._made_rejections
 
     def start(self, job: Job, region: Region, reservation: Reservation) -> Placed | NotBackfilled:
         """Start the job beside the head or inside its window; else return why not."""
         allowed = self._cluster.vnodes_of(job.queue)
         if self._settings.backfill.kind == "none":
-            if not self._rejections.fits_now(job, allowed, NOTHING_CLOSED, region):
-                return NotBackfilled(self._rejections.no_room(job, allowed, region))
+            if not self.rejections.fits_now(job, allowed, NOTHING_CLOSED, region):
+                return NotBackfilled(self.rejections.no_room(job, allowed, region))
             return NotBackfilled(Reason("behind-head", (("head", reservation.head.id),)), final=True)
         closed = self._places.closed_to(job)
-        if self._rejections.lacks_room(job, allowed):
-            return NotBackfilled(self._rejections.no_room(job, allowed, region))
-        in_the_way = self._rejections.window_in_the_way(job, closed)
+        if not job.request.only_cores and self.rejections.lacks_room(job, allowed):
+            return NotBackfilled(self.rejections.no_room(job, allowed, region))
+        in_the_way = self.rejections.window_in_the_way(job, closed) if closed.key else None
         if in_the_way is not None:
             return NotBackfilled(in_the_way)
-        reason = self._context.gates.blocking_reason(job)
+        reason = self._context.blocking_reason(job)
         if reason is not None:
             return NotBackfilled(reason, final=True)
         left_s, cuttable = job.left_s, False
@@ -72,9 +85,9 @@ class Backfilling:
         end_s = self._now_s + left_s
         passes = end_s > reservation.until_s
         if reservation.counts_out(job, end_s, allowed & ~closed.vnodes) or (
-            passes and self._rejections.delays_head(job, closed)
+            passes and self._made_rejections is not None and self._made_rejections.delays_head(job, closed)
         ):
-            if not self._rejections.fits_now(job, allowed, closed, region):
+            if not self.rejections.fits_now(job, allowed, closed, region):
                 return NotBackfilled(self._lacks(job, allowed, closed, region))
             return NotBackfilled(_not_beside(self._context, reservation, self._builder))
         # Tested with the full estimate: a job that is cut at the head's time still holds its limits and licences when
@@ -83,7 +96,7 @@ class Backfilling:
         if reason is not None:
             return NotBackfilled(reason, final=True)
         if self._builder.is_beyond_limit(job):
-            return NotBackfilled(self._rejections.beyond_limit(), final=True)
+            return NotBackfilled(self.rejections.beyond_limit(), final=True)
         allocation = self._places.place(job, allowed, closed)
         if allocation is None:
             return NotBackfilled(self._lacks(job, allowed, closed, region))
@@ -92,7 +105,7 @@ class Backfilling:
             if allocation is None or (
                 isinstance(allocation, Allocation) and not reservation.admits(allocation, end_s, job.request)
             ):
-                self._rejections.note_delay(job, closed)
+                self.rejections.note_delay(job, closed)
                 return NotBackfilled(_not_beside(self._context, reservation, self._builder))
         if isinstance(allocation, Reason):
             return NotBackfilled(allocation, final=True)
@@ -106,10 +119,10 @@ class Backfilling:
         shape."""
         in_the_way = self._places.window_in_the_way(job, allowed, closed)
         if in_the_way is not None:
-            self._rejections.note_window(job, closed, in_the_way)
+            self.rejections.note_window(job, closed, in_the_way)
             return in_the_way
-        self._rejections.note_lack(job)
-        return self._rejections.no_room(job, allowed, region)
+        self.rejections.note_lack(job)
+        return self.rejections.no_room(job, allowed, region)
 
 
 def wait_behind(

@@ -46,7 +46,7 @@ class Earmarks:
             job = cluster.jobs.get(job_id)
             if job is None:
                 continue
-            blocking = self._context.gates.blocking_reason(job)
+            blocking = self._context.blocking_reason(job)
             # A promise survives a limit that its owner's runs fill until the promised time; so does its earmark.
             if blocking is not None and (
                 earmark.rule != PROMISE or self._builder.opens_s(job, blocking) == UNLIMITED_S

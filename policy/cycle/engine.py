@@ -17,6 +17,7 @@ from policy.cycle.incremental_pass import keep_memo, reuse_memo
 from policy.cycle.job_attempt import JobAttempts
 from policy.cycle.preempt_long_run_for_short_job import rescue
 from policy.eligibility.job_order_by_fair_share import FairShareLine
+from policy.eligibility.order_as_pbs_scheduler_would import NO_LINE
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.model.priority_class import BASE
@@ -94,9 +95,11 @@ def _with_what_was_seen(ledger: Ledger, snapshot: Snapshot, settings: Settings) 
 def _with_what_still_stands(ledger: Ledger, snapshot: Snapshot) -> Ledger:
     """The ledger without the promises and earmarks of jobs that were altered since to request something else."""
     jobs = snapshot.cluster().jobs
-    altered = [
-        job_id for job_id, asked in ledger.asked.items() if job_id in jobs and not asked.is_unaltered(jobs[job_id])
-    ]
+    altered: list[str] = []
+    for job_id, asked in ledger.asked.items():
+        job = jobs.get(job_id)
+        if job is not None and not asked.is_unaltered(job):
+            altered.append(job_id)
     if not altered:
         return ledger
     lapsed = {job_id for job_id in altered if not ledger.asked[job_id].covers(jobs[job_id])}
@@ -146,7 +149,7 @@ class _Pass:
         if context.preemption is not None:
             self._job_attempts.heads.reserve_again_and_withdraw_promises()
         if settings.rescue.enabled:
-            self._loop.guard(lambda: rescue(context, builder, self._job_attempts.earmarks))
+            self._loop.guard(self._rescue)
         if context.shrinks:
             self._wake_for_promises()
         self._wake_for_reasons(no_gate_applies=no_gate_applies)
@@ -156,6 +159,9 @@ class _Pass:
         if region is not None:
             keep_memo(context, builder, region, plan)
         return plan
+
+    def _rescue(self) -> None:
+        rescue(self._context, self._builder, lambda: self._job_attempts.earmarks)
 
     def _wake_for_reasons(self, *, no_gate_applies: bool) -> None:
         """Set the next pass to the first time that a reason names, if time alone makes the difference.
@@ -197,8 +203,10 @@ class _Pass:
         if self._builder.starts:
             # The gates of the beneficiaries that have started asked for the line before they started.
             context.renew_line()
-        line = context.line
-        entries: Sequence[Entry] = line.entries
+        cluster = context.cluster
+        is_plain = not (cluster.has_site_order or cluster.has_own_priorities)
+        line = NO_LINE if is_plain else context.line
+        entries: Sequence[Entry] = cluster.order if is_plain else line.entries
         if context.classes is not None:
             entries = context.classes.order(entries)
         # An array whose next subjob has just started was promised no more than that.
@@ -217,8 +225,8 @@ class _Pass:
                 entries = self._behind_higher_classes(first, rest)
         if line.places is not None:
             of_jobs = {} if context.classes is None else context.classes.of_jobs
-            return FairShareLine(context.cluster, entries, line, line.places, of_jobs, promises)
-        return entries if entries is not context.cluster.order else entries[:]
+            return FairShareLine(cluster, entries, line, line.places, of_jobs, promises)
+        return entries if entries is not cluster.order else entries[:]
 
     def _behind_higher_classes(self, promised: Sequence[Entry], entries: Sequence[Entry]) -> list[Entry]:
         """The jobs with a promise before all others but those of higher classes, to which they give way."""
@@ -314,7 +322,7 @@ class _Pass:
                 or job.queue not in plain
                 or (confined is not None and (not job.rerunable or job.id in confined.capped))
             ):
-                reason = context.gates.blocking_reason(job)
+                reason = context.blocking_reason(job)
                 if reason is not None:
                     self._job_attempts.at_a_gate(job, reason)
                     continue

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Callable
+from typing import Callable, Final
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
+from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.cycle.backfill_attempt import idle_cores_decide
+from policy.cycle.preempt_long_run_for_short_job import waits_until_s
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.correct_idle_cores_in_reasons import with_idle
@@ -57,9 +59,12 @@ class Memo:
         self._region = region if plan.starts else None
         self._arrived: list[tuple[Reason, Job]] = []
 
-    def note(self, arrived: Sequence[tuple[Reason, Job]]) -> None:
-        """Add jobs that have arrived since, each with its reason."""
+    def note(self, arrived: Sequence[tuple[Reason, Job]], next_s: float) -> None:
+        """Add jobs that have arrived since, each with its reason. ``next_s``: when one of them needs the next pass."""
         self._arrived += arrived
+        self.until_s = min(self.until_s, next_s)
+        if next_s < (UNLIMITED_S if self.next_s is None else self.next_s):
+            self.next_s = next_s
 
     def waits(self) -> Waits:
         """The reasons as they are after the pass, and those of the jobs that have arrived since. They are worked out
@@ -68,7 +73,7 @@ class Memo:
         return Waits(self._waiting, partial(_with_arrived, left=left, arrived=self._arrived, count=len(self._arrived)))
 
 
-_LASTING = frozenset(
+_LASTING: Final = frozenset(
     {"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits", "never-arranged", "vnode-run-limit"}
 )
 """Reasons that time alone does not end before the head's reserved time."""
@@ -82,7 +87,7 @@ def keep_memo(context: Context, builder: PlanBuilder, region: Region, plan: Plan
     if context.cluster.has_site_order:
         # A formula may change with time, and fair share with every run.
         return
-    if plan.preempts or builder.earmarks or context.settings.rescue.enabled:
+    if plan.preempts or builder.earmarks:
         return
     for reason in builder.waits:
         if reason.code not in _LASTING:
@@ -93,6 +98,9 @@ def keep_memo(context: Context, builder: PlanBuilder, region: Region, plan: Plan
         until_s = min(
             [until_s, *(e.end_s for e in builder.backfilled().values() if e.cuttable and e.end_s > context.now_s)]
         )
+    if plan.starts and context.settings.rescue.enabled:
+        # More may be spare beside the head than was left in this pass, so that a run can be cut for a short job.
+        return
     exact = idle_cores_decide(context)
     if plan.starts and (context.cluster.has_shapes or not exact):
         return
@@ -147,6 +155,8 @@ def reuse_memo(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan |
         reservation = memo.reservation
         window_s = reservation.until_s - now_s
         shrinks = settings.backfill.kind == "checkpoint"
+        rescues = settings.rescue.enabled
+        next_s = UNLIMITED_S
         arrived: list[tuple[Reason, Job]] = []
         for job in cluster.arrivals:
             cores = job.request.cores
@@ -158,7 +168,19 @@ def reuse_memo(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan |
                 reason = reservation.why_not_beside(only_head=memo.plain)
             else:
                 return None
+            if rescues:
+                next_s = min(next_s, _rescued_from_s(job, settings, ledger, now_s))
+                if next_s <= now_s:
+                    return None
             arrived.append((reason, job))
-        memo.note(arrived)
+        memo.note(arrived, next_s)
         cluster.arrivals = []
     return Plan(now_s, (), (), memo.estimates, memo.waits(), ledger, snapshot, memo.next_s)
+
+
+def _rescued_from_s(job: Job, settings: Settings, ledger: Ledger, now_s: float) -> float:
+    """From when the job may be rescued, by its length and its wait; infinite if it is not short."""
+    short_s = Estimates(settings, ledger, now_s).short_s(job)
+    if short_s > settings.rescue.short_s:
+        return UNLIMITED_S
+    return waits_until_s(job, short_s, settings.rescue, ledger.cuts)

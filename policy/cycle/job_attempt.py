@@ -41,7 +41,6 @@ class JobAttempts:
         self._cuts = PromisedCuts(context, builder, self._places)
         self.heads = Heads(context, builder, self._cuts)
         self._made_earmarks: Earmarks | None = None
-        self._made_rejections: Rejections | None = None
         self._made_backfilling: Backfilling | None = None
 
     @property
@@ -54,15 +53,13 @@ class JobAttempts:
     @property
     def rejections(self) -> Rejections:
         """The rejections cache, made on first use."""
-        if self._made_rejections is None:
-            self._made_rejections = Rejections(self._context, self._builder)
-        return self._made_rejections
+        return self.backfilling.rejections
 
     @property
     def backfilling(self) -> Backfilling:
         """The starts behind heads, made on first use."""
         if self._made_backfilling is None:
-            self._made_backfilling = Backfilling(self._context, self._builder, self._places, self.rejections)
+            self._made_backfilling = Backfilling(self._context, self._builder, self._places)
         return self._made_backfilling
 
     def honour_earmarks(self) -> None:
@@ -72,7 +69,7 @@ class JobAttempts:
     def attempt_later(self, job: Job, region: Region) -> None:
         """Attempt a job that this pass has put off. Its gates are checked again: starts since then may have used up a
         limit."""
-        reason = self._context.gates.blocking_reason(job)
+        reason = self._context.blocking_reason(job)
         if reason is not None:
             self.at_a_gate(job, reason)
         elif region.reservation is None:
@@ -147,7 +144,7 @@ class JobAttempts:
         """Attempt a job with a better claim than the head: it takes idle cores and victims as if nothing were
         reserved."""
         builder, allowed = self._builder, self._cluster.vnodes_of(job.queue)
-        blocking = self._context.gates.blocking_reason(job)
+        blocking = self._context.blocking_reason(job)
         if blocking is not None:
             builder.leave(job, blocking)
             return
@@ -235,7 +232,7 @@ class JobAttempts:
             self._builder.leave(job, never)
             return
         # Where jobs are tried shortest first, earlier ones may have used up a limit since its gates were checked.
-        blocking = self._context.gates.blocking_reason(job)
+        blocking = self._context.blocking_reason(job)
         if blocking is not None:
             self._builder.leave(job, blocking)
             return
@@ -325,7 +322,7 @@ class JobAttempts:
             if before != BASE and classes.again(left) != before:
                 self.set_aside.append(left)
                 return None
-        reason = self._context.gates.blocking_reason(left)
+        reason = self._context.blocking_reason(left)
         if reason is not None:
             self._builder.leave(left, reason)
             return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from policy.backfill.cut_backfilled_for_promise import NO_PROMISE, Promise, cut_for, cut_order
 from policy.cycle.where_job_can_start_now import StartPlaces
@@ -17,7 +18,7 @@ from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.preemption.victim_search import Slot
 
-NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
+NOTHING_EXPECTED: Final[Mapping[str, float]] = MappingProxyType({})
 """No run is expected to end before its full estimate."""
 
 

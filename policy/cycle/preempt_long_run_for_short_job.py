@@ -8,6 +8,7 @@ be there in time.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Callable
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.release_profile import once_victims_end
@@ -20,7 +21,6 @@ from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import RESCUE, Cut, Ledger
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
-from policy.preemption.precedence_over_head import Claims
 from policy.preemption.victim_search import Guard, Search, Size, size_of
 from policy.preemption.victim_selection import Victim
 from policy.settings.site_settings import RescueSettings
@@ -58,23 +58,22 @@ class Rescue:
         settings: RescueSettings,
         estimates: Estimates,
         ledger: Ledger,
-        claims: Claims,
+        context: Context,
         now_s: float,
     ) -> None:
         self._cluster = cluster
         self._settings = settings
         self._estimates = estimates
         self._ledger = ledger
-        self._claims = claims
+        self._context = context
         self._now_s = now_s
-        self._managed = {queue.name for queue in cluster.queues.values() if queue.managed}
         self.next_s = UNLIMITED_S
         self._idle: list[int] = []
         self._idle_on: dict[int, int] = {}
         self._sizes: dict[str, Size] = {}
 
     def short(self, waiting: Iterable[Job]) -> list[Job]:
-        """The short ones among the waiting jobs, shortest first, whether or not they have waited long enough."""
+        """The short ones among the waiting jobs, whether or not they have waited long enough."""
         longest, short_s = self._estimates.longest_that_is, self._settings.short_s
         most_s: dict[str, float] = {}
         candidates: list[Job] = []
@@ -84,8 +83,12 @@ class Rescue:
                 most = most_s[job.user] = longest(short_s, job.user)
             if job.estimate_s - job.saved_s <= most:
                 candidates.append(job)
-        found = [(self._estimates.short_s(job), self._cluster.order_key(job), job) for job in candidates]
-        return [job for short_s, _, job in sorted(found) if short_s <= self._settings.short_s]
+        return [job for job in candidates if self._estimates.short_s(job) <= short_s]
+
+    def shortest_first(self, short: Iterable[Job]) -> list[Job]:
+        """The short jobs in the order in which they are rescued; those of one length in queue order."""
+        found = [(self._estimates.short_s(job), self._cluster.order_key(job), job) for job in short]
+        return [job for _, _, job in sorted(found)]
 
     def has_waited(self, job: Job) -> bool:
         """Whether the job has waited long enough; if not, ``next_s`` is set to when it will have."""
@@ -98,7 +101,12 @@ class Rescue:
     def victims(self, spared: Container[str]) -> list[Run]:
         """The runs that may be cut, except those spared; fewest cores first, ties by the latest end."""
         settings = self._settings
-        able = [run for run in self._cluster.runs.values() if run.id not in spared and self._may_cut(run, settings)]
+        managed = {queue.name for queue in self._cluster.queues.values() if queue.managed}
+        able = [
+            run
+            for run in self._cluster.runs.values()
+            if run.id not in spared and run.job.queue in managed and self._may_cut(run, settings)
+        ]
         found: list[Run] = []
         for run in able:
             # The same sum for the test and for next_s: rounding must not make the next pass due at the moment of this
@@ -116,7 +124,6 @@ class Rescue:
             run.end_s - self._now_s > settings.left_least_s
             and run.job.rerunable
             and not run.exiting
-            and run.job.queue in self._managed
             and self._estimates.may_save(run.job)
             and self._ledger.preemptions.get(run.id, 0) < settings.max_cuts
             and self._estimates.below_cap(run.id)
@@ -165,7 +172,7 @@ class Rescue:
     def _is_spared_by(self, job: Job, run: Run) -> bool:
         """Whether the run may not be cut for this job, though perhaps for others: it is a subjob of the same array, it
         has the better claim, or the last preemption of one of the two was for the other (they would alternate)."""
-        if run.job.id == job.id or self._claims.protects(run, job):
+        if run.job.id == job.id or self._context.claims.protects(run, job):
             return True
         cuts = self._ledger.cuts
         return _beneficiary(cuts.get(_next_id(job))) == run.job.id or _beneficiary(cuts.get(run.id)) == job.id
@@ -176,16 +183,18 @@ def _beneficiary(cut: Cut | None) -> str | None:
     return None if cut is None else next((str(value) for name, value in cut.numbers if name == "beneficiary"), None)
 
 
-def rescue(context: Context, builder: PlanBuilder, earmarks: Earmarks) -> None:
-    """Cut one run for the shortest job that may have it, and give the rest of its cores to further short jobs."""
+def rescue(context: Context, builder: PlanBuilder, begin: Callable[[], Earmarks]) -> None:
+    """Cut one run for the shortest job that may have it, and give the rest of its cores to further short jobs.
+
+    ``begin`` gives the earmarks of the pass; most passes need none.
+    """
     cluster, estimates, now_s = context.cluster, context.estimates, context.now_s
-    chance = Rescue(cluster, context.settings.rescue, estimates, context.ledger, context.claims, now_s)
+    chance = Rescue(cluster, context.settings.rescue, estimates, context.ledger, context, now_s)
     # What this pass had no start or no time left for may need no cut: the next pass looks at it.
     put_off = {job.id for reason, jobs in builder.waits.items() if reason.code in _PUT_OFF for job in jobs}
     waiting = [job for job in cluster.jobs.values() if job.id not in put_off] if put_off else cluster.jobs.values()
     open_to = [job for job in chance.short(waiting) if job.id not in builder.earmarks]
-    gates = context.gates
-    short = [job for job in open_to if gates.blocking_reason(job) is None]
+    short = [job for job in open_to if context.blocking_reason(job) is None]
     eligible = [job for job in short if chance.has_waited(job)]
     if eligible and any(cut.at_s == now_s for cut in context.ledger.cuts.values()):
         # Passes follow one another within a second while victims end. Beside a second cut the first would be for
@@ -199,7 +208,7 @@ def rescue(context: Context, builder: PlanBuilder, earmarks: Earmarks) -> None:
     builder.next_s = min(builder.next_s, chance.next_s)
     most_cores = max([run.allocation.cores for run in victims], default=0)
     hopeless: set[tuple[Request, str, tuple[int, ...]]] = set()
-    for job in eligible if victims else ():
+    for job in chance.shortest_first(eligible) if victims else ():
         allowed = cluster.vnodes_of(job.queue)
         if not chance.may_be_enough(most_cores, job, allowed, free):
             continue
@@ -225,8 +234,9 @@ def rescue(context: Context, builder: PlanBuilder, earmarks: Earmarks) -> None:
             else:
                 region.reservation = None
             builder.leave_no_more(job)
+            earmarks = begin()
             earmarks.begin(job, allocation, [Victim(victim, None)], RESCUE)
-            _fill_the_hole(context, builder, earmarks, short, victim)
+            _fill_the_hole(context, builder, earmarks, chance.shortest_first(short), victim)
             return
 
 
@@ -247,7 +257,7 @@ def _fill_the_hole(
         if job.id in builder.earmarks or job.id not in cluster.jobs or (head is not None and head.head.id == job.id):
             continue
         end_s = builder.now_s + job.left_s
-        if (context.gates.blocking_reason(job) or builder.blocking_reason_beside_heads(job, end_s)) is not None:
+        if (context.blocking_reason(job) or builder.blocking_reason_beside_heads(job, end_s)) is not None:
             continue
         closed, ever = _closed_to(job, context), cluster.vnodes_of(job.queue)
         with closed.applied_to(free):

@@ -125,7 +125,7 @@ class Heads:
 
     def _opens_s(self, head: Job) -> float:
         """When hard limits and licences let the head start, as the starts of this pass leave them; 0 if they do now."""
-        reason = self._context.gates.blocking_reason(head)
+        reason = self._context.blocking_reason(head)
         if reason is None or reason.code not in ("hard-limit", "server-resource"):
             return 0.0
         return self._builder.opens_s(head, reason)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import groupby
 
-from policy.eligibility.order_as_pbs_scheduler_would import Line, Places
+from policy.eligibility.order_as_pbs_scheduler_would import ALONE, Line, Places, runs_of_equals
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.priority_class import BASE
 from policy.order.fair_share_tree import Claim, FairShareTree, Node
@@ -34,11 +33,12 @@ class FairShareLine:
         """``entries``: the jobs of the ``line`` that has the ``places``, perhaps in another order and not all of them.
         ``classes``: the classes of jobs (P2), which are not mixed; ``fixed``: the jobs that keep their place."""
         self._entries = entries
-        self._rows: Sequence[int] = places.rows
+        self._levels, self._numbers, self._rows = places.levels, places.numbers, places.rows
+        self._entities = places.entities
         if entries is not line.entries:
-            row_of = {entry[3]: row for entry, row in zip(line.entries, places.rows)}
-            self._rows = [row_of[entry[3]] for entry in entries]
-        self._places = places
+            place_of = {entry[3]: place for place, entry in enumerate(line.entries)}
+            kept = [place_of[entry[3]] for entry in entries]
+            self._levels, self._numbers, self._rows = ([each[place] for place in kept] for each in places[:3])
         self._classes = classes
         self._fixed = fixed
         self._orders = {name: queue.order for name, queue in cluster.queues.items()}
@@ -58,38 +58,44 @@ class FairShareLine:
 
     def __iter__(self) -> Iterator[Entry]:
         """The entries: those that fair share may exchange by the claims of the moment, all others as they are."""
-        entries, fixed = self._entries, self._fixed
-        first = 0
-        for mixed, alike in groupby(self._marks()):
-            last = first + len([*alike])
-            while first < last:
-                until = first if mixed is None else last
-                if fixed:
-                    until = next((index for index in range(first, until) if entries[index][3] in fixed), until)
-                if until - first == 1:
-                    yield entries[first]
-                elif until > first:
-                    yield from self._by_claim(first, until)
-                if until < last:
-                    yield entries[until]
-                    until += 1
-                first = until
+        entries, done = self._entries, 0
+        for first, last in self._exchangeable():
+            yield from entries[done:first]
+            yield from self._by_claim(first, last)
+            done = last
+        yield from entries[done:]
 
-    def _marks(self) -> list[object]:
+    def _exchangeable(self) -> Iterator[tuple[int, int]]:
+        """The index of the first of each group that fair share may exchange with each other, and that after its last.
+        Promises are looked at when the group's turn comes."""
+        marks, entries, fixed = self._marks(), self._entries, self._fixed
+        for first, last in runs_of_equals(marks):
+            if marks[first] is None:
+                continue
+            begin = first
+            for index in range(first, last) if fixed else ():
+                if entries[index][3] in fixed:
+                    if index - begin > 1:
+                        yield begin, index
+                    begin = index + 1
+            if last - begin > 1:
+                yield begin, last
+
+    def _marks(self) -> Sequence[object]:
         """For each entry what it has in common with those that fair share may exchange it with; None if with none."""
-        levels, classes = self._places.levels, self._classes
+        levels, classes = self._levels, self._classes
         if classes:
             return [
-                None if row < 0 else (levels[row], classes.get(entry[3], BASE))
-                for row, entry in zip(self._rows, self._entries)
+                None if level == ALONE else (level, classes.get(entry[3], BASE))
+                for level, entry in zip(levels, self._entries)
             ]
-        return [None if row < 0 else levels[row] for row in self._rows]
+        return levels if ALONE not in levels else [None if level == ALONE else level for level in levels]
 
     def _by_claim(self, first: int, last: int) -> Iterator[Entry]:
         """The entries from one index until before another: a group in the order of the claims at the beginning of the
         pass. As long as nothing is charged that order holds; after a charge the heap finds each next entity."""
         charges, index = self._charges, first
-        while index < last and (not charges or last - first == 1):
+        while index < last and not charges:
             yield self._entries[index]
             index += 1
             charges = self._charges
@@ -98,11 +104,10 @@ class FairShareLine:
 
     def _by_heap(self, group: Sequence[int]) -> Iterator[Entry]:
         """The entries with these indices, each time one of the entity with the least claim."""
-        entries, rows, entities = self._entries, self._rows, self._places.entities
+        entries, numbers, entities = self._entries, self._numbers, self._entities
         of_entity: dict[str, list[int]] = defaultdict(list)
-        for index in group:
-            of_entity[entities[rows[index]]].append(index)
-        numbers = {index: self._places.numbers[rows[index]] for index in group}
+        for index, row in zip(group, self._rows[group[0] :]):
+            of_entity[entities[row]].append(index)
         tree = self._tree_of(entries[group[0]][5])
         for jobs in of_entity.values():
             jobs.sort(key=numbers.__getitem__)

@@ -6,9 +6,11 @@ The least significant key is sorted first, one column of floats at a time, which
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import NamedTuple
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
+from itertools import accumulate, chain, compress, count, islice
+from typing import Final, NamedTuple
 
 from policy.eligibility.order_by_qsub_priority import in_own_order
 from policy.order.fair_share_tree import FairShareTree
@@ -28,18 +30,20 @@ from policy.state.cluster_index import ClusterIndex, Entry
 
 _FAIR_SHARE_KEY, _PREEMPT_KEY = "fair_share_perc", "preempt_priority"
 _NOTHING: Mapping[str, Reason] = {}
+ALONE = -1
+"""The level of a job that fair share does not order."""
 
 
 class Places(NamedTuple):
-    """The places of jobs beside fair share, each list with one item for each job.
+    """The places of jobs beside fair share, each list but the last with one item for each entry of the line.
 
-    ``rows``: for each entry of the line, where in the other lists its job is; -1 where fair share does not order it.
-    ``levels`` are the same for jobs that fair share may exchange, ``numbers`` order those of equal claims, by sort keys
-    and age."""
+    ``levels`` are the same for jobs that fair share may exchange, and :data:`ALONE` for one that it does not order.
+    ``numbers`` order those of one level that have equal claims, by sort keys and age. ``rows``: where in ``entities``
+    the job's entity is."""
 
-    rows: list[int]
     levels: list[int]
     numbers: list[int]
+    rows: list[int]
     entities: list[str]
 
 
@@ -51,6 +55,10 @@ class Line(NamedTuple):
     entries: Sequence[Entry]
     refused: Mapping[str, Reason] = _NOTHING
     places: Places | None = None
+
+
+NO_LINE: Final = Line(())
+"""A line that orders and refuses no job."""
 
 
 def queue_line(cluster: ClusterIndex, now_s: float) -> Line:
@@ -68,7 +76,7 @@ def queue_line(cluster: ClusterIndex, now_s: float) -> Line:
     for order, entries in _by_order(cluster):
         if order is None:
             line += in_own_order(entries, now_s) if cluster.has_own_priorities else entries
-            places.rows.extend([-1] * len(entries))
+            _leave_alone(places, len(entries))
             continue
         sorting = _Sorting(cluster, order, entries, now_s)
         line += sorting.line(now_s, places)
@@ -105,6 +113,7 @@ class _Sorting:
             for index, name in enumerate(order.needs):
                 self._columns[name] = values[index :: len(order.needs)]
         self._entities = [] if order.tree is None else [job.entity for job in self._jobs]
+        self._different_entities = {*self._entities}
         self._formula: Sequence[float] = ()
         if order.formula is not None:
             self._formula = as_float32s(self._evaluate(order.formula))
@@ -120,15 +129,18 @@ class _Sorting:
         if found is not None:
             return found
         if name == QUEUE_PRIORITY:
-            queues = {name: queue.priority for name, queue in self._cluster.queues.items()}
-            return [queues.get(job.queue, 0) for job in self._jobs]
+            priorities = {name: queue.priority for name, queue in self._cluster.queues.items()}
+            different = {priorities.get(name, 0) for name in self._cluster.queued}
+            if len(different) == 1:
+                return [*different] * len(self._jobs)
+            return [priorities.get(job.queue, 0) for job in self._jobs]
         if name == ELIGIBLE_TIME:
             # The server does not report it: the job counts as eligible since it entered the queue.
             return [max(0.0, self._now_s - job.submit_s) for job in self._jobs]
         tree = self._order.tree
         if name in OF_SHARE and tree is not None:
-            of_entity = {entity: _of_share(tree, name, entity) for entity in {*self._entities}}
-            return [of_entity[entity] for entity in self._entities]
+            of_entity = {entity: _of_share(tree, name, entity) for entity in self._different_entities}
+            return list(map(of_entity.__getitem__, self._entities))
         return [0] * len(self._jobs)
 
     def line(self, now_s: float, places: Places) -> list[Entry]:
@@ -138,50 +150,50 @@ class _Sorting:
         for key in (*_by_age(self._columns.get(RANK), self._entries), *self._by_keys()):
             rows.sort(key=key.__getitem__)
         later = rows[:] if order.fair_share is not None else rows
-        if order.fair_share is not None:
-            of_entity = self._claims_in_order(order.fair_share.tree)
-            column = [of_entity[entity] for entity in self._entities]
-            rows.sort(key=column.__getitem__)
         above = list(self._above_fair_share())
         for key in above:
             rows.sort(key=key.__getitem__)
+        levels: list[int] = []
         if order.fair_share is not None:
-            self._note_places(places, _levels(rows, above, len(places.levels)), rows, later)
+            levels = _levels(rows, above, len(places.levels))
+            self._sort_equals_by_claim(rows, levels, order.fair_share.tree)
         if order.taken == ROUND_ROBIN:
+            level_of = dict(zip(rows, levels))
             rows = self._in_turn(rows)
-        first = len(places.levels) - len(rows)
-        places.rows.extend([first + row for row in rows] if order.fair_share is not None else [-1] * len(rows))
-        entries = [self._entries[row] for row in rows]
+            levels = [level_of[row] for row in rows] if levels else levels
+        if order.fair_share is None:
+            _leave_alone(places, len(jobs))
+        else:
+            places.levels.extend(levels)
+            places.numbers.extend(_numbers(rows, later))
+            first = len(places.entities)
+            places.rows.extend([first + row for row in rows] if first else rows)
+            places.entities.extend(self._entities)
+        entries = list(map(self._entries.__getitem__, rows))
         if order.is_explicit or not self._cluster.has_own_priorities:
             return entries
         return self._with_own_priorities(entries, rows, above, now_s)
 
-    def _note_places(self, places: Places, levels: Sequence[int], rows: Sequence[int], later: Sequence[int]) -> None:
-        """Add the places of the jobs: their levels, given in the order of ``rows``, and their numbers in ``later``."""
-        number_of = [0] * len(rows)
-        for number, row in enumerate(later):
-            number_of[row] = number
-        if levels and levels[0] != levels[-1]:
-            level_of = [0] * len(rows)
-            for row, level in zip(rows, levels):
-                level_of[row] = level
-            levels = level_of
-        places.levels.extend(levels)
-        places.numbers.extend(number_of)
-        places.entities.extend(self._entities)
-
-    def _claims_in_order(self, tree: FairShareTree) -> dict[str, int]:
-        """Each entity's claim as a number: the less, the sooner; equal for equal claims."""
-        claims = {entity: tree.claim(entity) for entity in {*self._entities}}
-        numbers = {claim: number for number, claim in enumerate(sorted(set(claims.values())))}
-        return {entity: numbers[claim] for entity, claim in claims.items()}
+    def _sort_equals_by_claim(self, rows: list[int], levels: Sequence[int], tree: FairShareTree) -> None:
+        """Sort the rows of each level by the claims of their entities."""
+        equals = list(runs_of_equals(levels))
+        if not equals:
+            return
+        rows_of_equals = [row for first, last in equals for row in rows[first:last]]
+        entities = list(map(self._entities.__getitem__, rows_of_equals))
+        number_of = tree.ranks(set(entities))
+        column = [0] * len(rows)
+        for row, number in zip(rows_of_equals, map(number_of.__getitem__, entities)):
+            column[row] = number
+        for first, last in equals:
+            rows[first:last] = sorted(rows[first:last], key=column.__getitem__)
 
     def _by_keys(self) -> Iterable[Column]:
         """The site's sort keys, the last one first; all in ascending order."""
         for name, descending in reversed(self._order.keys):
             tree = self._order.tree
             if name == _FAIR_SHARE_KEY and tree is not None:
-                shares = {entity: tree.find(entity).share for entity in {*self._entities}}
+                shares = {entity: tree.find(entity).share for entity in self._different_entities}
                 column: Column = [shares[entity] for entity in self._entities]
             elif name == _PREEMPT_KEY:
                 continue
@@ -198,8 +210,8 @@ class _Sorting:
                 # A value that is no number is as good as the least one.
                 yield [math.inf if math.isnan(value) else -value for value in self._formula]
             else:
-                yield [-value for value in self._formula]
-        if any(entry[0] for entry in self._entries) and any(job.priority for job in self._jobs):
+                yield list(map(operator.neg, self._formula))
+        if any(map(operator.itemgetter(0), self._entries)) and any(job.priority for job in self._jobs):
             yield [-job.priority for job in self._jobs]
         if self._order.taken == BY_QUEUE and len(self._cluster.queued) > 1:
             yield self._of_queues(self._queue_places())
@@ -254,7 +266,7 @@ class _Sorting:
                 found[job.id] = Reason("under-threshold", (("has", _short(value)), ("limit", _short(order.threshold))))
         fair_share = order.fair_share
         if fair_share is not None and fair_share.enforced:
-            without = fair_share.tree.without_share({*self._entities})
+            without = fair_share.tree.without_share(self._different_entities)
             for job in self._jobs if without else ():
                 if job.entity in without:
                     found[job.id] = Reason("no-fair-share", (("entity", job.entity),))
@@ -272,13 +284,41 @@ def _levels(rows: Sequence[int], above: Sequence[Column], first: int = 0) -> lis
     """For sorted rows: a number from ``first`` on that grows where one of the columns changes."""
     if not above:
         return [first] * len(rows)
-    level, levels = first - 1, []
-    before: tuple[float, ...] | None = None
-    for values in zip(*([column[row] for row in rows] for column in above)):
-        if values != before:
-            level, before = level + 1, values
-        levels.append(level)
-    return levels
+    changes = reduce(partial(map, operator.or_), [_changes(column, rows) for column in above])
+    return list(accumulate(changes, initial=first))[: len(rows)]
+
+
+def _changes(column: Column, rows: Sequence[int]) -> Iterator[bool]:
+    """For each of the rows but the first, whether the column has another value than in the row before."""
+    values = list(map(column.__getitem__, rows))
+    return map(operator.ne, values, islice(values, 1, None))
+
+
+def _numbers(rows: Sequence[int], later: Sequence[int]) -> Sequence[int]:
+    """For each of the rows its place in ``later``, which has the same ones."""
+    if later == list(range(len(later))):
+        return rows
+    place_of = dict(zip(later, count()))
+    return [place_of[row] for row in rows]
+
+
+def _leave_alone(places: Places, entries: int) -> None:
+    places.levels.extend([ALONE] * entries)
+    places.numbers.extend([0] * entries)
+    places.rows.extend([ALONE] * entries)
+
+
+def runs_of_equals(values: Sequence[object]) -> Iterator[tuple[int, int]]:
+    """Where more than one value in succession are equal: the index of the first, and that after the last."""
+    first = last = 0
+    for index in compress(count(1), map(operator.eq, values, islice(values, 1, None))):
+        if index != last:
+            if last:
+                yield first, last
+            first = index - 1
+        last = index + 1
+    if last:
+        yield first, last
 
 
 def _of_share(tree: FairShareTree, name: str, entity: str) -> float:

@@ -6,13 +6,13 @@ Where only cores are counted that takes a few look-ups, which makes it cheap for
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Callable, Final
 
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, Limits
 
-_NO_LIMIT = float("inf")
+_NO_LIMIT: Final = float("inf")
 
 NO_ENTRY: EntityKey = ("", "")
 """The key for a job that no entry counts."""
@@ -70,6 +70,16 @@ class QuotaHeadroom:
         if need > self._of_all:
             return ALL
         return NO_ENTRY if bound == self._of_all == _NO_LIMIT else None
+
+    def exceeds_own(self, job: Job) -> bool:
+        """Whether the job exceeds the entry of its user, by a look-up; False where it does not, or where more is to be
+        looked at."""
+        request = job.request
+        need = request.cores
+        if self._entries is None or need != request.quota_cores or request.exclusive:
+            return False
+        left = self._of_users.get(job.user)
+        return need > (self._look_up("u", job.user) if left is None else left)
 
     def counts_cores(self, request: Request) -> bool:
         """Whether look-ups per entity are enough for jobs with this request."""

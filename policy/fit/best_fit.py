@@ -181,9 +181,10 @@ def _single_cores(capacity: Capacity, chunk: Chunk, allowed: int) -> list[Share]
         here = levels[level] & allowed if level > 0 else 0
         if not here:
             continue
-        full = min(count_vnodes(here), left // level)
+        count = count_vnodes(here)
+        full = min(count, left // level)
         if full:
-            taken = lowest(here, full)
+            taken = lowest(here, full) if full < count else here
             shares.append(Share(taken, amounts, level))
             left -= full * level
             allowed &= ~taken

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from policy.model.job_request import Amounts
 from policy.model.pbs_units import SIZES, parse_resource, show_resource
@@ -248,5 +248,5 @@ Cores = Mapping[str, tuple[int, ...]]
 """The cores of one run by vnode, numbered from 0, socket by socket."""
 
 
-NO_CORES: Cores = MappingProxyType({})
+NO_CORES: Final[Cores] = MappingProxyType({})
 """The core list of a run that has none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from policy.model.allocation import Allocation
 from policy.model.job_preferences import Layout, RankPreference
@@ -19,7 +19,7 @@ from policy.values.frozen_value import FrozenValue
 if TYPE_CHECKING:
     from policy.order.site_order_settings import SiteOrder
 
-UNLIMITED_S = float("inf")
+UNLIMITED_S: Final = float("inf")
 ONE_OF = "one of "
 """Prefix of the names of job-wide consumables that are not licences, but let only one of several jobs start."""
 

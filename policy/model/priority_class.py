@@ -5,7 +5,9 @@ Classes decide which jobs preempt which runs (docs/policies.md, P2).
 
 from __future__ import annotations
 
-BASE = -1
+from typing import Final
+
+BASE: Final = -1
 """The class of jobs beyond the priority quota, and of users without a priority: lower than every priority."""
 EXPRESS = 10**12
 """An express queue's class is this and the queue's ``Priority``: above every priority, in whatever queue."""

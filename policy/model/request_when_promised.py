@@ -29,7 +29,13 @@ class RequestWhenPromised(NamedTuple):
 
     def is_unaltered(self, job: Job) -> bool:
         """Whether the job still asks for exactly this."""
-        return self == (job.queue, job.estimate_s, job.request, job.job_wide)
+        queue, estimate_s, request, job_wide = self
+        return (
+            estimate_s == job.estimate_s
+            and (request is job.request or request == job.request)
+            and queue == job.queue
+            and job_wide == job.job_wide
+        )
 
     def is_same(self, job: Job) -> bool:
         """Whether the job asks for this very request, and for no more of the rest. An earmark needs this, as its cores

@@ -7,7 +7,7 @@ other functions pass over the integer once, or in as many steps as its length ha
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Callable
+from typing import Callable, Final
 
 _bit_count: Callable[[int], int] | None = getattr(int, "bit_count", None)
 
@@ -16,7 +16,7 @@ def _count_bits_39(mask: int) -> int:
     return bin(mask).count("1")
 
 
-count_vnodes: Callable[[int], int] = _bit_count or _count_bits_39
+count_vnodes: Final[Callable[[int], int]] = _bit_count or _count_bits_39
 """The number of vnodes in a set (``int.bit_count`` exists from Python 3.10 on)."""
 
 

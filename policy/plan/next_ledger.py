@@ -6,7 +6,6 @@ A table that has not changed stays the same object, and so does a ledger of whic
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from policy.model.allocation import Cores
 from policy.model.ledger_between_passes import Backfilled, Cut, Earmark, Ledger, Moved
@@ -16,19 +15,35 @@ from policy.plan.plan_types import MovedPromise, Preempt
 from policy.plan.promised_requests_and_promise_moves import moved_so_far, requests_when_promised
 
 
-class NextEntries(NamedTuple):
+class NextEntries:
     """What a pass adds to its ledger. ``promises`` and ``earmarks`` replace those of before. ``backfilled``: its
     backfilled starts; ``in_turn``: its starts in queue order; ``moved``: the promises that it moved or withdrew."""
 
-    now_s: float
-    promises: Mapping[str, float]
-    earmarks: dict[str, Earmark]
-    preempts: Sequence[Preempt]
-    backfilled: Mapping[str, Backfilled]
-    in_turn: Collection[str]
-    moved: Mapping[str, MovedPromise]
-    first_behind: int
-    tried_in_vain: int
+    __slots__ = (
+        "backfilled", "earmarks", "first_behind", "in_turn", "moved", "now_s", "preempts", "promises", "tried_in_vain",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        now_s: float,
+        promises: Mapping[str, float],
+        earmarks: dict[str, Earmark],
+        preempts: Sequence[Preempt],
+        backfilled: Mapping[str, Backfilled],
+        in_turn: Collection[str],
+        moved: Mapping[str, MovedPromise],
+        first_behind: int,
+        tried_in_vain: int,
+    ) -> None:
+        self.now_s = now_s
+        self.promises = promises
+        self.earmarks = earmarks
+        self.preempts = preempts
+        self.backfilled = backfilled
+        self.in_turn = in_turn
+        self.moved = moved
+        self.first_behind = first_behind
+        self.tried_in_vain = tried_in_vain
 
 
 def next_ledger(context: Context, new: NextEntries) -> Ledger:
@@ -51,9 +66,13 @@ def next_ledger(context: Context, new: NextEntries) -> Ledger:
                 kept[preempt.id] = Cut(new.now_s, preempt.reason.code, preempt.reason.numbers)
         cuts = cuts if kept == cuts else kept
     backfilled: Mapping[str, Backfilled] = ledger.backfilled
-    if new.backfilled or new.in_turn or not backfilled.keys() <= runs.keys():
-        kept_on = {run: entry for run, entry in backfilled.items() if run in runs and run not in new.in_turn}
-        backfilled = {**kept_on, **new.backfilled}
+    gone = [run for run in backfilled if run not in runs]
+    if gone or new.backfilled or new.in_turn:
+        known = dict(backfilled)
+        for run in (*gone, *new.in_turn):
+            known.pop(run, None)
+        known.update(new.backfilled)
+        backfilled = known
     classes = ledger.classes if context.classes is None else context.classes.of_runs
     cores: Mapping[str, Cores] = ledger.cores
     if cores or context.used_core_book is not None:
@@ -82,19 +101,6 @@ def next_ledger(context: Context, new: NextEntries) -> Ledger:
     ):
         return ledger
     return Ledger(
-        promises=new.promises,
-        earmarks=new.earmarks,
-        preemptions=preemptions,
-        backfilled=backfilled,
-        classes=classes,
-        history=ledger.history,
-        learned=ledger.learned,
-        stripes=stripes,
-        seen_s=ledger.seen_s,
-        cuts=cuts,
-        cores=cores,
-        first_behind=new.first_behind,
-        tried_in_vain=new.tried_in_vain,
-        asked=asked,
-        moved=moved,
-    )
+        new.promises, new.earmarks, preemptions, backfilled, classes, ledger.history, ledger.learned, stripes,
+        ledger.seen_s, cuts, cores, new.first_behind, new.tried_in_vain, asked, moved,
+    )  # fmt: skip

@@ -13,11 +13,13 @@ from policy.eligibility.soft_quotas import Quotas
 from policy.eligibility.start_gates import Gates
 from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.fit.core_binding import CoreBook
+from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.plan.job_placer import Placer
 from policy.preemption.precedence_over_head import Claims
 from policy.preemption.preempt_for_job import Preemption
 from policy.preemption.victim_candidates_and_gain_bounds import Basis
+from policy.reasons.reason import Reason
 from policy.settings.site_settings import Settings
 from policy.state.closure_windows import Windows, windows_of
 from policy.state.cluster_snapshot import Snapshot
@@ -47,6 +49,10 @@ class Context:
         self._preempts = (settings.quota.preempt and cluster.has_quotas) or (
             settings.priority.preempt and cluster.has_classes
         )
+        # Nothing but what is in the job itself keeps a job of these queues from starting.
+        self._ungated: frozenset[str] = frozenset()
+        if not (cluster.has_site_order or (self._preempts and settings.quota.confine_unpreemptible)):
+            self._ungated = cluster.queues_without_gates()
         self._quotas: Quotas | None = None
         self._classes: Classes | None = None
         self._preemption: Preemption | None = None
@@ -112,6 +118,13 @@ class Context:
         if self._gates is None:
             self._gates = Gates(self.cluster, self.now_s, self.confined, self.line.refused)
         return self._gates
+
+    def blocking_reason(self, job: Job) -> Reason | None:
+        """What keeps the job from starting now whatever is free; None if no gate does. Most passes need not make the
+        gates for that."""
+        if job.queue in self._ungated and not job.blocked and job.not_before_s is None:
+            return None
+        return self.gates.blocking_reason(job)
 
     @property
     def estimates(self) -> Estimates:

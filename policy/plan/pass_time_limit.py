@@ -6,7 +6,7 @@ checked between jobs and within searches that can be long.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from policy.model.jobs_runs_vnodes_queues import Job
 
@@ -47,4 +47,4 @@ class _Never:
         return False
 
 
-NEVER: Deadline = _Never()
+NEVER: Final[Deadline] = _Never()

@@ -364,12 +364,13 @@ class PlanBuilder:
             return (), before
         promises = self.promised.copy()
         waiting = self._cluster.jobs
-        begun = {start.job.id for start in self.starts}
+        # Of a job that has started the rest of an array still waits.
+        begun = {start.job.id for start in self.starts if start.job.subjobs} if before else ()
         for job_id, at_s in before.items():
             job = waiting.get(job_id)
             if job is not None and job_id not in begun and job_id not in self.moved and job_id not in self.lapsed:
                 # A beneficiary is counted as started: its own use of a limit does not block it.
-                reason = None if job_id in self.earmarks else self._context.gates.blocking_reason(job)
+                reason = None if job_id in self.earmarks else self._context.blocking_reason(job)
                 # A window that closes the whole queue was known when the promise was made.
                 if reason is None or reason.code == "queue-closed" or self.opens_s(job, reason) != UNLIMITED_S:
                     promises[job_id] = at_s

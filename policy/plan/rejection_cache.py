@@ -6,7 +6,7 @@ one list.
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Final, Union
 
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.eligibility.quota_headroom import NO_ENTRY, QuotaHeadroom
@@ -26,7 +26,7 @@ _Kind = tuple[str, object, Union[tuple[str, str], None], int, object]
 _Shape = tuple[Request, str, "RankPreference | None", "Layout | None", tuple[int, ...]]
 _Closed = tuple[Request, str, tuple[int, ...]]
 _NONE = Reason("too-few-idle")
-_OF_THE_JOB = frozenset({"into-window", "pinned"})
+_OF_THE_JOB: Final = frozenset({"into-window", "pinned"})
 """Main reasons with numbers of the job itself instead of its region."""
 
 
@@ -209,10 +209,11 @@ class Rejections:
         headroom = self._headroom.get(job.queue)
         if headroom is None:
             headroom = self._headroom[job.queue] = self._context.quotas.headroom(job.queue)
-        exceeded = headroom.first_exceeded(job)
         # The numbers of such a reason are those of the queue's region; they stay until a start or a preemption.
         reason = main.code if main.code not in _OF_THE_JOB else main
-        if self._needs_quota and exceeded and exceeded != NO_ENTRY and headroom.counts_cores(request):
+        is_over = self._needs_quota and headroom.exceeds_own(job)
+        exceeded = None if is_over else headroom.first_exceeded(job)
+        if is_over or (self._needs_quota and exceeded and exceeded != NO_ENTRY and headroom.counts_cores(request)):
             over = self._over_quota.get((job.queue, reason))
             if over is None:
                 over = self._builder.waiting_over_quota(main, job.queue, headroom, preemption.going)

@@ -61,8 +61,12 @@ class Preemption:
         self._rule_a = settings.quota.preempt and cluster.has_quotas
         self._now_s = now_s
         self._starts = PlannedStarts(basis.ledger.earmarks)
-        self._candidates = Candidates(basis, settings.quota.exempt_s, self._starts)
-        # The same without exempt time: for reasons only, and made only if a run is exempt.
+        self._basis = basis
+        # What finds victims is made on first use: most passes look for none.
+        self._made_candidates: Candidates | None = None
+        self._made_cache: PreemptibleRunsCache | None = None
+        self._made_selection: VictimSelection | None = None
+        # The candidates without exempt time: for reasons only, and made only if a run is exempt.
         self._without_exemption: Callable[[], Candidates] = partial(Candidates, basis, 0, self._starts)
         self._if_not_exempt: Candidates | None = None
         # Shapes that would delay the head: the shortest estimate that did, the extent closed to it, and the reason. The
@@ -81,15 +85,34 @@ class Preemption:
         self.going: Going = {}
         # Whether a job that exceeds a quota may not preempt, whatever else it is.
         self.needs_quota = self._rule_a and classes is None
-        self._cache = PreemptibleRunsCache(quotas)
-        self._selection = VictimSelection(
-            cluster, quotas, classes, self._candidates, self._cache, settings.quota.victim_order, self._starts
-        )
         self.in_vain = False
         self.again = False
         self.next_s = UNLIMITED_S
         self._interval_s = settings.schedule.interval_s
         self._taken = 0
+
+    @property
+    def _candidates(self) -> Candidates:
+        """The possible victims."""
+        if self._made_candidates is None:
+            self._made_candidates = Candidates(self._basis, self._settings.exempt_s, self._starts)
+        return self._made_candidates
+
+    @property
+    def _cache(self) -> PreemptibleRunsCache:
+        if self._made_cache is None:
+            self._made_cache = PreemptibleRunsCache(self._quotas)
+        return self._made_cache
+
+    @property
+    def _selection(self) -> VictimSelection:
+        """The choice among the possible victims."""
+        if self._made_selection is None:
+            order = self._settings.victim_order
+            self._made_selection = VictimSelection(
+                self._cluster, self._quotas, self._classes, self._candidates, self._cache, order, self._starts
+            )
+        return self._made_selection
 
     def rights(self, job: Job) -> tuple[PreemptionRights | None, tuple[Reason, ...]]:
         """The rules by which the job may preempt now; None and the reasons if it may not."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from policy.model.allocation import Allocation, Share
 from policy.model.job_request import Amounts, Request
@@ -52,7 +52,7 @@ class Closed(NamedTuple):
                 capacity.take_amounts(self.shares, -1)
 
 
-NOTHING_CLOSED = Closed(0, (), ())
+NOTHING_CLOSED: Final = Closed(0, (), ())
 
 
 class _Meeting(NamedTuple):

@@ -172,6 +172,15 @@ class Capacity:
             elif mask:
                 of_each[mask.bit_length() - 1] += by
         levels = self.levels
+        for level, held in levels.items():
+            if mask and not mask & ~held:
+                # All of them have as many idle cores, and the walk ends here.
+                if held == mask:
+                    del levels[level]
+                else:
+                    levels[level] = held ^ mask
+                levels[level + by] = levels.get(level + by, 0) | mask
+                return
         moved: list[tuple[int, int]] = []
         for level in list(levels):
             here = levels[level] & mask
@@ -227,6 +236,10 @@ class Capacity:
     def is_bound_by_amounts(self) -> bool:
         """Whether only free amounts bind: no vnode is or could be held by one job alone, or limits its jobs."""
         return not self.exclusive and not self.sharing.has_lone_vnodes and self.run_counts is None
+
+    def is_overcommitted(self) -> bool:
+        """Whether more cores of some vnode are used than it has."""
+        return bool(self.levels) and min(self.levels) < 0
 
     def idle(self, vnodes: int) -> int:
         """Idle cores on those of these vnodes that are open to jobs."""

@@ -6,6 +6,7 @@ It is changed while the replay goes on; what is left of it at the end is a :clas
 from __future__ import annotations
 
 from math import inf
+from typing import Final
 
 from policy import Job
 from policy.model.allocation import Allocation
@@ -13,7 +14,7 @@ from policy.plan.plan_types import MovedPromise, Preempt, Start
 from sim.replay.job_records import ENDED, RunRecord
 from sim.workload.workload import TraceJob
 
-NEVER_S = inf
+NEVER_S: Final = inf
 """The end of a run that is not under way."""
 
 

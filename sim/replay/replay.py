@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from time import process_time
-from typing import Callable, Protocol
+from typing import Callable, Final, Protocol
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.model.jobs_runs_vnodes_queues import Reading
@@ -43,7 +43,7 @@ class Observer(Protocol):
 
 
 _PROGRESS_EVERY = 1000
-_NO_READINGS: Mapping[str, Reading] = {}
+_NO_READINGS: Final[Mapping[str, Reading]] = {}
 
 
 def vnodes_of(cluster: Cluster) -> list[Vnode]:
@@ -225,8 +225,12 @@ class _Run:
                 queued.append(self._submit(heappop(later)[2]))
             if observer is not None:
                 observer.happened(now_s, queued, finished)
-            changes = Changes(now_s, queued, (), gone, readings=readings)
-            wake_s = self._pass(changes._replace(finished=finished) if finished and self._observes else changes)
+            changes = Changes(now_s, queued, (), gone)
+            if readings:
+                changes = changes._replace(readings=readings)
+            if finished and self._observes:
+                changes = changes._replace(finished=finished)
+            wake_s = self._pass(changes)
 
     def _report(self, now_s: float) -> Mapping[str, Reading]:
         """What the nodes reported since the last pass: each at the last interval before now, of the jobs that ran there

@@ -70,6 +70,18 @@ class Outcome(NamedTuple):
         return bool(self.tried) and not self.lost and not self.losses
 
 
+def merge(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of a campaign whose parts were on testbeds of their own."""
+    return Outcome(
+        sorted((trial for each in outcomes for trial in each.trials), key=lambda trial: trial.number),
+        [loss for each in outcomes for loss in each.losses],
+        sum(each.jobs for each in outcomes),
+        sum(each.preempted for each in outcomes),
+        sum(each.restarted_moms for each in outcomes),
+        sum(each.run_again for each in outcomes),
+    )
+
+
 def draw_schedule(faults: int, seed: str, kinds: Sequence[str] = ()) -> list[str]:
     """The kinds of so many faults in their order: each kind so often at least, the rest by their shares."""
     chosen = [KINDS[name] for name in (kinds or KINDS)]
@@ -93,9 +105,11 @@ def run_campaign(
     minutes: float,
     say: Callable[[str], None],
     first: int = 1,
+    step: int = 1,
     least: int = 0,
 ) -> Outcome:
-    """Inflict the faults of the schedule from number ``first`` on, for so many minutes at most; then let all jobs end.
+    """Inflict the faults of the schedule from number ``first`` on, each ``step``-th, for so many minutes at most; then
+    let all jobs end.
 
     On a slow machine it goes on, for twice that time, until ``least`` faults have hit. ``say`` takes a line for each.
     """
@@ -104,7 +118,7 @@ def run_campaign(
     of_kind: dict[str, int] = {}
     for number, name in enumerate(schedule, start=1):
         turn = of_kind[name] = of_kind.get(name, -1) + 1
-        if number < first:
+        if number < first or (number - first) % step:
             continue
         seconds = time.monotonic() - begun_s
         if is_over(seconds, minutes, trials, least):

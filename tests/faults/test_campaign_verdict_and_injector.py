@@ -9,7 +9,7 @@ import pytest
 
 from hooks.deploy.bundle_hook import EVENTS, build
 from tests.faults.build_injector_into_hook import Hit, Orders, PassMark, build_in
-from tests.faults.campaign_on_testbed import LEAST_OF_A_KIND, Outcome, Trial, draw_schedule, is_over, show_table
+from tests.faults.campaign_on_testbed import LEAST_OF_A_KIND, Outcome, Trial, draw_schedule, is_over, merge, show_table
 from tests.faults.kinds.all_kinds import KINDS
 from tests.faults.kinds.killed_or_cut_off_daemons import count_killed
 
@@ -46,6 +46,11 @@ def test_a_campaign_is_good_only_where_faults_hit_and_nothing_was_lost(
     trials: list[Trial], losses: list[str], good: bool
 ) -> None:
     assert Outcome(trials, losses, 1, 0).is_good is good
+
+
+def test_what_testbeds_tried_side_by_side_is_one_campaign() -> None:
+    merged = merge([Outcome([SURVIVED, LOST], [], 10, 2, 1, 3), Outcome([MISSED], ["1.s has not ended"], 5, 4, 0, 1)])
+    assert merged == Outcome([SURVIVED, MISSED, LOST], ["1.s has not ended"], 15, 6, 1, 4)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The wheel of ``make compiled-wheel``, which then runs these tests: it is laid out as the pure wheel, and decides the
 same.
 
-Compiling takes minutes, so that no other target runs them. Tests of ``policy/`` run here on its native modules, in a
-copy of the checkout.
+Compiling takes minutes, so that no other target runs them. Tests of ``policy/`` and of replays run here on the native
+modules, in a copy of the checkout.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from hooks.deploy.bundle_hook import EVENTS, VERSION, build
+from release.compile_policy import REPLAY
 from sim.replay.named_policies import NAMES
 from tests.release.conftest import ROOT
 
@@ -73,12 +74,15 @@ def compiled(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = installed / TREE
     for path in tree.rglob("*.so"):
         shutil.copy(path, root / path.relative_to(tree))
-    demand_native = "from policy.cycle import engine\nassert engine.__file__.endswith('.so'), engine.__file__\n"
+    demand_native = (
+        "from policy.cycle import engine\nfrom sim.replay import replay\n"
+        "for each in (engine, replay):\n    assert each.__file__.endswith('.so'), each.__file__\n"
+    )
     (root / "decides_natively.py").write_text(demand_native, encoding="ascii")
     return root
 
 
-def test_every_module_of_policy_is_compiled_and_lies_beside_its_source(wheel: Path) -> None:
+def test_every_module_of_policy_and_the_replay_loop_are_compiled_and_lie_beside_their_sources(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         sources = {name: archive.read(name) for name in names if name.endswith(".py") and name.startswith(TREE)}
@@ -87,6 +91,7 @@ def test_every_module_of_policy_is_compiled_and_lies_beside_its_source(wheel: Pa
         assert text == (ROOT / name.removeprefix(TREE)).read_bytes(), f"{name} has changed since: make compiled-wheel"
     native = {name.partition(".")[0] for name in names if is_native(name)}
     modules = {name.removesuffix(".py") for name in sources if name.startswith(f"{TREE}policy/")}
+    modules |= {TREE + name.removesuffix(".py") for name in REPLAY}
     assert native == {name for name in modules if not name.endswith("/__init__")} | {TREE + LIBRARY}
 
 

@@ -13,6 +13,9 @@ from typing import Any
 RESTARTED = "pbsteer-restarted-"
 """Prefix of notes in a MoM's ``mom_priv``, followed by a job's id: our script has restarted the job."""
 
+_TWICE = " twice"
+"""Follows the session in a note once the MoM had reported another one before."""
+
 
 def find_restarted(pbs_home: str) -> dict[str, Path]:
     """The notes of restarted jobs, by job."""
@@ -20,14 +23,16 @@ def find_restarted(pbs_home: str) -> dict[str, Path]:
 
 
 def report(job: Any, note: Path) -> None:
-    """Have the MoM report another session of an event's job than before.
+    """Have the MoM report another session of an event's job than before, twice.
 
-    PBS drops what a run of a hook sets that is cut off. So the note is deleted by a later run, which finds that the MoM
-    has that session.
+    PBS drops what a run of a hook sets that is cut off, and the server a report that comes before the MoM's answer that
+    the job runs. So a later run, which finds that the MoM has that session, changes it once more, and the next one
+    deletes the note.
     """
     session = int(job.session_id)
-    if note.read_text(encoding="ascii", errors="replace") == str(session):
+    noted = note.read_text(encoding="ascii", errors="replace")
+    if noted == f"{session}{_TWICE}":
         note.unlink()
         return
     job.session_id = -session
-    note.write_text(str(-session), encoding="ascii")
+    note.write_text(f"{-session}{_TWICE}" if noted == str(session) else str(-session), encoding="ascii")

@@ -125,6 +125,10 @@ def test_free_placement_is_a_chunk_a_core() -> None:
         (187, "qsub: Unknown resource Resource_List.ncpuss", True),
         (38, "qsub: would exceed queue generic's per-user limit", False),
         (173, "qsub: Queue is not enabled", False),
+        (169, "qsub: request rejected as filter hook 'quotas' got an alarm call. Please inform Admin", False),
+        (171, "qsub: Invalid credential", False),
+        (10, "qsub: System error: Cannot allocate memory", False),
+        (1, "qsub: could not create/open tmp file /tmp/x for script", False),
     ],
 )
 def test_a_refusal_is_for_now_or_for_good(status: int, text: str, lasting: bool) -> None:

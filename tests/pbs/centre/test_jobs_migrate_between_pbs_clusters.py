@@ -12,7 +12,7 @@ def test_jobs_leave_a_full_cluster_and_come_back_with_their_exit_statuses(pbs_us
         "0": "cat input.txt > result.txt; echo done",
         "3": "echo wrong >&2; exit 3",
         "137": "kill -9 $$",
-        "deleted": "echo begun; exec sleep 900",
+        "deleted": "echo begun > begun; exec sleep 900",
     }
     folders = {status: pbs_user.folder(f"batch/{status}", script) for status, script in scripts.items()}
     pbs_user.sh('echo input > "$1/input.txt"', folders["0"])
@@ -22,6 +22,7 @@ def test_jobs_leave_a_full_cluster_and_come_back_with_their_exit_statuses(pbs_us
         while pbs_user.local_jobs("b").get(f"mg_{deleted['gid']}_1") != "R":
             pbs_user.receive()
         running = pbs_user.wait_there(deleted["gid"], "Submitted", ran=1)
+        pbs_user.there('until [ -s "$1/begun" ]; do sleep 0.1; done', running.dstdir, user="alice")
         pbs_user.do("qdel", running.localid, letter="b", user="root")
         jobs = {status: pbs_user.wait_for(ticket) for status, ticket in tickets.items()}
     assert {(job["state"], job["dst"]) for job in jobs.values()} == {("End", "b")}, jobs

@@ -69,7 +69,7 @@ def chance(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSetti
     known = ledger or Ledger()
     estimates = Estimates(settings(rescue), known, NOW_S)
     context = Context(snapshot, known, settings(rescue))
-    return Rescue(snapshot.cluster(), rescue, estimates, known, context.claims, NOW_S)
+    return Rescue(snapshot.cluster(), rescue, estimates, known, context, NOW_S)
 
 
 def may_go(snapshot: Snapshot, ledger: Ledger | None = None, rescue: RescueSettings = ON) -> list[str]:
@@ -84,7 +84,8 @@ def test_the_shortest_first_and_only_the_short() -> None:
         short_job("6", estimate_s=9001),
         short_job("7", estimate_s=60),
     ]
-    assert [each.id for each in chance(of([], [])).short(waiting)] == ["7", "3", "5"]
+    rescuing = chance(of([], []))
+    assert [each.id for each in rescuing.shortest_first(rescuing.short(waiting))] == ["7", "3", "5"]
 
 
 def test_the_time_when_the_next_has_waited_long_enough_is_noted() -> None:

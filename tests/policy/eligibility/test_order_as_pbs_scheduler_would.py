@@ -126,6 +126,12 @@ def test_each_start_adds_to_the_usage_so_that_entities_take_turns() -> None:
     assert start_order(fair({}), jobs) == ["4", "1", "5", "6", "2", "7", "3"]
 
 
+def test_the_formula_counts_first_and_entities_take_turns_among_equal_values() -> None:
+    order = replace(fair({"carol": 50.0}), formula=read_formula("ncpus", NUMBERS))
+    jobs = [*of("carol", 1, cores=2), *of("alice", 2, 3), *of("bob", 4, 5), *of("carol", 6, cores=3)]
+    assert start_order(order, jobs) == ["6", "1", "2", "4", "3", "5"]
+
+
 def test_a_job_that_becomes_the_head_counts_as_started() -> None:
     jobs = [*of("bob", 1, cores=8), *of("alice", 2, 3), *of("bob", 4)]
     runs = [run("r", "carol", "v1=4", estimate_s=1000)]

@@ -82,3 +82,10 @@ def test_many_jobs_have_the_values_that_each_has_alone(rows: list[tuple[int, int
     columns = {"ncpus": [row[0] for row in rows], "walltime": [row[1] for row in rows]}
     alone = [formula.values({"ncpus": [a], "walltime": [b]}, 1)[0] for a, b in rows]
     assert formula.values(columns, len(rows)) == alone
+
+
+def test_a_job_whose_evaluation_fails_has_zero_among_any_number_of_others() -> None:
+    formula = read_formula("walltime/ncpus", NAMES)
+    cores = [number % 1500 for number in range(5000)]
+    values = formula.values({"ncpus": cores, "walltime": [60] * len(cores)}, len(cores))
+    assert values == [60 / each if each else 0.0 for each in cores]
