@@ -37,6 +37,8 @@ _WAYS = (
 @kind("a promise under a hard limit", 20)
 def keep_promise(ground: Ground, number: int, chance: random.Random) -> str:
     """The promise stays and is kept, and the user never has more cores than the limit."""
+    # A promise counts on the ends of all runs by their walltimes, and these have none.
+    ground.end_forgotten_jobs()
     # Within quota also beside her other jobs, so the head gives way to none.
     ground.set_limits({**QUOTAS, "bob": 2 * _LIMIT, "carol": 2 * _LIMIT}, {"carol": _LIMIT})
     long: list[str] = []
