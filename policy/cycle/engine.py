@@ -346,10 +346,21 @@ class _Pass:
     def _shortest_first(self, jobs: Sequence[Job]) -> list[Job]:
         """Jobs behind a head in the order in which they are tried: by class, then by estimate, then in queue order."""
         classes = self._context.classes
-        return sorted(jobs, key=lambda job: (-classes.of(job) if classes is not None else 0, job.left_s))
+        if classes is None:
+            return _by_estimate(jobs)
+        by_class: dict[int, list[Job]] = {}
+        for job in jobs:
+            by_class.setdefault(classes.of(job), []).append(job)
+        return [job for rank in sorted(by_class, reverse=True) for job in _by_estimate(by_class[rank])]
 
     def _take_what_was_set_aside(self) -> None:
         """Attempt the postponed jobs; then the rest of the arrays that were set aside."""
         self._loop.finish()
         for job in self._job_attempts.set_aside:
             self._loop.attempt_later(job, self._builder.regions[job.queue])
+
+
+def _by_estimate(jobs: Sequence[Job]) -> list[Job]:
+    """Jobs with the least time left first; of equal ones the first one first."""
+    left_s = [job.left_s if job.saved_s else job.estimate_s for job in jobs]
+    return [jobs[index] for index in sorted(range(len(jobs)), key=left_s.__getitem__)]

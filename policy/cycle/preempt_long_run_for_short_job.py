@@ -153,7 +153,7 @@ class Rescue:
         search = Search(self._cluster, job, allowed, guard, closed, free)
         for run in victims:
             enough = run.allocation.cores >= search.short and search.may_gain_enough(self._size_of(run, free))
-            if enough and not self._is_spared_by(job, run):
+            if enough and not search.is_too_little(run) and not self._is_spared_by(job, run):
                 room = search.alone(run)
                 if room is not None:
                     return (run, room.allocation), False

@@ -56,6 +56,8 @@ class Classes:
         self._remaining: dict[QuotaEntry, int] = {}
         self.of_jobs: dict[str, int] = {}
         self.of_runs: dict[str, int] = self._classes_of_runs(ledger)
+        # What of_victim needs of each run; it stays as long as the class that the run started in.
+        self._protections: dict[str, tuple[int, int, tuple[QuotaEntry, ...]]] = {}
         self._beneficiaries = frozenset(ledger.earmarks)
         self._line: Sequence[Entry] = ()
         for job_id in ledger.earmarks:
@@ -74,20 +76,27 @@ class Classes:
     def of_victim(self, run: Run) -> int:
         """The class that protects a run from preemption: the one it started in or, if higher, the one it would get now
         if it were requeued. Otherwise a victim would preempt again for what was just taken from it."""
+        protection = self._protections.get(run.id)
+        if protection is None:
+            protection = self._protections[run.id] = self._protection(run)
+        frozen, requeued, quotas = protection
+        for scope, resource, entity, limit in quotas:
+            if self._quotas.used(scope, entity, resource) > limit:
+                return frozen
+        return requeued
+
+    def _protection(self, run: Run) -> tuple[int, int, tuple[QuotaEntry, ...]]:
+        """The class that the run started in; the higher one that protects it as long as none of the quota entries is
+        over its limit, with these entries."""
         frozen = self.of_runs.get(run.id, BASE)
         express = self._express.get(run.job.queue)
         if express is not None:
-            return max(frozen, express)
+            return frozen, max(frozen, express), ()
         subject = self.subject(run.job)
-        if subject is None or subject.priority <= frozen:
-            return frozen
-        if not subject.quotas:
-            return frozen
+        if subject is None or subject.priority <= frozen or not subject.quotas:
+            return frozen, frozen, ()
         needs = self._quotas.needs(run.job, run.allocation)
-        for scope, resource, entity, limit in subject.quotas:
-            if resource in needs and self._quotas.used(scope, entity, resource) > limit:
-                return frozen
-        return subject.priority
+        return frozen, subject.priority, tuple([entry for entry in subject.quotas if entry.resource in needs])
 
     def comparable(self, queue: str, other: str) -> bool:
         """Whether the classes of two queues compare."""
@@ -100,6 +109,12 @@ class Classes:
     def start(self, job: Job, run_id: str) -> None:
         """The job starts: freeze its class."""
         self.of_runs[run_id] = self.of(job)
+        self._protections.pop(run_id, None)
+
+    def take_back(self, run_id: str) -> None:
+        """Undo :meth:`start`."""
+        self.of_runs.pop(run_id, None)
+        self._protections.pop(run_id, None)
 
     def subject(self, job: Job) -> Subject | None:
         """Whose priority the job takes; None where no entry counts it.

@@ -47,7 +47,7 @@ class QuotaEntry(NamedTuple):
     limit: int
 
 
-class _Counted(NamedTuple):
+class Counted(NamedTuple):
     """How entries count a job: its owner, what it occupies of their resources, and the entries themselves. An entry
     counts the jobs that take some of its resource; each chunk counts as one core at least."""
 
@@ -79,7 +79,7 @@ class _ByLimits:
         self.tables: dict[str, tuple[QuotaTable, ...]] = {}
         self.resources: dict[str, tuple[str, ...]] = {}
         self.wide: dict[str, tuple[bool, bool]] = {}
-        self.of_shared: dict[_Kind, _Counted] = {}
+        self.of_shared: dict[_Kind, Counted] = {}
 
 
 class Standing(NamedTuple):
@@ -117,7 +117,7 @@ class Quotas:
         self._bounds, self._tables = by_limits.bounds, by_limits.tables
         self._resources, self._wide = by_limits.resources, by_limits.wide
         self._of_shared, self._only_cores = by_limits.of_shared, by_limits.only_cores
-        self._of_alone: dict[_Kind, _Counted] = {}
+        self._of_alone: dict[_Kind, Counted] = {}
         self._lone = cluster.capacity.sharing.has_lone_vnodes
         self._bookings = 0
         self._headroom: dict[str, QuotaHeadroom] = {}
@@ -142,17 +142,17 @@ class Quotas:
     def needs(self, job: Job, where: Allocation | None = None) -> Needs:
         """What the job occupies of each resource with entries. Without ``where``, a job that gets vnodes to itself
         counts with those that it would get if all were idle."""
-        return self._counted_as(job, where).needs
+        return self.counted_as(job, where).needs
 
     def owner(self, job: Job, where: Allocation | None = None) -> Owner:
         """Whose entries count the job: jobs with one owner differ only in how much they need."""
-        return self._counted_as(job, where).owner
+        return self.counted_as(job, where).owner
 
     def bounds(self, job: Job, where: Allocation | None = None) -> tuple[QuotaEntry, ...]:
         """The entries that count the job: the user's, then the group's, the project's and those of all."""
-        return self._counted_as(job, where).bounds
+        return self.counted_as(job, where).bounds
 
-    def _counted_as(self, job: Job, where: Allocation | None) -> _Counted:
+    def counted_as(self, job: Job, where: Allocation | None = None) -> Counted:
         """How entries count the job; remembered where request and owner determine it."""
         request = job.request
         alone = self._lone or request.exclusive
@@ -179,7 +179,7 @@ class Quotas:
                 needs = {name: kept(self._cluster, there, job, name) for name in resources}
         return {resource: need for resource, need in needs.items() if need}
 
-    def _count(self, job: Job, needs: Needs) -> _Counted:
+    def _count(self, job: Job, needs: Needs) -> Counted:
         queue = job.queue
         wide = self._wide.get(queue)
         if wide is None:
@@ -196,7 +196,7 @@ class Quotas:
             ]
             found.sort(key=lambda entry: "ugpo".index(entry.entity[0]))
             bounds = self._bounds[owner] = tuple(found)
-        return _Counted(owner, needs, bounds)
+        return Counted(owner, needs, bounds)
 
     def _where_if_idle(self, job: Job) -> Allocation | None:
         return fit(self._cluster.idle_capacity, job.request, self._cluster.vnodes_of(job.queue))
@@ -277,7 +277,7 @@ class Quotas:
     def shift(self, job: Job, sign: int, where: Allocation | None = None) -> None:
         """Book a job in (1) or out (-1)."""
         self._bookings += 1
-        _, needs, bounds = self._counted_as(job, where)
+        _, needs, bounds = self.counted_as(job, where)
         for scope, resource, entity, _ in bounds:
             key = (scope, resource, entity)
             left = self._shifts.get(key, 0) + sign * needs[resource]
@@ -288,7 +288,7 @@ class Quotas:
 
     def exceeded_by(self, job: Job, where: Allocation | None = None) -> Standing | None:
         """The first entry that the job would exceed if it started; None where it stays within all."""
-        _, needs, bounds = self._counted_as(job, where)
+        _, needs, bounds = self.counted_as(job, where)
         for scope, resource, entity, limit in bounds:
             used = self.used(scope, entity, resource)
             if used + needs[resource] > limit:
@@ -317,13 +317,22 @@ class Quotas:
         The entry stays at or above its limit without the run. And no entity that is protected falls below all of its
         limits: the user always is, a group, a project or all where some entry of theirs is at or above its limit.
         """
-        _, needs, bounds = self._counted_as(job, where)
+        _, needs, bounds = self.counted_as(job, where)
         for scope, resource, entity, limit in bounds:
             used = self.used(scope, entity, resource)
             if used - needs[resource] >= limit:
                 over = Standing(entity, limit, used, resource, scope)
                 return over if len(bounds) == 1 or self._none_falls_below(needs, bounds) else None
         return None
+
+    def leaves_some_at_limit(self, counted: Counted) -> bool:
+        """Whether some entry stays at or above its limit without a job that is counted so. Rule A may preempt no other
+        one; and where it is False, it stays so as long as jobs are only booked out."""
+        _, needs, bounds = counted
+        for scope, resource, entity, limit in bounds:
+            if self.used(scope, entity, resource) - needs[resource] >= limit:
+                return True
+        return False
 
     def _none_falls_below(self, needs: Needs, bounds: Sequence[QuotaEntry]) -> bool:
         """Whether each protected entity has an entry that stays at or above its limit when the needs are taken off its

@@ -54,12 +54,16 @@ def ever_holds(capacity: Capacity, chunk: Chunk, vnodes: int, place: str) -> int
     if not may_span(capacity, chunk, place):
         return capacity.inventory.ever_holds(chunk, vnodes)
     here = vnodes & capacity.inventory.matching(chunk)
-    each = [
-        [total // amount for total in capacity.inventory.host_sums(here, resource)]
-        for resource, amount in chunk.amounts
-    ]
-    most = [most_on_vnode(chunk) * len(indices) for indices in capacity.inventory.host_indices()]
-    return sum(map(min, zip(most, *each)))
+    known = capacity.inventory.held_divided
+    count = known.get((here, chunk.amounts))
+    if count is None:
+        each = [
+            [total // amount for total in capacity.inventory.host_sums(here, resource)]
+            for resource, amount in chunk.amounts
+        ]
+        most = [most_on_vnode(chunk) * len(indices) for indices in capacity.inventory.host_indices()]
+        count = known[here, chunk.amounts] = sum(map(min, zip(most, *each)))
+    return count
 
 
 def span(
@@ -112,10 +116,10 @@ def _most(capacity: Capacity, chunk: Chunk, one_a_host: bool = False) -> int:
         return 0
     if not chunk.cores:
         return _ANY_NUMBER
-    counts = capacity.by_host("ncpus").counts()
+    cores, hosts_with = chunk.cores, capacity.by_host("ncpus").hosts_with()
     if one_a_host:
-        return sum(hosts for idle, hosts in counts.items() if idle >= chunk.cores)
-    return sum(hosts * (idle // chunk.cores) for idle, hosts in counts.items())
+        return sum([len(hosts) for idle, hosts in hosts_with.items() if idle >= cores])
+    return sum([len(hosts) * (idle // cores) for idle, hosts in hosts_with.items() if idle >= cores])
 
 
 def _rooms(capacity: Capacity, chunk: Chunk, vnodes: int) -> list[_Room]:
@@ -125,14 +129,14 @@ def _rooms(capacity: Capacity, chunk: Chunk, vnodes: int) -> list[_Room]:
     idle = capacity.by_host("ncpus").of(here) if chunk.cores else None
     most, hosts = most_on_vnode(chunk), capacity.inventory.host_indices()
     # On a busy cluster few hosts have enough of the scarcest consumable, usually cores: test that one first.
-    scarce, least = free[0] if idle is None else (idle, chunk.cores)
+    scarcest, least = ("ncpus", chunk.cores) if chunk.cores else chunk.amounts[0]
     return [
         _Room(
             min(most * len(hosts[host]), *(there[host] // amount for there, amount in free)),
             0 if idle is None else idle[host],
             host,
         )
-        for host in [host for host, there in enumerate(scarce) if there >= least]
+        for host in capacity.by_host(scarcest).hosts_with_at_least(here, least)
         if all(there[host] >= amount for there, amount in free)
     ]
 

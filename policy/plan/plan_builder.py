@@ -154,7 +154,7 @@ class PlanBuilder:
         self._backfilled.pop(run.id, None)
         self._in_turn.discard(run.id)
         if self._context.classes is not None:
-            self._context.classes.of_runs.pop(run.id, None)
+            self._context.classes.take_back(run.id)
         cluster, undo = self._cluster, self._undo
         undo.append(("runs", run.id, cluster.set_run(run.id, None)))
         undo.append(("jobs", run.id, cluster.set_job(run.id, run.job)))

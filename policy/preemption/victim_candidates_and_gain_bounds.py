@@ -101,7 +101,8 @@ class Candidates:
                 if not cores and not any(share.mask & usable for share in run.allocation.shares(directory)):
                     continue
                 job = run.job
-                owner = quotas.owner(job, allocation)
+                counted = quotas.counted_as(job, allocation)
+                owner = counted.owner
                 if owner not in spares:
                     spares[owner] = quotas.spare(job, allocation) if rule_a else -1
                 over = spares[owner] > 0 and quotas.surplus(job, allocation) is not None
@@ -119,6 +120,10 @@ class Candidates:
                 sizes.append((size_of(run, cores, usable, directory, idle), len(ordered)))
                 ordered.append(run)
                 pool.owners[run.id] = owner
+                if spares[owner] > 0:
+                    pool.giving.append((run, counted))
+                if classes is not None:
+                    pool.kinds.setdefault((job.queue, classes.of_run(run)), []).append(run)
             # With equally many cores the configured order decides, here by the least unsaved work.
             sizes.sort(key=lambda sized: (sized[0].cores, sized[1]))
             if self._classes is not None:
@@ -258,7 +263,8 @@ class Candidates:
         return ties
 
     def _lowest_first(self, candidates: list[Run], classes: Classes) -> list[Run]:
-        """By class, lowest first; in one class deferrable runs first, if so configured; then those submitted last."""
+        """Candidates that are in the configured order by class, lowest first; in one class deferrable runs first, if so
+        configured; then those submitted last, and of these in the order that they had."""
         queues = self._cluster.queues
 
         def deferred(run: Run) -> bool:
@@ -271,8 +277,6 @@ class Candidates:
                 deferred(run),
                 -run.job.submit_s,
                 -run.job.sequence,
-                *self._order(run),
-                run.id,
             ),
         )
 
@@ -298,7 +302,7 @@ class Candidates:
                 and key[1]._replace(above=rights.above, rank=rights.rank) == rights
             ]
             directory = capacity.directory
-            classes, below = self._classes, max(lower, default=None)
+            below = max(lower, default=None)
             if below is None:
                 idle = capacity.idle_of_each(usable)
                 for run in pool.ordered if rights.by_quota else ():
@@ -312,12 +316,12 @@ class Candidates:
                     and key[1].above == below
                     and key[1]._replace(above=rights.above, rank=rights.rank) == rights
                 )[:]
-            for run in pool.by_class if classes is not None else ():
-                rank = classes.of_run(run) if classes is not None else BASE
-                known_by_quota = rights.by_quota and run.id in pool.counted
-                counted = known_by_quota or run.id in self.picked
-                if (below is None or rank >= below) and rights.by_class(rank, run.job.queue) and not counted:
-                    add_idle(idle, run, usable, directory)
+            known_by_quota = pool.counted if rights.by_quota else {}
+            for (queue, rank), runs in pool.kinds.items():
+                if (below is None or rank >= below) and rights.by_class(rank, queue):
+                    for run in runs:
+                        if run.id not in known_by_quota and run.id not in self.picked:
+                            add_idle(idle, run, usable, directory)
             known = self._idle[usable, rights] = idle
         return known
 

@@ -6,7 +6,7 @@ They only become fewer in a pass: what each owner may lose shrinks with each vic
 
 from __future__ import annotations
 
-from policy.eligibility.soft_quotas import Owner
+from policy.eligibility.soft_quotas import Counted, Owner
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.preemption.preemptible_sums_by_owner_and_class import PreemptibleSums
 from policy.preemption.victim_search import Size
@@ -15,21 +15,24 @@ from policy.preemption.victim_search import Size
 class Pool:
     """The possible victims on some vnodes.
 
-    ``ordered``: in the configured order; ``sizes``: by size, with the index in ``ordered``; ``by_class``: lowest class
-    first. ``owners``: the owner by whose entries each run counts. ``counted``: the cores of each run over quota.
-    ``spares``: how much rule A may take from each owner. ``in_classes``: cores by queue and class. ``exempt``: the runs
-    still in their exempt time.
+    ``ordered``: in the configured order; ``giving``: of these the runs of owners from whom rule A could take some, each
+    with how entries count it; ``sizes``: by size, with the index in ``ordered``; ``by_class``: lowest class first;
+    ``kinds``: by queue and the class at start. ``owners``: the owner by whose entries each run counts. ``counted``: the
+    cores of each run over quota. ``spares``: how much rule A may take from each owner. ``in_classes``: cores by queue
+    and class. ``exempt``: the runs still in their exempt time.
     """
 
     __slots__ = (
-        "_most", "_most_of_all", "_of_users", "_owners", "by_class", "counted", "exempt", "in_classes",
-        "ordered", "owners", "sizes", "spares", "sums",
+        "_most", "_most_of_all", "_of_users", "_owners", "by_class", "counted", "exempt", "giving",
+        "in_classes", "kinds", "ordered", "owners", "sizes", "spares", "sums",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.ordered: list[Run] = []
         self.sizes: list[tuple[Size, int]] = []
+        self.giving: list[tuple[Run, Counted]] = []
         self.by_class: list[Run] = []
+        self.kinds: dict[tuple[str, int], list[Run]] = {}
         self.counted: dict[str, int] = {}
         self.owners: dict[str, Owner] = {}
         self.spares: dict[Owner, int] = {}

@@ -68,27 +68,19 @@ def cores_in(amounts: Amounts) -> int:
 
 def size_of(run: Run, cores: int, usable: int, directory: Directory, idle: Sequence[int]) -> Size:
     """The size of a run with ``cores`` on the usable vnodes; ``idle`` has the idle cores of each vnode."""
-    everywhere = most = 0
-    for mask, amounts, chunks, _ in run.allocation.shares(directory):
-        held = chunks * cores_in(amounts)
-        everywhere |= mask
-        here = mask & usable
-        while here:
-            index = here.bit_length() - 1
-            most = max(most, idle[index] + held)
-            here ^= 1 << index
-    return Size(cores, count_vnodes(everywhere & usable), most)
+    most = held = 0
+    for index, _, _, held_there in run.allocation.cells(directory):
+        if usable >> index & 1:
+            most = max(most, idle[index] + held_there)
+            held |= 1 << index
+    return Size(cores, count_vnodes(held), most)
 
 
 def add_idle(idle: list[int], run: Run, usable: int, directory: Directory) -> None:
     """Count the run's cores as idle on its vnodes."""
-    for mask, amounts, chunks, _ in run.allocation.shares(directory):
-        held = chunks * cores_in(amounts)
-        here = mask & usable
-        while here:
-            index = here.bit_length() - 1
-            idle[index] += held
-            here ^= 1 << index
+    for index, _, _, cores in run.allocation.cells(directory):
+        if usable >> index & 1:
+            idle[index] += cores
 
 
 def countable(request: Request, capacity: Capacity) -> Chunk | None:
@@ -117,7 +109,10 @@ class Search:
         closed: Closed = NOTHING_CLOSED,
         free: Capacity | None = None,
     ) -> None:
-        self._capacity: Capacity = (cluster.capacity if free is None else free).copy()
+        before = cluster.capacity if free is None else free
+        # Asked for before it is copied, so that the searches of a pass share it.
+        before.idle_by_index()
+        self._capacity: Capacity = before.copy()
         self._capacity.take_amounts(closed.shares)
         self.closed = closed.vnodes
         self._ever = allowed
@@ -142,6 +137,9 @@ class Search:
             if self._chunk is not None
             else 0
         )
+
+        # By what a run holds of each resource: the same in the order of the chunk's amounts.
+        self._held: dict[Amounts, tuple[int, ...]] = {}
 
         # How many cores a run must free at least to be enough by itself; 0 if cores alone do not decide.
         self.short = max(0, job.cores - self._idle) if self._by_cores else 0
@@ -186,6 +184,15 @@ class Search:
     def without_victims(self) -> Slot | None:
         """Room without any victim."""
         return Slot(self._allocation, ()) if self._works() and self._allocation is not None else None
+
+    def is_too_little(self, run: Run) -> bool:
+        """Whether a run on a single vnode leaves too few idle cores there to be enough alone; False if that is not
+        certain."""
+        chunk, cells = self._chunk, run.allocation.cells(self._capacity.directory)
+        if chunk is None or self.lacking <= 0 or len(cells) != 1 or not chunk.cores:
+            return False
+        index, _, _, cores = cells[0]
+        return (self._capacity.idle_by_index()[index] + cores) // chunk.cores < self.lacking
 
     def alone(self, run: Run) -> Slot | None:
         """Room with just this run gone."""
@@ -250,19 +257,23 @@ class Search:
     def _gain(self, run: Run, amounts: Amounts, free: dict[int, list[int]], sign: int) -> int:
         """How many more pieces have room with the run gone; with sign -1, with it back again (0 or fewer).
 
-        ``free`` is what is free of each resource on the vnodes looked at so far; it is updated.
+        ``free`` is what is free of each resource on the vnodes looked at so far, by index; it is updated.
         """
-        gain = 0
-        for mask, held, chunks, _ in run.allocation.shares(self._capacity.directory):
-            amounts_held = dict(held)
-            for bit in each_bit(mask & self._open):
-                here = free.get(bit)
-                if here is None:
-                    here = free[bit] = [self._capacity.free_on(bit, resource) for resource, _ in amounts]
-                before = _pieces(here, amounts)
-                for index, (resource, _) in enumerate(amounts):
-                    here[index] += sign * amounts_held.get(resource, 0) * chunks
-                gain += _pieces(here, amounts) - before
+        gain, capacity = 0, self._capacity
+        for index, held, chunks, _ in run.allocation.cells(capacity.directory):
+            here = free.get(index)
+            if here is None:
+                if not self._open >> index & 1:
+                    continue
+                here = free[index] = [capacity.free_at(index, resource) for resource, _ in amounts]
+            before = _pieces(here, amounts)
+            by_place = self._held.get(held)
+            if by_place is None:
+                by_name = dict(held)
+                by_place = self._held[held] = tuple([by_name.get(resource, 0) for resource, _ in amounts])
+            for place, amount in enumerate(by_place):
+                here[place] += sign * amount * chunks
+            gain += _pieces(here, amounts) - before
         return gain
 
     def _enough_by_trying(self, coming: Iterator[Run], order: list[Run]) -> Slot | None:

@@ -247,12 +247,14 @@ class VictimSelection:
                 continue
             if search.blocked_by_head > _SINGLES_BESIDE_HEAD:
                 break
+            run = ordered[place]
+            if search.is_too_little(run):
+                continue
             offered = known.get(place)
             if offered is None:
-                run = ordered[place]
                 offered = known[place] = spares.get(owners[run.id], 0) > 0 and is_offered(run)
             if offered:
-                room = search.alone(ordered[place])
+                room = search.alone(run)
                 if room is not None:
                     return room
         return None
@@ -298,8 +300,15 @@ class VictimSelection:
         if not rights.by_quota:
             return
         above_base: list[Run] = []
-        for run in pool.ordered:
-            if run.id not in seen and pool.spares.get(pool.owners[run.id], 0) > 0:
+        # While a sequence is read runs are only booked out: what is passed over here would not be offered later either.
+        spares, may_give = pool.spares, self._quotas.leaves_some_at_limit
+        gives_none: set[int] = set()
+        for run, counted in pool.giving:
+            if id(counted) in gives_none:
+                continue
+            if spares[counted.owner] <= 0 or not may_give(counted):
+                gives_none.add(id(counted))
+            elif run.id not in seen:
                 if classes is not None and classes.of_victim(run) != BASE:
                     above_base.append(run)
                 else:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from policy.model.allocation import Allocation
 from policy.model.job_preferences import Requirements
 from policy.model.jobs_runs_vnodes_queues import Job, Reading, Vnode
-from policy.model.vnode_bitsets import each_bit, indices_of, mask_of
+from policy.model.vnode_bitsets import each_bit, mask_of
 from policy.settings.built_in_and_custom_vnode_formulas import QUANTITIES, UNKNOWN, VnodeHeadroom
 from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.state.cluster_index import ClusterIndex
@@ -54,7 +54,7 @@ class Remaining:
         self._speeds = [speed_of(vnode) for vnode in self._vnodes]
         self._since: dict[int, list[_Use]] = {}
         self._note_runs(cluster, now_s)
-        idle = self._idle_cores()
+        idle = self._capacity.idle_by_index()
         self.rows: list[VnodeHeadroom] = [self._left(index, idle[index]) for index in range(len(self._vnodes))]
         self.known: dict[str, int] = {}
         self.rated: dict[str, int] = {}
@@ -109,15 +109,7 @@ class Remaining:
 
     def refresh(self, index: int) -> None:
         """Compute one vnode anew, after what is free or started there has changed."""
-        bit = self._capacity.directory.bits[self._vnodes[index].name]
-        self.rows[index] = self._left(index, self._capacity.free_on(bit, "ncpus"))
-
-    def _idle_cores(self) -> list[int]:
-        idle = [0] * len(self._vnodes)
-        for level, mask in self._capacity.levels.items():
-            for index in indices_of(mask):
-                idle[index] = level
-        return idle
+        self.rows[index] = self._left(index, self._capacity.free_at(index, "ncpus"))
 
     def _left(self, index: int, idle: int) -> VnodeHeadroom:
         vnode, reading = self._vnodes[index], self._readings[index] or _NO_READING

@@ -6,8 +6,7 @@ The sums are computed once and then updated vnode by vnode; an overcommitted vno
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from policy.model.vnode_bitsets import indices_of
 from policy.state.vnode_totals_hosts_and_matching import Inventory
@@ -17,16 +16,20 @@ _KEPT = 4
 save."""
 
 
+_FEW = 8
+"""Where fewer than one host in so many has enough, they are gathered by amount instead of looked for among all."""
+
+
 class HostSums:
     """Free amounts by host. ``each`` has the free amount of every vnode, in order."""
 
-    __slots__ = ("_counts", "_inventory", "_sums", "each")
+    __slots__ = ("_hosts_with", "_inventory", "_sums", "each")
 
     def __init__(self, inventory: Inventory, each: list[int], sums: dict[int, list[int]]) -> None:
         self._inventory = inventory
         self.each = each
         self._sums = sums
-        self._counts: dict[int, int] | None = None
+        self._hosts_with: dict[int, set[int]] | None = None
 
     @classmethod
     def summed(cls, inventory: Inventory, free: Sequence[int]) -> HostSums:
@@ -38,12 +41,13 @@ class HostSums:
     def copy(self) -> HostSums:
         """An independent copy."""
         twin = HostSums(self._inventory, self.each[:], {vnodes: sums[:] for vnodes, sums in self._sums.items()})
-        twin._counts = None if self._counts is None else dict(self._counts)
+        known = self._hosts_with
+        twin._hosts_with = None if known is None else {amount: hosts.copy() for amount, hosts in known.items()}
         return twin
 
     def change(self, free: Iterable[tuple[int, int]]) -> None:
         """Set the free amounts of some vnodes, given as pairs of index and amount."""
-        each, counts, everywhere = self.each, self._counts, self._inventory.everywhere
+        each, hosts_with, everywhere = self.each, self._hosts_with, self._inventory.everywhere
         host_of, together = self._inventory.host_of(), self._sums[everywhere]
         others = [(vnodes, sums) for vnodes, sums in self._sums.items() if vnodes != everywhere]
         for index, amount in free:
@@ -53,9 +57,9 @@ class HostSums:
                 before = together[host]
                 each[index] += more
                 together[host] = before + more
-                if counts is not None:
-                    counts[before] -= 1
-                    counts[before + more] = counts.get(before + more, 0) + 1
+                if hosts_with is not None:
+                    hosts_with[before].discard(host)
+                    hosts_with.setdefault(before + more, set()).add(host)
                 for vnodes, sums in others:
                     if vnodes >> index & 1:
                         sums[host] += more
@@ -75,8 +79,20 @@ class HostSums:
             self._sums[vnodes] = sums
         return sums
 
-    def counts(self) -> Mapping[int, int]:
-        """How many hosts have each free amount on all their vnodes together; the count of an amount may be 0."""
-        if self._counts is None:
-            self._counts = dict(Counter(self._sums[self._inventory.everywhere]))
-        return self._counts
+    def hosts_with(self) -> Mapping[int, Collection[int]]:
+        """The hosts that have each free amount on all their vnodes together; none may have an amount by now."""
+        if self._hosts_with is None:
+            found: dict[int, set[int]] = {}
+            for host, amount in enumerate(self._sums[self._inventory.everywhere]):
+                found.setdefault(amount, set()).add(host)
+            self._hosts_with = found
+        return self._hosts_with
+
+    def hosts_with_at_least(self, vnodes: int, least: int) -> list[int]:
+        """The hosts that have at least this amount free on those of the vnodes that are on them, in their order."""
+        there = self.of(vnodes)
+        if not self._inventory.everywhere & ~vnodes:
+            enough = [hosts for amount, hosts in self.hosts_with().items() if amount >= least]
+            if sum(map(len, enough)) * _FEW < len(there):
+                return sorted([host for hosts in enough for host in hosts])
+        return [host for host, amount in enumerate(there) if amount >= least]

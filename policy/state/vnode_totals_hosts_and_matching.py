@@ -36,7 +36,7 @@ class Inventory:
 
     __slots__ = (
         "_ever", "_grouped", "_host_indices", "_host_of", "_host_sums", "_hosts", "_kinds", "_matching", "_sums",
-        "_vnodes", "directory", "everywhere", "one_vnode_per_host", "totals",
+        "_vnodes", "directory", "everywhere", "held_divided", "one_vnode_per_host", "totals",
     )  # fmt: skip
 
     def __init__(self, vnodes: Mapping[str, Vnode]) -> None:
@@ -46,6 +46,8 @@ class Inventory:
         self.totals: dict[int, int] = {}
         self._sums: dict[int, int] = {}
         self._ever: dict[tuple[object, object, int], int] = {}
+        # What :func:`policy.fit.split_chunk_within_host.ever_holds` found, by vnodes and amounts.
+        self.held_divided: dict[tuple[int, Amounts], int] = {}
         self._matching: dict[object, int] = {}
         self._host_sums: dict[tuple[int, str], list[int]] = {}
         self._kinds: tuple[tuple[Amounts, int], ...] | None = None

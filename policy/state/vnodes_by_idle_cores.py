@@ -21,6 +21,9 @@ from policy.state.vnode_run_limits import RunCounts, count_runs
 from policy.state.vnode_sharing import Sharing
 from policy.state.vnode_totals_hosts_and_matching import MOST_CORELESS, Inventory, most_on_vnode
 
+_NOT_YET_MOST = 64
+"""Further changes of the idle cores of many vnodes at once are not noted: to count anew is cheaper."""
+
 
 class Capacity:
     """Levels of idle cores, and amounts of other consumables, over an inventory of vnodes.
@@ -32,8 +35,8 @@ class Capacity:
     """
 
     __slots__ = (
-        "_bare", "_by_host", "_changed", "_shared", "check_time", "directory", "exclusive", "groups", "inventory",
-        "levels", "others", "run_counts", "sharing", "usable",
+        "_bare", "_by_host", "_changed", "_not_yet", "_of_each", "_shared", "check_time", "directory", "exclusive",
+        "groups", "inventory", "levels", "others", "run_counts", "sharing", "usable",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +59,10 @@ class Capacity:
         self.exclusive = 0
         # By vnode: the shares that hold nothing there, as chunks without cores do.
         self._bare: dict[int, int] = {}
+        # The idle cores of each vnode by index, from the first query on, without what has been added on many vnodes at
+        # once since the last query: windows take and give back the same.
+        self._of_each: list[int] | None = None
+        self._not_yet: list[tuple[int, int]] = []
         self._by_host: dict[str, HostSums] = {}
         # By consumable: the vnodes whose free amount has changed since its sums were updated.
         self._changed: dict[str, int] = {}
@@ -88,6 +95,8 @@ class Capacity:
         twin.usable = self.usable
         twin.exclusive = self.exclusive
         twin._bare = dict(self._bare)
+        twin._of_each = None if self._of_each is None else list(self._of_each)
+        twin._not_yet = list(self._not_yet)
         twin._by_host = dict(self._by_host)
         twin._changed = dict(self._changed)
         twin._shared = self._shared
@@ -156,6 +165,12 @@ class Capacity:
         if resource != "ncpus":
             self.others.shift(resource, mask, by)
             return
+        of_each = self._of_each
+        if of_each is not None:
+            if mask & (mask - 1):
+                self._add_later(mask, by)
+            elif mask:
+                of_each[mask.bit_length() - 1] += by
         levels = self.levels
         for level, held in levels.items():
             if mask and not mask & ~held:
@@ -180,6 +195,17 @@ class Capacity:
                     break
         for level, here in moved:
             levels[level] = levels.get(level, 0) | here
+
+    def _add_later(self, mask: int, by: int) -> None:
+        """Note what is added to the idle cores of several vnodes, or that nothing is by now."""
+        not_yet = self._not_yet
+        if not_yet and not_yet[-1] == (mask, -by):
+            not_yet.pop()
+        elif len(not_yet) < _NOT_YET_MOST:
+            not_yet.append((mask, by))
+        else:
+            self._of_each = None
+            not_yet.clear()
 
     def take_amounts(self, shares: Iterable[Share], sign: int = 1) -> None:
         """Take amounts (with ``sign`` -1, give them back) without closing or opening a vnode to other jobs."""
@@ -232,17 +258,41 @@ class Capacity:
 
     def idle_of_each(self, vnodes: int) -> list[int]:
         """The idle cores of every vnode in order; 0 for vnodes outside the set."""
+        if self._of_each is not None and not self.inventory.everywhere & ~vnodes:
+            return list(self.idle_by_index())
         idle = [0] * len(self.directory.names)
         for level, mask in self.levels.items():
             for index in indices_of(mask & vnodes):
                 idle[index] = level
         return idle
 
+    def idle_by_index(self) -> Sequence[int]:
+        """The idle cores of every vnode in order (negative where it is overcommitted), closed vnodes included. It is
+        kept up to date from the first call on, here and in copies made afterwards."""
+        of_each = self._of_each
+        if of_each is None:
+            of_each = self._of_each = self.idle_of_each(-1)
+        elif self._not_yet:
+            for mask, by in self._not_yet:
+                for index in indices_of(mask):
+                    of_each[index] += by
+            self._not_yet.clear()
+        return of_each
+
     def free_on(self, bit: int, resource: str) -> int:
         """The free amount of a consumable on one vnode (negative where it is overcommitted)."""
         if resource == "ncpus":
+            if self._of_each is not None:
+                return self.idle_by_index()[bit.bit_length() - 1]
             return next((level for level, mask in self.levels.items() if mask & bit), 0)
         return self.others.on(bit, resource)
+
+    def free_at(self, index: int, resource: str) -> int:
+        """The same for the vnode with this index."""
+        if resource == "ncpus":
+            return self.idle_by_index()[index]
+        free = self.others.free.get(resource)
+        return free[index] if free else 0
 
     def by_host(self, resource: str) -> HostSums:
         """The free amounts of a consumable by host and by vnode, closed vnodes included."""

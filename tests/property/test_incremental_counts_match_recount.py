@@ -88,7 +88,9 @@ def _assert_as_anew(capacity: Capacity, vnodes: int) -> None:
         assert kept.each == anew.each
         assert kept.of(vnodes) == anew.of(vnodes)
         assert kept.of(-1) == anew.of(-1)
-        assert {free: hosts for free, hosts in kept.counts().items() if hosts} == anew.counts()
+        assert {free: hosts for free, hosts in kept.hosts_with().items() if hosts} == anew.hosts_with()
+    by_level = [next(level for level, mask in capacity.levels.items() if mask >> n & 1) for n in range(len(names))]
+    assert list(capacity.idle_by_index()) == by_level
 
 
 CONTENDED = st.one_of(contended_clusters(), contended_clusters(ranked=True), crowded_clusters())
@@ -122,6 +124,36 @@ def _is_offered(run: Run, user: str, rights: PreemptionRights, quotas: Quotas, c
     if not rights.by_quota or (compares and rank > rights.rank):
         return False
     return run.job.user != user and quotas.surplus(run.job) is not None
+
+
+@given(CONTENDED, all_settings(), st.data())
+def test_the_class_that_protects_a_run_is_that_of_classes_made_anew(
+    parts: Parts, settings: Settings, data: st.DataObject
+) -> None:
+    """Whatever is booked in and out after it was asked for first."""
+    cluster = parts.snapshot().cluster()
+    quotas = Quotas(cluster, settings.quota.counted)
+    classes = Classes(cluster, Ledger(), quotas, parts.time_s)
+    runs = list(cluster.runs.values())
+    for _ in range(data.draw(st.integers(1, 4))):
+        anew = Classes(cluster, Ledger(), quotas, parts.time_s)
+        assert [classes.of_victim(run) for run in runs] == [anew.of_victim(run) for run in runs]
+        for run in _some(runs, data):
+            quotas.shift(run.job, data.draw(st.sampled_from((-1, 1))))
+
+
+@given(CONTENDED, all_settings(), st.data())
+def test_a_run_that_leaves_no_entry_at_its_limit_is_not_taken_by_quota_however_many_go(
+    parts: Parts, settings: Settings, data: st.DataObject
+) -> None:
+    cluster = parts.snapshot().cluster()
+    quotas = Quotas(cluster, settings.quota.counted)
+    runs = list(cluster.runs.values())
+    gives_none = [r for r in runs if not quotas.leaves_some_at_limit(quotas.counted_as(r.job, r.allocation))]
+    gone = data.draw(st.lists(st.sampled_from(runs), unique_by=lambda run: run.id) if runs else st.just([]))
+    for run in gone:
+        quotas.shift(run.job, -1, run.allocation)
+        assert all(quotas.surplus(other.job, other.allocation) is None for other in gives_none if other not in gone)
 
 
 def _one_less(runs: list[Run], sums: PreemptibleSums, quotas: Quotas, data: st.DataObject) -> list[Run]:

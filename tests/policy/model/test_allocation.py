@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy.model.allocation import Allocation, AllocationError, Directory, Share, Spot, parse_exec_vnode
+from policy.model.allocation import Allocation, AllocationError, Cell, Directory, Share, Spot, parse_exec_vnode
 from policy.model.vnode_bitsets import count_vnodes
 from tests.policy.clusters import place_of
 
@@ -65,6 +65,14 @@ def test_sets_of_vnodes_leave_out_those_the_directory_does_not_know() -> None:
     assert allocation.cores_on(0b01, directory) == 2
     assert allocation.cores_on(0b10, directory) == 0
     assert allocation.vnodes == ("v1", "v9")
+
+
+def test_the_cells_of_an_allocation_are_its_shares_vnode_by_vnode() -> None:
+    allocation = parse_exec_vnode("(b:ncpus=2:mem=1kb)+(b:ncpus=2:mem=1kb)+(c:mem=3kb)+(a:ncpus=2:mem=1kb)")
+    amounts = (("mem", 1), ("ncpus", 2))
+    of_three = {Cell(0, amounts, 1, 2), Cell(1, amounts, 2, 4), Cell(2, (("mem", 3),), 1, 0)}
+    assert {*allocation.cells(Directory.of(["a", "b", "c"]))} == of_three
+    assert {*allocation.cells(Directory.of(["b", "c"]))} == {Cell(0, amounts, 2, 4), Cell(1, (("mem", 3),), 1, 0)}
 
 
 def test_the_same_vnode_twice_counts_twice() -> None:
