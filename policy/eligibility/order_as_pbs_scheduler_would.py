@@ -113,6 +113,7 @@ class _Sorting:
             for index, name in enumerate(order.needs):
                 self._columns[name] = values[index :: len(order.needs)]
         self._entities = [] if order.tree is None else [job.entity for job in self._jobs]
+        self._different_entities = {*self._entities}
         self._formula: Sequence[float] = ()
         if order.formula is not None:
             self._formula = as_float32s(self._evaluate(order.formula))
@@ -138,7 +139,7 @@ class _Sorting:
             return [max(0.0, self._now_s - job.submit_s) for job in self._jobs]
         tree = self._order.tree
         if name in OF_SHARE and tree is not None:
-            of_entity = {entity: _of_share(tree, name, entity) for entity in {*self._entities}}
+            of_entity = {entity: _of_share(tree, name, entity) for entity in self._different_entities}
             return list(map(of_entity.__getitem__, self._entities))
         return [0] * len(self._jobs)
 
@@ -178,25 +179,21 @@ class _Sorting:
         equals = list(runs_of_equals(levels))
         if not equals:
             return
-        entities = self._entities
-        some = {entities[row] for first, last in equals for row in rows[first:last]}
-        claims = {entity: tree.claim(entity) for entity in some}
-        numbers = {claim: number for number, claim in enumerate(sorted(set(claims.values())))}
-        number_of = {entity: numbers[claim] for entity, claim in claims.items()}
+        rows_of_equals = [row for first, last in equals for row in rows[first:last]]
+        entities = list(map(self._entities.__getitem__, rows_of_equals))
+        number_of = tree.ranks(set(entities))
         column = [0] * len(rows)
+        for row, number in zip(rows_of_equals, map(number_of.__getitem__, entities)):
+            column[row] = number
         for first, last in equals:
-            here = rows[first:last]
-            for row in here:
-                column[row] = number_of[entities[row]]
-            here.sort(key=column.__getitem__)
-            rows[first:last] = here
+            rows[first:last] = sorted(rows[first:last], key=column.__getitem__)
 
     def _by_keys(self) -> Iterable[Column]:
         """The site's sort keys, the last one first; all in ascending order."""
         for name, descending in reversed(self._order.keys):
             tree = self._order.tree
             if name == _FAIR_SHARE_KEY and tree is not None:
-                shares = {entity: tree.find(entity).share for entity in {*self._entities}}
+                shares = {entity: tree.find(entity).share for entity in self._different_entities}
                 column: Column = [shares[entity] for entity in self._entities]
             elif name == _PREEMPT_KEY:
                 continue
@@ -214,7 +211,7 @@ class _Sorting:
                 yield [math.inf if math.isnan(value) else -value for value in self._formula]
             else:
                 yield list(map(operator.neg, self._formula))
-        if any(entry[0] for entry in self._entries) and any(job.priority for job in self._jobs):
+        if any(map(operator.itemgetter(0), self._entries)) and any(job.priority for job in self._jobs):
             yield [-job.priority for job in self._jobs]
         if self._order.taken == BY_QUEUE and len(self._cluster.queued) > 1:
             yield self._of_queues(self._queue_places())
@@ -269,7 +266,7 @@ class _Sorting:
                 found[job.id] = Reason("under-threshold", (("has", _short(value)), ("limit", _short(order.threshold))))
         fair_share = order.fair_share
         if fair_share is not None and fair_share.enforced:
-            without = fair_share.tree.without_share({*self._entities})
+            without = fair_share.tree.without_share(self._different_entities)
             for job in self._jobs if without else ():
                 if job.entity in without:
                     found[job.id] = Reason("no-fair-share", (("entity", job.entity),))

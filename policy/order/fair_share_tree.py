@@ -7,7 +7,7 @@ usage factors of 32 bits, so that equal shares compare as equal.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -147,6 +147,26 @@ class FairShareTree:
             found.append((node.usage + added.get(node, 0.0)) / node.share)
         return tuple(found)
 
+    def ranks(self, entities: Collection[str]) -> Mapping[str, int]:
+        """Where each of the entities comes by its claim, the same for equal claims.
+
+        Claims are compared one level of the tree after the other: a tuple for each entity would have Python look for
+        garbage in a pass's long lists.
+        """
+        names = list(entities)
+        paths = [self.find(name).path for name in names]
+        levels = [[_part(path, level) for path in paths] for level in range(max(map(len, paths), default=0))]
+        rows = list(range(len(names)))
+        for level in reversed(levels):
+            rows.sort(key=level.__getitem__)
+        rank, found = 0, {}
+        before = rows[0] if rows else 0
+        for row in rows:
+            if any(level[row] != level[before] for level in levels):
+                rank += 1
+            found[names[row]], before = rank, row
+        return found
+
     def used(self) -> Iterator[tuple[str, float]]:
         """The entities whose usage a scheduler writes to its file: the leaves that have used something."""
         for node in self.nodes.values():
@@ -161,3 +181,11 @@ class FairShareTree:
     def without_share(self, entities: Collection[str]) -> frozenset[str]:
         """Those of the entities that have no share of the machine."""
         return frozenset(entity for entity in entities if self.find(entity).share == 0)
+
+
+def _part(path: Sequence[Node], level: int) -> float:
+    """The number of a claim for one level of the tree; less than all others where the claim has ended above."""
+    if level >= len(path) or (level and path[level - 1].share <= 0):
+        return -math.inf
+    node = path[level]
+    return node.usage / node.share if node.share > 0 else math.inf

@@ -87,3 +87,17 @@ def test_claims_never_shrink_as_usage_is_charged(charges: list[tuple[str, float]
         before = {name: shared.claim(name) for name in ("alice", "bob", "zoe")}
         shared.charge(entity, amount)
         assert all(shared.claim(name) >= claim for name, claim in before.items())
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["root", "g0", "g1", "g2"]), st.integers(0, 2)), max_size=6),
+    st.dictionaries(st.sampled_from(["u0", "u1", "u2", "u3"]), st.sampled_from([5.0, 7.0]), max_size=4),
+)
+def test_ranks_compare_as_claims_do(drawn: list[tuple[str, int]], usage: dict[str, float]) -> None:
+    groups = [Group(f"g{number}", "root" if number == 0 else f"g{number - 1}", number) for number in range(3)]
+    groups += [Group(f"u{number}", parent, shares) for number, (parent, shares) in enumerate(drawn)]
+    drawn_tree = FairShareTree(groups, 3, usage)
+    ranks = drawn_tree.ranks({"stranger", *(f"u{number}" for number in range(6))})
+    for one in ranks:
+        for other in ranks:
+            assert (ranks[one] < ranks[other]) == (drawn_tree.claim(one) < drawn_tree.claim(other))
