@@ -79,6 +79,15 @@ def test_an_end_before_the_request_was_withdrawn_counts_as_saved() -> None:
     assert judge_end(0, SAVED, asked, 1015, could_be=True).again
 
 
+@pytest.mark.parametrize(("status", "again"), [(0, False), (1, False), (SAVED, True)])
+def test_a_request_that_is_still_to_come_may_be_of_an_earlier_run(status: int, again: bool) -> None:
+    """It was made while the server's clock was ahead: it looks later than the start of each run until then."""
+    asked = ASKED._replace(mark=MARK._replace(asked_s=4600, until_s=4660))
+    assert judge_end(status, SAVED, asked, NOW_S, could_be=True).again is again
+    soon = ASKED._replace(mark=MARK._replace(asked_s=1010 + SLACK_S))
+    assert judge_end(0, SAVED, soon, NOW_S, could_be=True).again
+
+
 @pytest.mark.parametrize(("mom_began_s", "again"), [(990.0, False), (1010.0, True)])
 def test_a_mom_that_was_away_tells_an_end_late_and_not_how_it_was(mom_began_s: float, again: bool) -> None:
     late_s = 1060 + AWAY_S
