@@ -104,7 +104,7 @@ def judge_end(
         # A server that was away gives its running jobs new start times, and one whose clock was ahead leaves marks of
         # earlier runs that look later than each new run. Then the exit status decides as long as the mark is recent;
         # later it does not, or a program that always ends with this status would be requeued for ever.
-        is_young = ended_s <= mark.until_s + AWAY_S
+        is_young = is_to_come or mark.asked_s <= ended_s <= mark.until_s + AWAY_S
         return Verdict(has_saved and is_young, f"it was {times}, so maybe in an earlier one")
     if not has_saved and not in_time:
         times += f"; after that only exit status {saved_status} says that work is saved and not done"
