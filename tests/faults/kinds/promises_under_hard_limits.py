@@ -27,6 +27,8 @@ _FIRST = 1000
 _STARTED = "Cannot modify attribute while job running"
 _LATE_S = GRACE_S + 40.0
 """How late the head may be on a busy machine; without its promise it would be twice as late."""
+_OVERDUE_S = 90.0
+"""Half a minute more than the walltime of the jobs that run before the fault."""
 _WAYS = (
     "a pass is killed at a write",
     "all requests of a pass are refused from one on",
@@ -37,8 +39,7 @@ _WAYS = (
 @kind("a promise under a hard limit", 20)
 def keep_promise(ground: Ground, number: int, chance: random.Random) -> str:
     """The promise stays and is kept, and the user never has more cores than the limit."""
-    # A promise counts on the ends of all runs by their walltimes, and these have none.
-    ground.end_forgotten_jobs()
+    _end_overdue_jobs(ground)
     # Within quota also beside her other jobs, so the head gives way to none.
     ground.set_limits({**QUOTAS, "bob": 2 * _LIMIT, "carol": 2 * _LIMIT}, {"carol": _LIMIT})
     long: list[str] = []
@@ -60,6 +61,16 @@ def keep_promise(ground: Ground, number: int, chance: random.Random) -> str:
         ground.set_limits()
     early_s = promised_s - started_s
     return f"{words}; {head} was to start within {_LIMIT} cores of carol's, and did {early_s:.0f} s before the promise"
+
+
+def _end_overdue_jobs(ground: Ground) -> None:
+    """A promise counts on the end of each run at its walltime, so there may be none that PBS has forgotten."""
+    ground.end_forgotten_jobs()
+    ground.books.read()
+    latest_s = time.time() - _OVERDUE_S
+    overdue = [job for job, life in ground.books.lives.items() if life.running is not None and life.start_s < latest_s]
+    if overdue:
+        raise Missed(f"PBS calls jobs running that are past their walltimes: {', '.join(overdue)}")
 
 
 def _submit_first(ground: Ground, shape: Shape, number: int) -> list[str]:
