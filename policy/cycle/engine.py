@@ -17,7 +17,6 @@ from policy.cycle.incremental_pass import keep_memo, reuse_memo
 from policy.cycle.job_attempt import JobAttempts
 from policy.cycle.preempt_long_run_for_short_job import rescue
 from policy.eligibility.job_order_by_fair_share import FairShareLine
-from policy.eligibility.order_as_pbs_scheduler_would import NO_LINE
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.model.priority_class import BASE
@@ -203,10 +202,8 @@ class _Pass:
         if self._builder.starts:
             # The gates of the beneficiaries that have started asked for the line before they started.
             context.renew_line()
-        cluster = context.cluster
-        is_plain = not (cluster.has_site_order or cluster.has_own_priorities)
-        line = NO_LINE if is_plain else context.line
-        entries: Sequence[Entry] = cluster.order if is_plain else line.entries
+        cluster, line = context.cluster, context.line
+        entries: Sequence[Entry] = line.entries
         if context.classes is not None:
             entries = context.classes.order(entries)
         # An array whose next subjob has just started was promised no more than that.
@@ -364,5 +361,5 @@ class _Pass:
 
 def _by_estimate(jobs: Sequence[Job]) -> list[Job]:
     """Jobs with the least time left first; of equal ones the first one first."""
-    left_s = [job.left_s if job.saved_s else job.estimate_s for job in jobs]
+    left_s = [job.left_s for job in jobs]
     return [jobs[index] for index in sorted(range(len(jobs)), key=left_s.__getitem__)]

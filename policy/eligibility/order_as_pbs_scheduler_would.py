@@ -10,7 +10,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import accumulate, chain, compress, count, islice
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from policy.eligibility.order_by_qsub_priority import in_own_order
 from policy.order.fair_share_tree import FairShareTree
@@ -55,10 +55,6 @@ class Line(NamedTuple):
     entries: Sequence[Entry]
     refused: Mapping[str, Reason] = _NOTHING
     places: Places | None = None
-
-
-NO_LINE: Final = Line(())
-"""A line that orders and refuses no job."""
 
 
 def queue_line(cluster: ClusterIndex, now_s: float) -> Line:
