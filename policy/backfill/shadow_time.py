@@ -41,7 +41,7 @@ def reserve(
     alone = capacity.exclusive or capacity.sharing.has_lone_vnodes
     plain = not (pending or alone or capacity.is_overcommitted())
     if plain and head.request.only_cores and windows is None:
-        return _reserve_by_count(cluster, head, allowed & capacity.usable, now_s, ends, expected, promise)
+        return _reserve_by_count(cluster, capacity, head, allowed & capacity.usable, now_s, ends, expected, promise)
     profile = release_profile(cluster, ends, pending)
     if promise.at_s != UNLIMITED_S:
         kept = keep_by_fit(profile, head, allowed, now_s, expected, promise, windows)
@@ -54,6 +54,7 @@ def reserve(
 
 def _reserve_by_count(
     cluster: ClusterIndex,
+    capacity: Capacity,
     head: Job,
     allowed: int,
     now_s: float,
@@ -61,8 +62,8 @@ def _reserve_by_count(
     expected: Mapping[str, float],
     promise: Promise,
 ) -> Reservation | None:
-    idle = cluster.capacity.idle(allowed)
-    directory = cluster.capacity.directory
+    idle = capacity.idle(allowed)
+    directory = capacity.directory
     need = head.cores
     at_s = now_s
     runs = cluster.runs

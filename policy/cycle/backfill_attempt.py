@@ -92,7 +92,7 @@ class Backfilling:
             return NotBackfilled(_not_beside(self._context, reservation, self._builder))
         # Tested with the full estimate: a job that is cut at the head's time still holds its limits and licences when
         # the gates are checked for the head.
-        reason = self._builder.blocking_reason_beside_heads(job, self._now_s + job.left_s)
+        reason = self._builder.blocking_reason_beside_heads(job)
         if reason is not None:
             return NotBackfilled(reason, final=True)
         if self._builder.is_beyond_limit(job):

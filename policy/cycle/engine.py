@@ -7,7 +7,7 @@ preempts or becomes the head, and no start behind it moves its reserved time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.backfill.shrunk_estimate_and_may_be_cut import remember
@@ -17,6 +17,7 @@ from policy.cycle.incremental_pass import keep_memo, reuse_memo
 from policy.cycle.job_attempt import JobAttempts
 from policy.cycle.preempt_long_run_for_short_job import rescue
 from policy.eligibility.job_order_by_fair_share import FairShareLine
+from policy.eligibility.order_as_pbs_scheduler_would import Line
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
 from policy.model.priority_class import BASE
@@ -24,6 +25,7 @@ from policy.plan.pass_context import Context
 from policy.plan.pass_time_limit import NEVER, Deadline
 from policy.plan.plan_builder import PlanBuilder
 from policy.plan.plan_types import Plan
+from policy.plan.plan_without_waiting_jobs import plan_without_waiting_jobs
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import ReasonCode
 from policy.settings.site_settings import Settings
@@ -47,15 +49,16 @@ def decide(
     ledger = _with_no_time_after(snapshot.time_s, ledger)
     if snapshot.finished:
         ledger = _with_what_was_seen(ledger, snapshot, settings)
+    cluster = snapshot.cluster()
     if ledger.asked:
-        ledger = _with_what_still_stands(ledger, snapshot)
-    plan = reuse_memo(snapshot, ledger, settings)
-    if plan is not None:
-        return plan
+        ledger = _with_what_still_stands(ledger, cluster.jobs)
+    if cluster.memo is not None:
+        plan = reuse_memo(snapshot, ledger, settings)
+        if plan is not None:
+            return plan
+    if not cluster.jobs and not ledger.earmarks:
+        return plan_without_waiting_jobs(snapshot, ledger, settings)
     context = Context(snapshot, ledger, settings)
-    if not context.cluster.jobs and not ledger.earmarks:
-        # Nothing waits: only the ledger has to forget what has ended.
-        return PlanBuilder(context).plan()
     try:
         return _Pass(context, deadline).decide()
     finally:
@@ -91,9 +94,9 @@ def _with_what_was_seen(ledger: Ledger, snapshot: Snapshot, settings: Settings) 
     return ledger._replace(history=remember(ledger.history, finished), learned=learned, seen_s=snapshot.time_s)
 
 
-def _with_what_still_stands(ledger: Ledger, snapshot: Snapshot) -> Ledger:
-    """The ledger without the promises and earmarks of jobs that were altered since to request something else."""
-    jobs = snapshot.cluster().jobs
+def _with_what_still_stands(ledger: Ledger, jobs: Mapping[str, Job]) -> Ledger:
+    """The ledger without the promises and earmarks of waiting jobs that were altered since to request something
+    else."""
     altered: list[str] = []
     for job_id, asked in ledger.asked.items():
         job = jobs.get(job_id)
@@ -129,21 +132,19 @@ class _Pass:
 
     def decide(self) -> Plan:
         context, builder = self._context, self._builder
-        settings = context.settings
+        cluster, settings = context.cluster, context.settings
         if context.ledger.earmarks:
             self._job_attempts.honour_earmarks()
         entries = self._in_order()
-        regions = context.cluster.partitions()
         region: Region | None = None
-        no_gate_applies = context.cluster.no_gate_applies()
-        backfills = settings.backfill.kind != "none"
-        plain = context.preemption is None and context.windows is None and len(regions) == 1
-        if backfills and plain and no_gate_applies:
-            region = builder.regions[regions[0][1][0]]
+        no_gate_applies = cluster.no_gate_applies()
+        plain = no_gate_applies and context.preemption is None and context.windows is None
+        if plain and settings.backfill.kind != "none" and len(cluster.partitions()) == 1:
+            region = builder.each_region[0]
         if region is not None and not isinstance(entries, FairShareLine):
             self._walk_plainly(entries, region)
         else:
-            self._walk(entries, None if context.cluster.has_shapes else region)
+            self._walk(entries, None if cluster.has_shapes else region)
         builder.first_behind, builder.tried_in_vain = self._loop.first_behind, self._loop.tried_in_vain
         if context.preemption is not None:
             self._job_attempts.heads.reserve_again_and_withdraw_promises()
@@ -151,7 +152,8 @@ class _Pass:
             self._loop.guard(self._rescue)
         if context.shrinks:
             self._wake_for_promises()
-        self._wake_for_reasons(no_gate_applies=no_gate_applies)
+        if not no_gate_applies or context.preemption is not None or settings.stripe.stagger_s:
+            self._wake_for_reasons(no_gate_applies=no_gate_applies)
         if context.windows is not None and builder.waits:
             builder.next_s = min([builder.next_s, *context.windows.changes_s[:1]])
         plan = builder.plan()
@@ -163,13 +165,14 @@ class _Pass:
         rescue(self._context, self._builder, lambda: self._job_attempts.earmarks)
 
     def _wake_for_reasons(self, *, no_gate_applies: bool) -> None:
-        """Set the next pass to the first time that a reason names, if time alone makes the difference.
+        """Set the next pass to the first time that a reason names, where time alone can make the difference.
         ``no_gate_applies`` is the cluster's answer before the first start of the pass."""
         context = self._context
-        quota = context.settings.quota
         codes: list[ReasonCode] = []
-        if context.preemption is not None and (quota.exempt_s or quota.delay_s or quota.delay_per_core_s):
-            codes += ["preempt-delay", "exempt-victims"]
+        if context.preemption is not None:
+            quota = context.settings.quota
+            if quota.exempt_s or quota.delay_s or quota.delay_per_core_s:
+                codes += ["preempt-delay", "exempt-victims"]
         if context.settings.stripe.stagger_s:
             codes.append("staggered")
         if not no_gate_applies:
@@ -182,7 +185,7 @@ class _Pass:
         from which jobs that do not save are cheap to repeat."""
         context, builder = self._context, self._builder
         grace_s, cheap_s = context.settings.checkpoint.grace_s, context.settings.checkpoint.repeat_at_most_s
-        for region in builder.each_region():
+        for region in builder.each_region:
             if region.reservation is not None:
                 head, at_s = region.reservation.head.id, region.reservation.at_s
                 promised_s = builder.promises.get(head, at_s)
@@ -199,18 +202,22 @@ class _Pass:
         of a higher class. Jobs with an earmark are left out, and so are those that the site's own order refuses, which
         get their reasons."""
         context = self._context
-        if self._builder.starts:
-            # The gates of the beneficiaries that have started asked for the line before they started.
-            context.renew_line()
-        cluster, line = context.cluster, context.line
-        entries: Sequence[Entry] = line.entries
+        cluster = context.cluster
+        entries: Sequence[Entry] = cluster.order
+        line: Line | None = None
+        if cluster.has_site_order or cluster.has_own_priorities:
+            if self._builder.starts:
+                # The gates of the beneficiaries that have started asked for the line before they started.
+                context.renew_line()
+            line = context.line
+            entries = line.entries
         if context.classes is not None:
             entries = context.classes.order(entries)
         # An array whose next subjob has just started was promised no more than that.
         earmarks, promises = self._builder.earmarks, self._builder.promises
         if earmarks:
             entries = [entry for entry in entries if entry[3] not in earmarks]
-        if line.refused:
+        if line is not None and line.refused:
             for entry in entries:
                 if entry[3] in line.refused:
                     self._builder.leave(entry[5], context.gates.blocking_reason(entry[5]) or line.refused[entry[3]])
@@ -220,7 +227,7 @@ class _Pass:
             if entries[: len(first)] != first:
                 rest = [entry for entry in entries if entry[3] not in promises]
                 entries = self._behind_higher_classes(first, rest)
-        if line.places is not None:
+        if line is not None and line.places is not None:
             of_jobs = {} if context.classes is None else context.classes.of_jobs
             return FairShareLine(cluster, entries, line, line.places, of_jobs, promises)
         return entries if entries is not cluster.order else entries[:]
@@ -281,7 +288,7 @@ class _Pass:
         """The entries of the line; what starts or becomes a head in between counts for fair share at once."""
         starts, regions = self._builder.starts, self._builder.regions
         charged, heads = 0, 0
-        each_region = list(self._builder.each_region())
+        each_region = self._builder.each_region
         for entry in line:
             yield entry
             if len(starts) != charged:

@@ -31,6 +31,9 @@ class JobAttempts:
     """The attempts of one pass. ``set_aside``: the rest of arrays of which the quota covered only some subjobs, or one
     started on cores that were taken back; it is attempted last, in a class of its own."""
 
+    _made_earmarks: Earmarks | None = None
+    _made_backfilling: Backfilling | None = None
+
     def __init__(self, context: Context, builder: PlanBuilder) -> None:
         self._context = context
         self._cluster = context.cluster
@@ -40,8 +43,6 @@ class JobAttempts:
         self._places = StartPlaces(context)
         self._cuts = PromisedCuts(context, builder, self._places)
         self.heads = Heads(context, builder, self._cuts)
-        self._made_earmarks: Earmarks | None = None
-        self._made_backfilling: Backfilling | None = None
 
     @property
     def earmarks(self) -> Earmarks:
@@ -100,7 +101,7 @@ class JobAttempts:
             if allocation is None:
                 in_the_way = self._places.window_in_the_way(job, allowed, closed) if closed.key else None
                 break
-            blocking = self._builder.blocking_reason_beside_heads(job, self._context.now_s + job.left_s)
+            blocking = builder.blocking_reason_beside_heads(job)
             if blocking is not None:
                 builder.leave(job, blocking)
                 return

@@ -219,7 +219,7 @@ def rescue(context: Context, builder: PlanBuilder, begin: Callable[[], Earmarks]
         head = region.reservation
         end_s = _tested_end_s(job, head, estimates, now_s)
         guards = head is not None and head.head.id != job.id
-        if builder.blocking_reason_beside_heads(job, now_s + job.left_s) is not None:
+        if builder.blocking_reason_beside_heads(job) is not None:
             continue
         guard = head.guard(end_s, job.request) if head is not None and guards else None
         if builder.pending and _fits(free, job, allowed, closed):

@@ -100,7 +100,7 @@ class Heads:
         if job.queue in context.cluster.queues_without_gates():
             return
         end_s = context.now_s + job.left_s
-        for region in self._builder.each_region():
+        for region in self._builder.each_region:
             reservation = region.reservation
             if reservation is None or region.moved_for is not None or end_s <= reservation.until_s:
                 continue
@@ -135,7 +135,7 @@ class Heads:
         higher class; such a job is promised a start again when it is the head. Only for passes in which jobs
         preempt."""
         claims, preemption = self._context.claims, self._context.preemption
-        for region in self._builder.each_region():
+        for region in self._builder.each_region:
             reservation = self.reserve_again(region)
             if reservation is None or not region.head_within or preemption is None or not preemption.in_vain:
                 continue

@@ -118,6 +118,14 @@ class Ledger(NamedTuple):
     asked: Mapping[str, RequestWhenPromised] = _NOTHING
     moved: Mapping[str, Moved] = _NOTHING
 
+    @property
+    def has_more_than_promises(self) -> bool:
+        """Whether it has entries of preemption, classes, ranking or striping, or of moved promises, besides promises,
+        backfilled runs and what was learned."""
+        return bool(
+            self.preemptions or self.cuts or self.earmarks or self.classes or self.moved or self.stripes or self.cores
+        )
+
     def to_data(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {

@@ -20,11 +20,20 @@ count_vnodes: Final[Callable[[int], int]] = _bit_count or _count_bits_39
 """The number of vnodes in a set (``int.bit_count`` exists from Python 3.10 on)."""
 
 
+_ONE_BY_ONE: Final = 10
+"""So many vnodes at most are taken one by one: above that, halving the integer takes fewer steps."""
+
+
 def lowest(mask: int, count: int) -> int:
     """The first ``count`` vnodes of a set, which must have at least that many."""
     if count == 1:
         return mask & -mask
-    low, high = 0, mask.bit_length()
+    if count <= _ONE_BY_ONE:
+        rest = mask
+        for _ in range(count):
+            rest &= rest - 1
+        return mask ^ rest
+    low, high = count, mask.bit_length()
     while low < high:
         middle = (low + high) >> 1
         if count_vnodes(mask & ((1 << middle) - 1)) < count:

@@ -1,7 +1,7 @@
 """What one pass is decided from, and the parts that are computed from it.
 
-A part (gates, quotas, classes, ...) is made on first use: most passes of a quiet cluster need few, and a replay has a
-pass for every submission and every end.
+A part that a pass may not need (gates, quotas, the placer, ...) is made on first use: most passes of a quiet cluster
+need few, and a replay has a pass for every submission and every end.
 """
 
 from __future__ import annotations
@@ -30,8 +30,26 @@ class Context:
 
     ``windows`` is None if nothing is ever closed. ``shrinks``: jobs are tested with shrunk estimates. ``plain``: the
     site's settings neither lay out jobs nor rank vnodes. ``used_placer`` and ``used_core_book`` are there
-    if this pass has needed them so far: only then do they have to be updated.
+    if this pass has needed them so far: only then do they have to be updated. ``queues_without_gates``: those of the
+    cluster index before the first start.
+
+    ``classes``: those of jobs and runs (P2); None if no queue has priorities or is an express queue. ``preemption``:
+    rules A and B; None if neither is on, or nothing waits. ``confined``: the jobs that start only within quota; None if
+    no job preempts, or if the setting is off.
     """
+
+    windows: Windows | None = None
+    classes: Classes | None = None
+    preemption: Preemption | None = None
+    confined: Confined | None = None
+    used_placer: Placer | None = None
+    used_core_book: CoreBook | None = None
+    _quotas: Quotas | None = None
+    _claims: Claims | None = None
+    _line: Line | None = None
+    _gates: Gates | None = None
+    _estimates: Estimates | None = None
+    _ungated: frozenset[str] = frozenset()
 
     def __init__(self, snapshot: Snapshot, ledger: Ledger, settings: Settings) -> None:
         self.snapshot = snapshot
@@ -40,29 +58,24 @@ class Context:
         self.now_s = snapshot.time_s
         self.cluster = cluster = snapshot.cluster()
         self.capacity = cluster.capacity
-        self.windows: Windows | None = None
         if cluster.has_windows:
             slack_s = settings.schedule.interval_s + settings.checkpoint.grace_s
             self.windows = windows_of(cluster, self.now_s, slack_s)
         self.shrinks = settings.backfill.kind == "checkpoint"
         self.plain = not settings.stripe.lays_out and settings.ranking.mode == "none"
-        self._preempts = (settings.quota.preempt and cluster.has_quotas) or (
+        if cluster.has_classes:
+            self.classes = Classes(cluster, ledger, self.quotas, self.now_s, settings.priority.compare_queues)
+        preempts = (settings.quota.preempt and cluster.has_quotas) or (
             settings.priority.preempt and cluster.has_classes
         )
+        if preempts and (cluster.jobs or ledger.earmarks):
+            self.preemption = Preemption(Basis(cluster, ledger, self.quotas, self.classes, settings, self.now_s))
+            if settings.quota.confine_unpreemptible:
+                self.confined = Confined(ledger, self.quotas, self.classes, settings.quota)
+        self.queues_without_gates = cluster.queues_without_gates()
         # Nothing but what is in the job itself keeps a job of these queues from starting.
-        self._ungated: frozenset[str] = frozenset()
-        if not (cluster.has_site_order or (self._preempts and settings.quota.confine_unpreemptible)):
-            self._ungated = cluster.queues_without_gates()
-        self._quotas: Quotas | None = None
-        self._classes: Classes | None = None
-        self._preemption: Preemption | None = None
-        self._claims: Claims | None = None
-        self._confined: Confined | None = None
-        self._line: Line | None = None
-        self._gates: Gates | None = None
-        self._estimates: Estimates | None = None
-        self.used_placer: Placer | None = None
-        self.used_core_book: CoreBook | None = None
+        if not cluster.has_site_order and self.confined is None:
+            self._ungated = self.queues_without_gates
 
     @property
     def quotas(self) -> Quotas:
@@ -72,34 +85,11 @@ class Context:
         return self._quotas
 
     @property
-    def classes(self) -> Classes | None:
-        """The classes of jobs and runs (P2); None if no queue has priorities or is an express queue."""
-        if self._classes is None and self.cluster.has_classes:
-            compare_queues = self.settings.priority.compare_queues
-            self._classes = Classes(self.cluster, self.ledger, self.quotas, self.now_s, compare_queues)
-        return self._classes
-
-    @property
-    def preemption(self) -> Preemption | None:
-        """Rules A and B; None if neither is on."""
-        if self._preemption is None and self._preempts:
-            basis = Basis(self.cluster, self.ledger, self.quotas, self.classes, self.settings, self.now_s)
-            self._preemption = Preemption(basis)
-        return self._preemption
-
-    @property
     def claims(self) -> Claims:
         """Which job has a better claim than another."""
         if self._claims is None:
             self._claims = Claims(self.quotas, self.classes, self.settings)
         return self._claims
-
-    @property
-    def confined(self) -> Confined | None:
-        """The jobs that start only within quota; None if no job preempts, or if the setting is off."""
-        if self._confined is None and self._preempts and self.settings.quota.confine_unpreemptible:
-            self._confined = Confined(self.ledger, self.quotas, self.classes, self.settings.quota)
-        return self._confined
 
     @property
     def line(self) -> Line:

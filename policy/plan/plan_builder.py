@@ -6,9 +6,10 @@ that the snapshot can be restored.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
+from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region, parts_with_one_head
 from policy.backfill.release_profile import Pending, once_victims_end
 from policy.eligibility.quota_headroom import QuotaHeadroom
@@ -32,8 +33,17 @@ class PlanBuilder:
 
     ``moves`` counts changes of what jobs hold, ``taken_back`` cancelled starts. ``next_s``: when the next pass is due;
     ``again``: whether one is due at once. ``lapsed``: the jobs whose promises lapse, as they could start beyond their
-    quotas only. ``first_behind`` and ``tried_in_vain`` go to the next ledger.
+    quotas only. ``regions``: the region of each queue, ``each_region`` each of them once. ``first_behind`` and
+    ``tried_in_vain`` go to the next ledger.
     """
+
+    next_s: float = UNLIMITED_S
+    again: bool = False
+    moves: int = 0
+    taken_back: int = 0
+    first_behind: int = 0
+    tried_in_vain: int = 0
+    _after_victims: tuple[int, Capacity | None] = (-1, None)
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -43,6 +53,7 @@ class PlanBuilder:
         self.now_s = context.now_s
         self._cluster = cluster = context.cluster
         self._capacity = context.capacity
+        self._most_starts = context.settings.schedule.max_starts
         self._undo: list[Op] = []
         self._waits: dict[Reason, list[Job]] = {}
         self._unnamed: list[OverQuota] = []
@@ -60,15 +71,10 @@ class PlanBuilder:
         self.moved: dict[str, MovedPromise] = {}
         self.lapsed: set[str] = set()
         self.regions: dict[str, Region] = {}
-        self.next_s = UNLIMITED_S
-        self.again = False
-        self.moves = 0
-        self.taken_back = 0
-        self._after_victims: tuple[int, Capacity | None] = (-1, None)
-        self.first_behind = 0
-        self.tried_in_vain = 0
+        self.each_region: list[Region] = []
         for mask, queues, total in parts_with_one_head(cluster, self._ledger.promises):
             region = Region(mask, self._idle_in(mask), total)
+            self.each_region.append(region)
             for queue in queues:
                 self.regions[queue] = region
         if context.shrinks:
@@ -87,28 +93,27 @@ class PlanBuilder:
     def start(self, job: Job, allocation: Allocation, backfilled: Backfilled | None = None) -> Job | None:
         """Plan a start and update the cluster index; returns the rest of an array."""
         self.moves += 1
-        subjob = job.subjobs[0] if job.subjobs else None
-        run_id = job.id if subjob is None else job.subjob_id(subjob)
-        left = None
-        if job.subjobs and len(job.subjobs) > 1:
-            left = job._replace(subjobs=job.subjobs[1:])
-        cluster, undo = self._cluster, self._undo
-        end_s = self.now_s + job.left_s
-        preemption = self._context.preemption if job.id in self.promises else None
-        was_within = preemption is not None and self._context.claims.is_within(job)
-        undo.append(("jobs", job.id, cluster.set_job(job.id, None)))
-        if left is not None:
-            undo.append(("jobs", job.id, cluster.set_job(job.id, left)))
-            if job.id in self.promises:
-                self.promises = {job_id: at_s for job_id, at_s in self.promises.items() if job_id != job.id}
-        run = Run(run_id, job, self.now_s, allocation, end_s, False, subjob)
+        job_id, context, cluster, undo = job.id, self._context, self._cluster, self._undo
+        preemption, classes = context.preemption, context.classes
+        was_within = preemption is not None and job_id in self.promises and context.claims.is_within(job)
+        undo.append(("jobs", job_id, cluster.set_job(job_id, None)))
+        run_id, subjob, left = job_id, None, None
+        if job.subjobs:
+            subjob = job.subjobs[0]
+            run_id = job.subjob_id(subjob)
+            if len(job.subjobs) > 1:
+                left = job._replace(subjobs=job.subjobs[1:])
+                undo.append(("jobs", job_id, cluster.set_job(job_id, left)))
+                if job_id in self.promises:
+                    self.promises = {each: at_s for each, at_s in self.promises.items() if each != job_id}
+        run = Run(run_id, job, self.now_s, allocation, self.now_s + job.left_s, False, subjob)
         undo.append(("runs", run_id, cluster.set_run(run_id, run)))
-        context = self._context
-        plain = context.plain and job.layout is None and job.rank is None
-        why = None if plain else context.placer.why_layout(job)
-        cores = NO_CORES
-        if job.rank is not None and job.rank.detail != "vnode":
-            cores = context.core_book.give(run_id, allocation)
+        why, cores, placer = None, NO_CORES, context.used_placer
+        if not context.plain or job.layout is not None or job.rank is not None:
+            placer = context.placer
+            why = placer.why_layout(job)
+            if job.rank is not None and job.rank.detail != "vnode":
+                cores = context.core_book.give(run_id, allocation)
         if was_within and preemption is not None:
             preemption.keep_promised_start(run_id)
         self.starts.append(Start(run_id, job, allocation, backfilled is not None, subjob, why, cores))
@@ -116,26 +121,25 @@ class PlanBuilder:
             self._backfilled[run_id] = backfilled
         elif run_id in self._ledger.backfilled:
             self._in_turn.add(run_id)
-        if context.classes is not None:
-            context.classes.start(job, run_id)
-        if context.preemption is not None:
-            context.preemption.note_start(run)
-        placer = context.used_placer if plain else context.placer
+        if classes is not None:
+            classes.start(job, run_id)
+        if preemption is not None:
+            preemption.note_start(run)
         if placer is not None:
             placer.started(job, allocation)
         if job.job_wide:
             context.gates.open_for(job)
-        if not self.again and context.preemption is not None:
-            self.again = context.preemption.gains_by(job)
+        if preemption is not None and not self.again:
+            self.again = preemption.gains_by(job)
         region = self.regions[job.queue]
         region.idle -= job.request.cores
-        if job.request.exclusive or self._capacity.exclusive:
+        if self._capacity.exclusive or job.request.exclusive:
             region.idle = self._idle_in(region.vnodes)
         return left
 
     def is_beyond_limit(self, job: Job) -> bool:
         """Whether the job is one start too many for the pass. A job that was promised a start never is."""
-        return len(self.starts) >= self._context.settings.schedule.max_starts and job.id not in self.promises
+        return len(self.starts) >= self._most_starts and job.id not in self.promises
 
     def cancel_start(self, run: Run, beneficiary: Job) -> bool:
         """Cancel a start of this same pass, as the beneficiary takes its cores; False for a run of before."""
@@ -255,7 +259,7 @@ class PlanBuilder:
     @property
     def waits(self) -> Mapping[Reason, list[Job]]:
         """The jobs left waiting so far, by reason."""
-        return name_all(self._waits, self._unnamed)
+        return name_all(self._waits, self._unnamed) if self._unnamed else self._waits
 
     def leave_no_more(self, job: Job, reason: Reason | None = None) -> Reason | None:
         """Remove the job from those that wait for ``reason``, searched for if not given, as it gets another outcome.
@@ -274,12 +278,15 @@ class PlanBuilder:
             return UNLIMITED_S
         return self._context.gates.opens_s(job, [(pending.end_s, pending.job) for pending in self.pending])
 
-    def blocking_reason_beside_heads(self, job: Job, end_s: float) -> Reason | None:
-        """Why a job that runs until then may not start: the hard limit or the licences that it would take from the head
-        of this or another region at its promised time. None if no head needs them."""
-        if job.queue in self._cluster.queues_without_gates():
+    def blocking_reason_beside_heads(self, job: Job, end_s: float | None = None) -> Reason | None:
+        """Why a job that runs until then (None: as long as its estimate from now on) may not start: the hard limit or
+        the licences that it would take from the head of this or another region at its promised time. None if no head
+        needs them."""
+        if job.queue in self._context.queues_without_gates:
             return None
-        for region in self.each_region():
+        if end_s is None:
+            end_s = self.now_s + job.left_s
+        for region in self.each_region:
             reservation = region.reservation
             if reservation is None or reservation.head.id == job.id or end_s <= reservation.until_s:
                 continue
@@ -300,10 +307,6 @@ class PlanBuilder:
         """The next pass is due at that time at the latest, if it is in the future."""
         if isinstance(at_s, (int, float)) and self.now_s < at_s < self.next_s:
             self.next_s = at_s
-
-    def each_region(self) -> Iterable[Region]:
-        """Each region once."""
-        return self.regions.values() if len(self.regions) == 1 else {id(r): r for r in self.regions.values()}.values()
 
     def backfilled(self) -> Mapping[str, Backfilled]:
         """The backfilled runs, starts of this pass included, victims of this pass excluded."""
@@ -330,16 +333,17 @@ class PlanBuilder:
         regions = self.regions if self.starts or self.earmarks else None
         waits = Waits(self._waits, partial(_as_read, unnamed=self._unnamed, regions=regions))
         starts, preempts = tuple(self.starts), tuple(self.preempts)
-        preemption = self._context.preemption
+        context = self._context
+        preemption = context.preemption
         if preemption is not None:
             self.wake_at(preemption.next_s)
         next_s = None if self.next_s == UNLIMITED_S else self.next_s
-        classes = self._context.classes.of_jobs if self._context.classes is not None else None
+        classes = context.classes.of_jobs if context.classes is not None else None
         new = NextEntries(
             self.now_s, promises, self.earmarks, self.preempts, self._backfilled, self._in_turn, self.moved,
             self.first_behind, self.tried_in_vain,
         )  # fmt: skip
-        ledger = next_ledger(self._context, new)
+        ledger = next_ledger(context, new)
         moved = tuple(self.moved[head] for head in sorted(self.moved)) if self.moved else ()
         again = self.again or (preemption is not None and preemption.again)
         return Plan(self.now_s, starts, preempts, estimates, waits, ledger, started, next_s, classes, again, moved)
@@ -347,21 +351,17 @@ class PlanBuilder:
     def _promises(self) -> tuple[tuple[Estimate, ...], Mapping[str, float]]:
         """The estimates of the heads, and all promises: the first shadow time of each head, which stays."""
         before = self._ledger.promises
-        reservations = [
-            region.reservation
-            for region in self.each_region()
-            if region.reservation is not None and region.reservation.at_s != UNLIMITED_S
-        ]
-        if (
-            len(reservations) == len(before) == 1
-            and reservations[0].head.id in before
-            and not (self._undo or self.moved)
-        ):
-            (reservation,) = reservations
-            head = reservation.head.id
-            return (Estimate(head, reservation.at_s, before[head]),), before
+        reservations: list[Reservation] = []
+        for region in self.each_region:
+            reservation = region.reservation
+            if reservation is not None and reservation.at_s != UNLIMITED_S:
+                reservations.append(reservation)
         if not reservations and not before and not self.promised:
             return (), before
+        if len(reservations) == 1 and len(before) == 1 and not self._undo and not self.moved:
+            head = reservations[0].head.id
+            if head in before:
+                return (Estimate(head, reservations[0].at_s, before[head]),), before
         promises = self.promised.copy()
         waiting = self._cluster.jobs
         # Of a job that has started the rest of an array still waits.

@@ -82,7 +82,9 @@ class StripeSettings(FrozenValue):
     @property
     def lays_out(self) -> bool:
         """Whether the settings lay out any job that asks for nothing."""
-        return self.layout != "none" or any(layout != "none" for _, layout in (*self.queues, *self.applications))
+        if self.layout != "none" or not (self.queues or self.applications):
+            return self.layout != "none"
+        return any(layout != "none" for _, layout in (*self.queues, *self.applications))
 
     @property
     def learns(self) -> bool:

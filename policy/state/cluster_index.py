@@ -39,34 +39,10 @@ class ClusterIndex:
     """
 
     __slots__ = (
-        "_capacity",
-        "_closed_kinds",
-        "_held_back",
-        "_idle_capacity",
-        "_one_set_of_vnodes",
-        "_own_priorities",
-        "_partitions",
-        "_queued",
-        "_queues_without_gates",
-        "_regions",
-        "_shaped",
-        "_vnodes_of_queue",
-        "arrangements",
-        "arrivals",
-        "ends",
-        "has_classes",
-        "has_quotas",
-        "has_site_order",
-        "has_windows",
-        "jobs",
-        "memo",
-        "order",
-        "queues",
-        "readings",
-        "runs",
-        "server",
-        "usage",
-        "vnodes",
+        "_capacity", "_closed_kinds", "_held_back", "_idle_capacity", "_one_set_of_vnodes", "_own_priorities",
+        "_partitions", "_queue_keys", "_queued", "_queues_without_gates", "_regions", "_shaped", "_vnodes_of_queue",
+        "arrangements", "arrivals", "ends", "has_classes", "has_quotas", "has_site_order", "has_windows", "jobs",
+        "memo", "order", "queues", "readings", "runs", "server", "usage", "vnodes",
     )  # fmt: skip
 
     def __init__(
@@ -84,6 +60,9 @@ class ClusterIndex:
         self.queues: dict[str, Queue] = {queue.name: queue for queue in queues}
         self.jobs: dict[str, Job] = {job.id: job for job in jobs}
         self.runs: dict[str, Run] = {run.id: run for run in runs}
+        self._queue_keys: dict[str, int] = {}
+        for queue in self.queues.values():
+            self._note_priority(queue)
         self.order: list[Entry] = self._sorted()
         self.ends: list[tuple[float, str]] = sorted((run.end_s, run.id) for run in self.runs.values())
         self.memo: object | None = None
@@ -117,6 +96,7 @@ class ClusterIndex:
         twin.has_site_order = self.has_site_order
         twin.arrangements = dict(self.arrangements)
         twin._queued, twin._vnodes_of_queue = dict(self._queued), dict(self._vnodes_of_queue)
+        twin._queue_keys = dict(self._queue_keys)
         twin._held_back, twin._own_priorities, twin._shaped = self._held_back, self._own_priorities, self._shaped
         twin._regions = None if self._regions is None else dict(self._regions)
         twin._partitions, twin._closed_kinds = self._partitions, self._closed_kinds
@@ -127,7 +107,8 @@ class ClusterIndex:
 
     def perform(self, ops: Sequence[Op]) -> list[Op]:
         """Make the changes in order. Returns the changes that undo them."""
-        self._drop_memo()
+        if self.memo is not None:
+            self._drop_memo()
         undo: list[Op] = []
         for table, key, value in ops:
             undo.append((table, key, _SETTERS[table](self, key, value)))
@@ -158,9 +139,12 @@ class ClusterIndex:
     def order_key(self, job: Job) -> OrderKey:
         """The queue order: the queue's priority, highest first; the job's priority, highest first; the time it entered
         the queue; the job's number."""
-        queue = self.queues.get(job.queue)
-        of_queue = queue.priority * _ONE_QUEUE if queue is not None else 0
-        return (-of_queue - job.priority, job.submit_s, job.sequence, job.id)
+        return (self._queue_keys.get(job.queue, 0) - job.priority, job.submit_s, job.sequence, job.id)
+
+    def _note_priority(self, queue: Queue) -> None:
+        """Note what the priority of a queue adds to the order keys of its jobs, where it has one."""
+        if queue.priority:
+            self._queue_keys[queue.name] = -queue.priority * _ONE_QUEUE
 
     def _sorted(self) -> list[Entry]:
         return sorted((*self.order_key(job), job.request.cores, job) for job in self.jobs.values())
@@ -197,12 +181,16 @@ class ClusterIndex:
     def no_gate_applies(self) -> bool:
         """Whether no waiting job has a gate to pass: none is held back, and all their queues are without
         gates (:meth:`queues_without_gates`)."""
-        return not self._held_back and self._queued.keys() <= self.queues_without_gates()
+        if self._held_back:
+            return False
+        ungated = self._queues_without_gates
+        return self._queued.keys() <= (self.queues_without_gates() if ungated is None else ungated)
 
     def set_run(self, key: str, run: Run | None) -> Run | None:
         """Add a run, which takes its resources, or remove it (None), which gives them back. Returns the run that was
         there."""
-        self._drop_memo()
+        if self.memo is not None:
+            self._drop_memo()
         old = self.runs.get(key)
         capacity = self._capacity
         if old is not None:
@@ -241,6 +229,9 @@ class ClusterIndex:
         if queue is not None:
             self.queues[key] = queue
         if (old.priority if old else 0) != (queue.priority if queue else 0):
+            self._queue_keys.pop(key, None)
+            if queue is not None:
+                self._note_priority(queue)
             self.order = self._sorted()
         self._forget_regions()
         self._forget_use()
@@ -381,9 +372,8 @@ class ClusterIndex:
         self.arrivals = []
 
     def _drop_memo(self) -> None:
-        if self.memo is not None:
-            self.memo = None
-            self.arrivals = []
+        self.memo = None
+        self.arrivals = []
 
     def _forget_use(self) -> None:
         self.usage.forget()

@@ -32,42 +32,24 @@ class JobLife:
     the run under way and ``kept`` the runs that are over, where runs are kept.
     """
 
-    __slots__ = (
-        "allocation",
-        "end_s",
-        "first_promised_s",
-        "first_start_s",
-        "head_delay_s",
-        "job",
-        "kept",
-        "moved",
-        "moved_delay_s",
-        "preemptions",
-        "promised_at_s",
-        "promised_s",
-        "run",
-        "runs",
-        "start_s",
-        "trace",
-    )  # fmt: skip
+    allocation: Allocation | None = None
+    start_s: float = 0.0
+    end_s: float = NEVER_S
+    first_start_s: float | None = None
+    promised_s: float | None = None
+    promised_at_s: float | None = None
+    first_promised_s: float | None = None
+    head_delay_s: float | None = None
+    moved_delay_s: float | None = None
+    moved: int = 0
+    preemptions: int = 0
+    runs: tuple[tuple[float, float], ...] = ()
+    run: RunRecord | None = None
+    kept: tuple[RunRecord, ...] = ()
 
     def __init__(self, trace: TraceJob, job: Job) -> None:
         self.trace = trace
         self.job = job
-        self.allocation: Allocation | None = None
-        self.start_s = 0.0
-        self.end_s = NEVER_S
-        self.first_start_s: float | None = None
-        self.promised_s: float | None = None
-        self.promised_at_s: float | None = None
-        self.run: RunRecord | None = None
-        self.kept: tuple[RunRecord, ...] = ()
-        self.first_promised_s: float | None = None
-        self.head_delay_s: float | None = None
-        self.moved_delay_s: float | None = None
-        self.moved = 0
-        self.preemptions = 0
-        self.runs: tuple[tuple[float, float], ...] = ()
 
     def move_promise(self, moved: MovedPromise, now_s: float) -> None:
         """The job's promise has moved for a job with a better claim."""

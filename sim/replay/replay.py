@@ -330,7 +330,8 @@ class _Run:
     def _end(self, life: JobLife, now_s: float) -> None:
         life.runs = (*life.runs, (life.start_s, now_s))
         life.end_s = NEVER_S
-        life.end_run(now_s)
+        if self._keep_runs:
+            life.end_run(now_s)
         if self._order is not None:
             self._order.stopped(life.trace, now_s)
         if self._followers:
