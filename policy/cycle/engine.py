@@ -46,7 +46,8 @@ def decide(
     is over no further job is attempted, and the plan is what was decided until then; a deadline that never comes does
     not change the plan.
     """
-    ledger = _with_no_time_after(snapshot.time_s, ledger)
+    if ledger.seen_s > snapshot.time_s or ledger.earmarks or ledger.cuts or ledger.stripes:
+        ledger = _with_no_time_after(snapshot.time_s, ledger)
     if snapshot.finished:
         ledger = _with_what_was_seen(ledger, snapshot, settings)
     cluster = snapshot.cluster()
@@ -68,8 +69,6 @@ def decide(
 def _with_no_time_after(now_s: float, ledger: Ledger) -> Ledger:
     """The ledger with the times of past events moved to now where they are later: the clock was set back. Otherwise a
     preempted job that runs again would count as the victim that lingers, and be preempted again in each pass."""
-    if ledger.seen_s <= now_s and not (ledger.earmarks or ledger.cuts or ledger.stripes):
-        return ledger
     earmarks = {
         job_id: each._replace(since_s=now_s) for job_id, each in ledger.earmarks.items() if each.since_s > now_s
     }

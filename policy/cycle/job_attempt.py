@@ -112,15 +112,16 @@ class JobAttempts:
         if reason is None and job.id not in builder.promises:
             reason = self._builder.blocking_reason_beside_heads(job, UNLIMITED_S)
         if reason is None:
-            if self._cut_at_promise(job, allowed):
+            shrinks = self._context.shrinks
+            if shrinks and self._cut_at_promise(job, allowed):
                 return
-            tried = self._preempt(job, allowed, region)
+            tried = () if self._preemption is None else self._preempt(job, allowed, region)
             if tried is None:
                 return
             limited = None if job.request.owner is None else self.rejections.limited_vnodes(job, allowed)
             tried = tried if limited is None else (limited, *tried)
             reason = self.heads.reserve_for(job, allowed, region, tried, in_the_way)
-            if self._cut_ahead(job, allowed, region):
+            if shrinks and self._cut_ahead(job, allowed, region):
                 return
             region.head_waits = reason
         builder.leave(job, reason)
@@ -137,7 +138,7 @@ class JobAttempts:
             self._builder.leave(job, reason)
             return
         allowed = self._cluster.vnodes_of(job.queue)
-        if not self._cut_at_promise(job, allowed):
+        if not (self._context.shrinks and self._cut_at_promise(job, allowed)):
             region.head_waits = self.heads.reserve_for(job, allowed, region, (reason,), None, opens_s)
             self._builder.leave(job, region.head_waits)
 
@@ -176,13 +177,13 @@ class JobAttempts:
 
     def _cut_at_promise(self, job: Job, allowed: int) -> bool:
         """Cut backfilled runs for a head whose promised time has come; False if it has not, or if cuts do not help."""
-        return self._context.shrinks and self._cut(job, self._cuts.room_at_promise(job, allowed))
+        return self._cut(job, self._cuts.room_at_promise(job, allowed))
 
     def _cut_ahead(self, job: Job, allowed: int, region: Region) -> bool:
         """Cut for a new head whose reserved time is nearer than the grace, if that time depends on a run that may take
         longer. The victims are asked to save at once, and the time is promised as to any other head."""
         reservation = region.reservation
-        if not self._context.shrinks or reservation is None or job.id in self._builder.promises:
+        if reservation is None or job.id in self._builder.promises:
             return False
         self._builder.promised[job.id] = reservation.at_s
         if not self._cut(job, self._cuts.room_by(reservation.at_s, job, allowed)):
