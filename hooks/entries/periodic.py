@@ -224,6 +224,9 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     obstacles = find_obstacles(server_status, translation.modes, translation.unread, found.files)
     if not_to_drive:
         obstacles = {queue: not_to_drive for queue, mode in translation.modes.items() if mode == "drive"}
+    # A note names the queue that each obstacle stops; the same sentence without it would only repeat that.
+    named = set(obstacles.values())
+    translation = translation._replace(problems=tuple(each for each in translation.problems if each not in named))
     assignment = assign_schedulers(server_status, translation.modes, obstacles, found.switched)
     advised = {queue for queue, mode in translation.modes.items() if mode == "advise"}
     unsorted = find_unsorted(server_status, advised, found.files)
@@ -298,9 +301,10 @@ def _commit(decision: Decision, found: ServerRead, state: State) -> tuple[Decisi
     if decision.advice.memory != found.priorities:
         write_priorities(state, decision.advice.memory)
     if decision.charges.record != found.charged:
-        # A kill between the two loses the charge of one interval, and never charges twice.
+        # Before the files: a kill between the two loses the charge of one interval, and never charges twice.
         state.publish(FAIR_SHARE, record_to_data(decision.charges.record), shared=False)
-        warnings += write_usage(found.server_status, decision.charges.files)
+    # Usage that decays changes a file and no record.
+    warnings += write_usage(found.server_status, decision.charges.files)
     quota_work, problems = commit_quota_work(decision.quota_work, state)
     return decision._replace(quota_work=quota_work), [*warnings, *problems]
 
