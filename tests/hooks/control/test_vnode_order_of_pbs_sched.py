@@ -16,7 +16,9 @@ INSTALLED = 'node_sort_key: "sort_priority HIGH"\tALL\nsmp_cluster_dist: pack\n'
 
 
 def find(config: str = INSTALLED, mode: str = "drive", rank: str = "none", **vnode_texts: str) -> str:
-    seen = server_status(queues={"workq": queue(mode)}, vnodes={"v1": vnode(8, 0, "free", **vnode_texts), "v2": vnode()})
+    seen = server_status(
+        queues={"workq": queue(mode)}, vnodes={"v1": vnode(8, 0, "free", **vnode_texts), "v2": vnode()}
+    )
     settings = replace(Settings(), ranking=RankingSettings(mode=rank))
     files = {"default": {"sched_config": config}}
     return find_vnode_orders_not_followed(seen, read_modes(seen, settings), settings, files).get("workq", "")
