@@ -127,6 +127,7 @@ tables: venv     ## Tables 1 and 2 of the quota paper: soft quotas, and jobs tha
 	$(BIN)/python -m sim.figures.quota_paper_tables $(TABLES)
 
 evidence: venv   ## the figures of docs/evidence.md, from public traces: TRACES=FOLDER; takes half an hour, goes on where it was
+	@test -n "$(TRACES)" || { echo 'say where the traces are: make evidence TRACES=FOLDER (docs/evidence.md)' >&2; exit 2; }
 	$(BIN)/python -m sim.figures.evidence_page $(TRACES)
 
 pictures: dev    ## the pictures in docs/: the console, from the real program; the policies, from the engine; the code, from its layers; the life of a migrating job; a comparison

@@ -20,9 +20,12 @@ from hooks.pbs.scheduler_object_of_queue import find_scheduler, is_down
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.closures.dedicated_time import read_dedicated_time
 from hooks.translate.closures.prime_time import read_prime_time
+from hooks.translate.uncounted_resources import list_unset_infinite
 from policy.settings.settings_of_server_and_passes import MODES
 
 _SHOWN = 80
+_NEVER_CHECKED = frozenset({"mpiprocs", "ompthreads"})
+"""Of these PBS's scheduler takes every vnode to have any."""
 
 
 def find_obstacles(
@@ -78,7 +81,7 @@ def _find_obstacles(server_status: ServerStatus, queue: str, scheduler: str | No
     unread_edit = describe_unread_edit(scheduler, files)
     if unread_edit and not is_down(server_status, scheduler):
         yield unread_edit
-    for complaint in _find_config_obstacles(read_sched_config(config or "")):
+    for complaint in _find_config_obstacles(config or "", server_status):
         yield f"{complaint} (sched_config of scheduler {scheduler}), which pbsteer does not honour"
     unreadable = read_dynamic_resources(config or "")[1]
     if unreadable:
@@ -101,8 +104,13 @@ def _find_vnode_obstacles(server_status: ServerStatus, queue: str, partition: st
                 yield f"vnode {name} has {attribute} = True, which pbsteer does not honour"
 
 
-def _find_config_obstacles(config: Mapping[str, list[str]]) -> Iterator[str]:
+def _find_config_obstacles(config: str, server_status: ServerStatus) -> Iterator[str]:
     """What a ``sched_config`` has that would decide which jobs may start (Administrator's Guide, "Scheduler
     Parameters")."""
-    if config.get("peer_queue"):
-        yield f"peer_queue is set ({config['peer_queue'][0][:_SHOWN]})"
+    peers = read_sched_config(config).get("peer_queue")
+    if peers:
+        yield f"peer_queue is set ({peers[0][:_SHOWN]})"
+    for name in list_unset_infinite(config):
+        flags = set(server_status.resources.get(name, {}).get("flag", ""))
+        if "h" in flags and not flags & set("nf") and name not in _NEVER_CHECKED:
+            yield f"resource_unset_infinite names {name[:_SHOWN]}, which vnodes have and jobs do not use up"

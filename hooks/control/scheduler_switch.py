@@ -18,9 +18,9 @@ from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.requests_within_time_budget import attempt
 from hooks.pbs.scheduler_object_of_queue import (
     _CYCLING,
-    _find_of_partition,
     _state,
     find_scheduler,
+    find_scheduler_of_partition,
     is_down,
     is_scheduling,
 )
@@ -146,7 +146,7 @@ def assign_schedulers(
         own = [
             each
             for each in pending_work
-            if each.partition is None or _find_of_partition(server_status, each.partition) == name
+            if each.partition is None or find_scheduler_of_partition(server_status, each.partition) == name
         ]
         to_do = "; ".join(work.what for work in own if work.ready)
         keys, cycle = frozenset(work.key for work in own), before.cycles.get(name, _NO_CYCLE)

@@ -48,6 +48,7 @@ from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
+from hooks.control.vnode_order_of_pbs_sched import find_vnode_orders_not_followed
 from hooks.forecast.forecast_due import is_forecast_due
 from hooks.pbs.files_and_output.dynamic_server_resources import find_asked_for
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files
@@ -224,6 +225,9 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     obstacles = find_obstacles(server_status, translation.modes, translation.unread, found.files)
     if not_to_drive:
         obstacles = {queue: not_to_drive for queue, mode in translation.modes.items() if mode == "drive"}
+    # The notes name each obstacle with the queue that it stops.
+    named = set(obstacles.values())
+    translation = translation._replace(problems=tuple(each for each in translation.problems if each not in named))
     assignment = assign_schedulers(server_status, translation.modes, obstacles, found.switched)
     advised = {queue for queue, mode in translation.modes.items() if mode == "advise"}
     unsorted = find_unsorted(server_status, advised, found.files)
@@ -264,8 +268,9 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     notes += describe_not_requeued(no_victims)
     notes += [f"queue {queue} is not driven: {obstacle}" for queue, obstacle in sorted(obstacles.items())]
     notes += [f"queue {queue}: {why}; no run is preempted there" for queue, why in sorted(unsorted.items())]
-    remarks = find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings)
-    notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks.items())]
+    remarks = [*find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings).items()]
+    remarks += find_vnode_orders_not_followed(server_status, translation.modes, settings, found.files).items()
+    notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks)]
     notes += assignment.notes
     quota_work = find_quota_work(found.quota_plan, found.raw, translation.modes, permissions.pause)
     notes += quota_work.notes()
@@ -298,9 +303,10 @@ def _commit(decision: Decision, found: ServerRead, state: State) -> tuple[Decisi
     if decision.advice.memory != found.priorities:
         write_priorities(state, decision.advice.memory)
     if decision.charges.record != found.charged:
-        # A kill between the two loses the charge of one interval, and never charges twice.
+        # Before the files: a kill between the two loses the charge of one interval, and never charges twice.
         state.publish(FAIR_SHARE, record_to_data(decision.charges.record), shared=False)
-        warnings += write_usage(found.server_status, decision.charges.files)
+    # Usage that decays changes a file and no record.
+    warnings += write_usage(found.server_status, decision.charges.files)
     quota_work, problems = commit_quota_work(decision.quota_work, state)
     return decision._replace(quota_work=quota_work), [*warnings, *problems]
 

@@ -19,10 +19,12 @@ _DOWN = "down"
 def find_scheduler(server_status: ServerStatus, queue: str) -> str | None:
     """The scheduler that serves a queue's partition, or None. A server without scheduler objects has only the default
     one."""
-    return _find_of_partition(server_status, server_status.queues[queue].get("partition", "") or DEFAULT_PARTITION)
+    return find_scheduler_of_partition(server_status, server_status.queues[queue].get("partition", ""))
 
 
-def _find_of_partition(server_status: ServerStatus, partition: str) -> str | None:
+def find_scheduler_of_partition(server_status: ServerStatus, partition: str) -> str | None:
+    """The scheduler that serves a partition of queues and vnodes, or None; "" is the default one."""
+    partition = partition or DEFAULT_PARTITION
     for name, texts in server_status.scheds.items():
         if partition in (texts.get("partition", "") or DEFAULT_PARTITION).split(","):
             return name

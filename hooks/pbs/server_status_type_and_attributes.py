@@ -32,7 +32,7 @@ QUEUE_ATTRIBUTES: tuple[str, ...] = (
 )  # fmt: skip
 VNODE_ATTRIBUTES: tuple[str, ...] = (
     "state", "resources_available", "resources_assigned", "queue", "partition", "sharing", "jobs", "resv", "comment",
-    "max_running", "max_user_run", "max_group_run", "no_multinode_jobs", "provision_enable",
+    "Priority", "max_running", "max_user_run", "max_group_run", "no_multinode_jobs", "provision_enable",
     "last_state_change_time",
 )  # fmt: skip
 JOB_ATTRIBUTES: tuple[str, ...] = (

@@ -149,9 +149,9 @@ def _read_options(server_status: ServerStatus, scheduler: str, options: Options,
     preempts = is_true(options, "preemptive_sched")
     levels = texts.get("preempt_prio", "") or f"{_EXPRESS}, {_NORMAL}"
     if preempts and _OF_SHARES in levels:
-        raise _NotHonouredError(f"preempt_prio is {levels[:_SHOWN]}, which orders by fair share,")
+        raise _NotHonouredError(f"preempt_prio ({levels[:_SHOWN]}) orders by fair share")
     if preempts and _EXPRESS in levels.partition(_NORMAL)[2]:
-        raise _NotHonouredError(f"preempt_prio is {levels[:_SHOWN]}, which has express queues below normal jobs,")
+        raise _NotHonouredError(f"preempt_prio ({levels[:_SHOWN]}) has express queues below normal jobs")
     least = read_whole(texts.get("preempt_queue_prio", ""), _EXPRESS_FROM)
     taken = ROUND_ROBIN if rotates else BY_QUEUE if is_true(options, "by_queue") else TOGETHER
     of_jobs = {*(formula.uses if formula else ()), *(key.name for key in keys), *(usage.uses if usage else ())}

@@ -33,7 +33,7 @@ from hooks.translate.job.runone import find_alternatives
 from hooks.translate.placement_sets import read_placement_sets
 from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
 from hooks.translate.site_order import read_site_orders
-from hooks.translate.uncounted_resources import find_uncounted
+from hooks.translate.uncounted_resources import find_unlimited
 from hooks.translate.vnodes import read_run_limits, read_vnode
 from policy.model.jobs_runs_vnodes_queues import Job, Queue, Run, Server, Window
 from policy.settings.site_settings import Settings
@@ -168,11 +168,15 @@ def translate(
     reservations = with_resume_windows(
         read_reservations(server_status, report), find_resume_needs(server_status), server_status.time_s
     )
-    plenty = dict.fromkeys(find_uncounted(server_status, consumables, files), PLENTY)
+    unlimited = find_unlimited(server_status, consumables, files)
+    plenty = {partition: dict.fromkeys(names, PLENTY) for partition, names in unlimited.items()}
     vnodes = [
-        read_vnode(name, texts, consumables, held, reservations, server_status.time_s, report, measured, plenty)
+        read_vnode(
+            name, texts, consumables, held, reservations, server_status.time_s, report, measured,
+            plenty[texts.get("partition", "")],
+        )
         for name, texts in server_status.vnodes.items()
-    ]
+    ]  # fmt: skip
     user_reservations = find_user_reservations(server_status, vnodes, queues)
     if user_reservations:
         server = replace(server, user_reservations=user_reservations)

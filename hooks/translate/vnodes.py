@@ -47,7 +47,8 @@ def read_vnode(
     """One vnode at ``time_s``.
 
     What the server counts as assigned beyond ``held`` belongs to running reservations or to jobs outside the snapshot.
-    ``measured`` are the numeric resources that are not used up; ``plenty`` is what every vnode has without an amount.
+    ``measured`` are the numeric resources that are not used up; ``plenty`` is what the vnode has of
+    resources of which it has no amount.
     """
     available: dict[str, int] = {**plenty}
     measures: dict[str, float] = {}

@@ -152,10 +152,11 @@ def load_trace(paths: Sequence[Path], cluster_text: str | None) -> tuple[Workloa
 
 
 def say_left_out(workload: Workload) -> None:
-    """Report on stderr what was left out of a workload when it was read."""
-    if workload.skipped:
-        left_out = describe_skipped(workload.skipped, workload.skipped_lines)
-        click.echo(printable(f"{workload.name}: {left_out}"), err=True)
+    """Report on stderr what was left out of a workload when it was read, and what was assumed of its jobs."""
+    left_out = describe_skipped(workload.skipped, workload.skipped_lines)
+    for sentence in (left_out, *workload.assumed):
+        if sentence:
+            click.echo(printable(f"{workload.name}: {sentence}"), err=True)
 
 
 def _cluster(text: str | None) -> Cluster | None:

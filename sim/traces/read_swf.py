@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from sim.traces.read_plain_or_gzip_lines import LeftOut, read_lines
@@ -20,6 +20,8 @@ _LONGEST_LINE_BYTES = 1 << 16
 _NUMBERS = 10**15
 # A hundred years. Traces that count from 1970 stay below it; a larger value is a broken field.
 _LONGEST_TIME_S = 3_155_760_000
+_FEW = 0.01
+"""The share of the jobs up to which it is not said that they lack something."""
 
 _NUMBER = re.compile(rb"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?|[+-]?\.[0-9]+([eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,18}")
@@ -91,9 +93,9 @@ def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
     (13). Records with run time 0 or a failed status are jobs like any other. Left out: records that do not have 18
     fields, lack a needed number or have an impossible one, repeat a job's number (after the job itself, the format
     lists its partial runs), or need more cores than the cluster has. Raises SwfError if the file cannot be read, has no
-    usable job, or names no cluster and none is given.
+    usable job, or names no cluster and none is given. What many jobs lack is said in the workload's `assumed`.
     """
-    header, left_out = _Header(path), LeftOut()
+    header, left_out, without_estimate = _Header(path), LeftOut(), 0
     jobs: dict[int, TraceJob] = {}
     names = _Names()
     for line, record in enumerate(_lines(path), 1):
@@ -118,6 +120,7 @@ def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
             left_out.add("more cores than the cluster has", line)
         else:
             jobs[job.number] = job
+            without_estimate += _number(fields[8]) <= 0
     if not jobs:
         why = describe_skipped(left_out.counts(), left_out.lines()) if left_out else "it has no records"
         raise SwfError(f"{path}: no usable job in it: {why}")
@@ -128,7 +131,21 @@ def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
         skipped=left_out.counts(),
         skipped_lines=left_out.lines(),
         start_epoch=header.start_epoch(),
+        assumed=tuple(_describe_assumed(jobs.values(), without_estimate)),
     )
+
+
+def _describe_assumed(jobs: Collection[TraceJob], without_estimate: int) -> Iterator[str]:
+    """What jobs count with in place of what their records lack, where so many lack it that a replay shows less."""
+    few = len(jobs) * _FEW
+    if without_estimate > few:
+        yield (
+            f"{without_estimate:,} of {len(jobs):,} jobs have no estimate, and count with their run time: nothing that"
+            " a policy gains or loses by estimates is seen on these"
+        )
+    unknown = sum(job.user == UNKNOWN for job in jobs)
+    if unknown > few:
+        yield f"{unknown:,} of {len(jobs):,} jobs are of unknown users, and count as those of one"
 
 
 def _job(fields: list[bytes], names: _Names) -> TraceJob:

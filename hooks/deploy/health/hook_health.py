@@ -259,7 +259,8 @@ def _describe_missing_sensors(entry: Mapping[str, Any]) -> list[str]:
     for quantity, silent in entry.get("no_sensor", {}).items():
         more = ", ..." if silent["vnodes"] > len(silent["first"]) else ""
         vnodes = f"{show_count(silent['vnodes'], 'vnode')} ({', '.join(silent['first'])}{more})"
-        hints.append(f"{vnodes} report no {quantity}: they are ranked by what else a mode uses, behind equal ones")
+        what = "reports" if silent["vnodes"] == 1 else "report"
+        hints.append(f"{vnodes} {what} no {quantity}: ranked by what else a mode uses, behind equal vnodes")
     return hints
 
 

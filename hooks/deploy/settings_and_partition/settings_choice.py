@@ -6,6 +6,8 @@ applied.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
@@ -15,6 +17,7 @@ from policy.settings.site_settings import Settings
 
 BUILT_IN = "the built-in ones"
 _NONE = "none"
+_BARE_KEY = re.compile("[A-Za-z0-9_-]+")
 
 
 class Change(NamedTuple):
@@ -88,6 +91,23 @@ def _compare(old: Settings, new: Settings) -> Iterator[Change]:
 
 def _show(value: Any) -> str:
     """A value as ``pbsteer check --keys`` shows it and TOML writes it."""
+    if value in (None, "", ()):
+        return _NONE
+    return value if isinstance(value, str) else _show_part(value)
+
+
+def _show_part(value: Any) -> str:
+    """A value, or a part of one; tables are kept as pairs."""
     if isinstance(value, bool):
         return str(value).lower()
-    return _NONE if value in (None, "") else str(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, tuple):
+        return str(value)
+    if all(isinstance(each, tuple) for each in value):
+        return f"{{ {', '.join(f'{_show_key(key)} = {_show_part(part)}' for key, part in value)} }}"
+    return f"[{', '.join(map(_show_part, value))}]"
+
+
+def _show_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)

@@ -45,6 +45,7 @@ def test_a_queue_without_obstacles_is_driven_whether_its_scheduler_is_on_or_not(
     [
         ({"files": config('server_dyn_res: "floatlic !/usr/bin/lic"\n')}, "there is no '/usr/bin/lic'"),
         ({"files": config('peer_queue: "workq workq@other"\n')}, "peer_queue is set"),
+        ({"files": config('resource_unset_infinite: "ngpus, host"\n')}, "resource_unset_infinite names host"),
         ({"files": {"default": {"dedicated_time": "tomorrow"}}}, "dedicated_time .* cannot be read: 'tomorrow'"),
         ({"files": {"default": {"holidays": "weekday six"}}}, "holidays .* cannot be read: 'weekday six'"),
         ({"vnodes": {"v1": vnode(no_multinode_jobs="True")}}, "vnode v1 has no_multinode_jobs"),
@@ -63,6 +64,10 @@ def test_a_scheduler_that_runs_by_a_config_nobody_can_read_is_an_obstacle(state:
     scheds = {"default": {"scheduling": "False", "partition": "pbs-default", "state": state}}
     assert ("cannot be read on this host" in find(scheds=scheds)) is stands
     assert find(scheds=scheds, files=config("fair_share: false ALL")) == ""
+
+
+def test_consumables_and_unknown_names_without_limit_are_no_obstacle() -> None:
+    assert find(files=config('resource_unset_infinite: "ngpus, licences, mpiprocs, nothing"\n')) == ""
 
 
 def test_prime_time_placement_sets_and_run_limits_of_vnodes_are_no_obstacle() -> None:

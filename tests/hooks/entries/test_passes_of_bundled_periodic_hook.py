@@ -12,6 +12,7 @@ import pytest
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.scheduler_switch import Switched
 from hooks.deploy.bundle_hook import build
+from hooks.pbs.files_and_output.fair_share_files import format_usage, read_usage
 from hooks.store.compiled_modules import COMPILED
 from hooks.store.state_files import PASSES
 from policy.settings.site_settings import Settings
@@ -128,6 +129,38 @@ def test_a_pass_switches_the_scheduler_off_and_starts_jobs_only_once_it_has_seen
     assert acts_of(run_pass(hook, "drive", scheds=SWITCHED_OFF)) == [["start", "1.s", "(v1:ncpus=2)"]]
     told = [" ".join(entry["notes"]) for entry in hook.state.read_journal(9)]
     assert ["being switched off" in told[0], "ending its last cycle" in told[1], told[2]] == [True, True, ""]
+
+
+def run_configured_pass(hook: Hook, sched_config: str, **files: str | bytes) -> Any:
+    """A pass in drive beside a scheduler that is off, with these files in its ``sched_priv``."""
+    folder = hook.state.path.parent / "sched_priv"
+    folder.mkdir(exist_ok=True)
+    for name, content in {"sched_config": sched_config, **files}.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    scheds = {"default": {**SWITCHED_OFF["default"], "sched_priv": str(folder)}}
+    cluster = server_status({}, queues={"workq": queue("drive")}, scheds=scheds).to_data()
+    assert hook.run("periodic", cluster=cluster)["verdicts"] == [None]
+    return folder
+
+
+def test_usage_of_fair_share_decays_in_its_file_while_no_job_runs(hook: Hook) -> None:
+    begun_s = int(time.time()) - 3 * 86_400 - 60
+    config = "fair_share: True ALL\nfairshare_decay_time: 24:00:00\nfairshare_decay_factor: 0.5\n"
+    tree, usage = "alice 10 root 50\n", format_usage([("alice", 800.0)], begun_s)
+    folder = run_configured_pass(hook, config, resource_group=tree, usage=usage)
+    # The first pass only notes what the scheduler's last cycle saw.
+    run_configured_pass(hook, config)
+    used, decayed_s = read_usage((folder / "usage").read_bytes().decode("latin-1"))
+    assert (used["alice"], decayed_s) == (100.0, begun_s + 3 * 86_400)
+    assert (folder / "usage.touch").exists()
+
+
+def test_an_obstacle_is_said_once_with_the_queue_that_it_stops(hook: Hook) -> None:
+    run_configured_pass(hook, "fair_share: True ALL\nround_robin: True ALL\n")
+    (entry,) = hook.state.read_journal(9)
+    assert [note for note in entry["notes"] if "round_robin" in note] == [
+        "queue workq is not driven: fair_share and round_robin are both true, which pbsteer does not honour"
+    ]
 
 
 @pytest.mark.parametrize("mode", ["observe", "advise"])

@@ -96,7 +96,9 @@ def test_the_order_is_that_of_the_present_time() -> None:
 
 def test_levels_of_preemption_by_fair_share_are_named() -> None:
     read = order_of(INSTALLED, {"preempt_prio": "express_queue, fairshare, normal_jobs"})
-    assert "orders by fair share" in read.obstacle
+    assert read.obstacle == (
+        "preempt_prio (express_queue, fairshare, normal_jobs) orders by fair share, which pbsteer does not honour"
+    )
 
 
 def test_express_queues_below_normal_jobs_are_named() -> None:

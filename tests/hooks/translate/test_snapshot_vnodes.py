@@ -115,6 +115,17 @@ def test_what_no_vnode_has_and_no_scheduler_looks_at_is_not_counted() -> None:
     assert (vnodes["v1"].available["ngpus"], "ngpus" in vnodes["v2"].available) == (1, False)
 
 
+def test_what_a_scheduler_takes_as_infinite_is_without_limit_on_its_vnodes_that_have_no_amount_of_it() -> None:
+    counted = {"default": {"sched_config": 'resources: "ncpus, ngpus"\nresource_unset_infinite: "vmem,ngpus"\n'}}
+    vnodes = {
+        "v1": vnode(resources_available__ngpus="1"), "v2": vnode(), "p1": vnode(partition="part"),
+    }  # fmt: skip
+    scheds = {"default": {"partition": "pbs-default"}, "other": {"partition": "part"}}
+    snapshot = translate(server_status(vnodes=vnodes, scheds=scheds), SETTINGS, counted).snapshot
+    amounts = {name: each.available.get("ngpus") for name, each in snapshot.vnodes.items()}
+    assert amounts == {"v1": 1, "v2": PLENTY, "p1": None}
+
+
 def test_no_readings_are_made_up() -> None:
     texts = vnode(used=3) | {"resources_available.pbsteer_temperature": "60"}
     assert snapshot_of(server_status(vnodes={"v1": texts}), SETTINGS).readings == {}

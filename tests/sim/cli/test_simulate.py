@@ -73,6 +73,13 @@ def test_what_was_left_out_is_reported_on_stderr(trace: Path, options: tuple[str
     assert output == "story.swf: 1 left out: 1 more cores than the cluster has (line 5)\n"
 
 
+def test_a_trace_without_estimates_is_said_to_have_none(tmp_path: Path) -> None:
+    path = tmp_path / "blind.swf"
+    path.write_text(swf_text(*(swf_record(number, requested=1, estimate=-1) for number in (1, 2)), nodes=2, procs=2))
+    output = run(path, "--policy", "fcfs").stderr
+    assert output.startswith("blind.swf: 2 of 2 jobs have no estimate, and count with their run time: nothing that")
+
+
 def test_nothing_is_said_of_progress_where_stderr_is_no_terminal(trace: Path) -> None:
     assert "of 3 jobs" not in run(trace, "--cluster", "3x1").stderr
     assert not run(trace, "--cluster", "3x1").stderr

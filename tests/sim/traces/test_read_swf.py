@@ -104,6 +104,17 @@ def test_all_whom_a_trace_does_not_know_are_one(trace: Path) -> None:
     assert only_job(trace, swf_record(user="-1x")).user == "-1x"
 
 
+def test_what_many_jobs_lack_is_said_and_what_few_lack_is_not(trace: Path) -> None:
+    known = [swf_record(number, estimate=60, user="u1") for number in range(1, 100)]
+    few = swf_text(*known, swf_record(100, estimate=-1, user=-1))
+    assert read(trace, few).assumed == ()
+    many = swf_text(*known[:98], swf_record(99, estimate=-1, user="u1"), swf_record(100, estimate=0, user=-1))
+    (estimates,) = read(trace, many).assumed
+    assert estimates.startswith("2 of 100 jobs have no estimate, and count with their run time")
+    alone = swf_text(*known[:98], swf_record(99, estimate=60, user=-1), swf_record(100, estimate=60, user=-1))
+    assert read(trace, alone).assumed == ("2 of 100 jobs are of unknown users, and count as those of one",)
+
+
 def test_users_that_are_not_utf_8_stay_different_people(trace: Path) -> None:
     records = swf_text(swf_record(1, user="\u00e4"), swf_record(2, user="\u00f6")).encode("latin-1")
     first, second = read(trace, records).jobs

@@ -44,6 +44,9 @@ def outcome_of(cluster: ClusterView, job_id: str, *, briefly: bool = False) -> L
             return (f"{words} for {safe(show_job(preempt.beneficiary))}", "warn"), (" · ", "dim"), _seat(attributes)
         start = decision.starts.get(job_id)
         if start is not None:
+            kept = _kept_by_pass(cluster, job_id, briefly=briefly)
+            if kept:
+                return ((safe(kept), ""),)
             how = starts_in(cluster, queue).does("backfill" if start.backfilled else "start")
             where = safe(few_names(start.allocation.vnodes))
             return ((f"{how} in the next pass on {where}", "good"),)
@@ -58,6 +61,24 @@ def outcome_of(cluster: ClusterView, job_id: str, *, briefly: bool = False) -> L
     if is_array(job_id):
         return ((_subjobs(cluster, job_id, attributes), "dim"),)
     return (_seat(attributes),)
+
+
+_KNOWN_TO_PASSES = {
+    "under-threshold": "under job_sort_formula_threshold",
+    "no-fair-share": "no fair share, and only jobs with shares run",
+    "queue-closed": "queue closed at the moment",
+    "into-window": "would run into a time that is closed",
+    "server-resource": "too little left of what the server has",
+}
+"""Reasons that come from the scheduler's files and programs, which the console does not read, each in a few words."""
+
+
+def _kept_by_pass(cluster: ClusterView, job_id: str, *, briefly: bool) -> str:
+    """Why the last pass did not start a job that this console's plan would start; empty if it had no such reason."""
+    reason = cluster.passes.reasons.of(job_id)
+    if reason is None or reason.code not in _KNOWN_TO_PASSES:
+        return ""
+    return _KNOWN_TO_PASSES[reason.code] if briefly or not reason.text else reason.text
 
 
 def describe_job(cluster: ClusterView, job_id: str) -> Line:

@@ -181,6 +181,8 @@ def test_a_sensor_that_hosts_do_not_have_is_a_hint_and_no_problem(installed: Ins
     assert health.problems == ()
     (hint,) = health.hints
     assert hint.startswith("4 vnodes (v1, v2, v3, ...) report no temperature")
+    alone = {**ENTRY, "no_sensor": {"network": {"vnodes": 1, "first": ["v1"]}}}
+    assert check(installed, entry=alone).hints[0].startswith("1 vnode (v1) reports no network")
 
 
 @pytest.mark.parametrize("entry", [{}, {**ENTRY, "time_s": NOW_S - 400}])

@@ -63,6 +63,23 @@ def test_on_a_first_install_a_file_is_compared_with_the_built_in_settings(deploy
     ]  # fmt: skip
 
 
+def test_tables_and_lists_are_shown_as_toml_writes_them(deployment: Deployment) -> None:
+    formulas = {"compute+memory": "min(compute, memory)", "memory": "memory * 2"}
+    file = {
+        "quota": {"counted": ["ncpus", "ngpus"]},
+        "ranking": {"formulas": formulas, "applications": {"wrf": {"rank": "memory", "max_temp": 72}}},
+        "stripe": {"queues": {"workq": "auto"}},
+    }
+    changes = choose(deployment.read(), Settings.from_data(file, "f"), "f").changes
+    assert {change.key: change.new for change in changes} == {
+        "quota.counted": '["ncpus", "ngpus"]',
+        "ranking.formulas": '{ memory = "memory * 2", "compute+memory" = "min(compute, memory)" }',
+        "ranking.applications": '{ wrf = { max_temp = "72", rank = "memory" } }',
+        "stripe.queues": '{ workq = "auto" }',
+    }
+    assert {change.old for change in changes} == {"none"}
+
+
 def test_queues_of_a_simulated_cluster_are_counted(deployment: Deployment) -> None:
     changes = choose(deployment.read(), Settings(queues=(QueueSettings("q"),)), "f").changes
     assert changes == (Change("queue", "0 described", "1 described"),)

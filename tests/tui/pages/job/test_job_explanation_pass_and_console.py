@@ -14,6 +14,7 @@ from tui.backends.pass_journal import JournalReader, Passes, PassReason, PassRea
 from tui.pages.job.job_explanation import explanation_data
 from tui.pages.job.job_page import job_lines
 from tui.state.cluster_view import ClusterView, see
+from tui.tables.columns_by_view.planned_job_outcome import outcome_of
 from tui.text.screen_line import plain
 from tui.text.times_and_durations import clock_time
 
@@ -44,6 +45,15 @@ def own_reason(cluster: ClusterView) -> tuple[str, str, float]:
     job, reason = cluster.decision.plan.reasons()[WAITS]
     now_s = cluster.decision.plan.time_s
     return reason.code, reason.sentence(job, now_s, moment=partial(show_moment, now_s=now_s)), now_s
+
+
+def test_a_job_that_the_scheduler_s_files_keep_is_not_said_to_start_in_the_next_pass() -> None:
+    text = "its value by job_sort_formula is 1, and only jobs above job_sort_formula_threshold (5) may run"
+    kept = cluster_with(reasons(STARTS, "under-threshold", text, 0.0))
+    assert plain(outcome_of(kept, STARTS)) == text
+    assert plain(outcome_of(kept, STARTS, briefly=True)) == "under job_sort_formula_threshold"
+    for found in (PassReasons(), reasons(STARTS, "too-few-idle", "needs 1 core: 0 are idle", 0.0)):
+        assert "in the next pass on" in plain(outcome_of(cluster_with(found), STARTS))
 
 
 def test_one_sentence_where_the_pass_and_the_console_agree() -> None:
