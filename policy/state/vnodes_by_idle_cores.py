@@ -16,13 +16,11 @@ from policy.model.jobs_runs_vnodes_queues import Vnode
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of
 from policy.state.free_amounts_except_cores import Consumables
 from policy.state.free_per_host import HostSums
+from policy.state.idle_cores_of_each_vnode import IdleOfEach
 from policy.state.place_group_candidates import Groups
 from policy.state.vnode_run_limits import RunCounts, count_runs
 from policy.state.vnode_sharing import Sharing
 from policy.state.vnode_totals_hosts_and_matching import MOST_CORELESS, Inventory, most_on_vnode
-
-_NOT_YET_MOST = 64
-"""Further changes of the idle cores of many vnodes at once are not noted: to count anew is cheaper."""
 
 
 class Capacity:
@@ -35,8 +33,8 @@ class Capacity:
     """
 
     __slots__ = (
-        "_bare", "_by_host", "_changed", "_not_yet", "_of_each", "_shared", "check_time", "directory", "exclusive",
-        "groups", "inventory", "levels", "others", "run_counts", "sharing", "usable",
+        "_bare", "_by_host", "_changed", "_of_each", "_shared", "check_time", "directory", "exclusive", "groups",
+        "inventory", "levels", "others", "run_counts", "sharing", "usable",
     )  # fmt: skip
 
     def __init__(
@@ -59,10 +57,8 @@ class Capacity:
         self.exclusive = 0
         # By vnode: the shares that hold nothing there, as chunks without cores do.
         self._bare: dict[int, int] = {}
-        # The idle cores of each vnode by index, from the first query on, without what has been added on many vnodes at
-        # once since the last query: windows take and give back the same.
-        self._of_each: list[int] | None = None
-        self._not_yet: list[tuple[int, int]] = []
+        # From the first query on.
+        self._of_each: IdleOfEach | None = None
         self._by_host: dict[str, HostSums] = {}
         # By consumable: the vnodes whose free amount has changed since its sums were updated.
         self._changed: dict[str, int] = {}
@@ -95,8 +91,7 @@ class Capacity:
         twin.usable = self.usable
         twin.exclusive = self.exclusive
         twin._bare = dict(self._bare)
-        twin._of_each = None if self._of_each is None else list(self._of_each)
-        twin._not_yet = list(self._not_yet)
+        twin._of_each = None if self._of_each is None else self._of_each.copy()
         twin._by_host = dict(self._by_host)
         twin._changed = dict(self._changed)
         twin._shared = self._shared
@@ -104,12 +99,9 @@ class Capacity:
 
     def is_like(self, other: Capacity) -> bool:
         """Whether the same is free here as in the other."""
-        return (
-            self.levels == other.levels
-            and (self.exclusive, self.usable) == (other.exclusive, other.usable)
-            and self.others.free == other.others.free
-            and (self._bare, self.run_counts) == (other._bare, other.run_counts)
-        )
+        here = (self.levels, self.exclusive, self.usable, self._bare, self.run_counts)
+        there = (other.levels, other.exclusive, other.usable, other._bare, other.run_counts)
+        return here == there and self.others.free == other.others.free
 
     def replace(self, old: Vnode, new: Vnode) -> bool:
         """Replace a vnode's state; False where the capacity has to be built anew, as more than its use and ``usable``
@@ -166,11 +158,11 @@ class Capacity:
             self.others.shift(resource, mask, by)
             return
         of_each = self._of_each
-        if of_each is not None:
-            if mask & (mask - 1):
-                self._add_later(mask, by)
-            elif mask:
-                of_each[mask.bit_length() - 1] += by
+        if of_each is not None and mask:
+            if not mask & (mask - 1):
+                of_each.cores[mask.bit_length() - 1] += by
+            elif not of_each.add_to_many(mask, by):
+                self._of_each = None
         levels = self.levels
         for level, held in levels.items():
             if mask and not mask & ~held:
@@ -195,17 +187,6 @@ class Capacity:
                     break
         for level, here in moved:
             levels[level] = levels.get(level, 0) | here
-
-    def _add_later(self, mask: int, by: int) -> None:
-        """Note what is added to the idle cores of several vnodes, or that nothing is by now."""
-        not_yet = self._not_yet
-        if not_yet and not_yet[-1] == (mask, -by):
-            not_yet.pop()
-        elif len(not_yet) < _NOT_YET_MOST:
-            not_yet.append((mask, by))
-        else:
-            self._of_each = None
-            not_yet.clear()
 
     def take_amounts(self, shares: Iterable[Share], sign: int = 1) -> None:
         """Take amounts (with ``sign`` -1, give them back) without closing or opening a vnode to other jobs."""
@@ -271,13 +252,8 @@ class Capacity:
         kept up to date from the first call on, here and in copies made afterwards."""
         of_each = self._of_each
         if of_each is None:
-            of_each = self._of_each = self.idle_of_each(-1)
-        elif self._not_yet:
-            for mask, by in self._not_yet:
-                for index in indices_of(mask):
-                    of_each[index] += by
-            self._not_yet.clear()
-        return of_each
+            of_each = self._of_each = IdleOfEach(self.idle_of_each(-1))
+        return of_each.up_to_date() if of_each.waiting else of_each.cores
 
     def free_on(self, bit: int, resource: str) -> int:
         """The free amount of a consumable on one vnode (negative where it is overcommitted)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from policy import Vnode, parse_request
-from policy.model.allocation import Share
 from policy.state.vnode_totals_hosts_and_matching import MOST_CORELESS
 from policy.state.vnodes_by_idle_cores import Capacity
 from tests.policy.clusters import place_of, vnode
@@ -47,27 +46,6 @@ def test_a_copy_is_its_own() -> None:
     twin.take(place_of("(a:ncpus=3:mem=9kb)").shares(twin.directory), parse_request("1"))
     assert (capacity.idle(-1), capacity.free_on(1, "mem")) == (4, 10)
     assert (twin.idle(-1), twin.free_on(1, "mem")) == (1, 1)
-
-
-def test_idle_cores_by_index_are_those_of_the_levels() -> None:
-    """Whether taken from one vnode or from many, given back at once or later, and in a copy."""
-    capacity = of(*(vnode(f"v{n}", 9, has={"mem": 50}) for n in range(4)))
-    capacity.idle_by_index()
-    wide, narrow = Share(0b1011, (("ncpus", 2),), 1), Share(0b0010, (("ncpus", 3),), 1)
-    capacity.take_amounts([wide])
-    assert list(capacity.idle_by_index()) == capacity.idle_of_each(-1) == [7, 7, 9, 7]
-    capacity.take_amounts([narrow])
-    capacity.take_amounts([wide], -1)
-    twin = capacity.copy()
-    twin.take_amounts([wide, wide])
-    twin.take_amounts([wide], -1)
-    assert list(twin.idle_by_index()) == [7, 4, 9, 7]
-    assert [twin.free_on(1 << index, "ncpus") for index in range(4)] == [7, 4, 9, 7]
-    assert list(capacity.idle_by_index()) == [9, 6, 9, 9]
-    for _ in range(200):
-        capacity.take_amounts([wide])
-    assert list(capacity.idle_by_index()) == [-391, -394, 9, -391]
-    assert (capacity.free_at(0, "mem"), capacity.free_at(0, "licences")) == (50, 0)
 
 
 def test_a_placement_falls_into_what_is_free_and_what_is_missing() -> None:
