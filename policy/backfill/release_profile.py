@@ -5,7 +5,7 @@ A beneficiary whose victims have not ended yet counts as running on its earmark,
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,6 +13,9 @@ from policy.model.allocation import Allocation, Share
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.state.cluster_index import ClusterIndex
 from policy.state.vnodes_by_idle_cores import Capacity
+
+_FEW = 500
+"""Up to so many ends are replaced one by one, which is quicker than to sort all of them again."""
 
 _LAST_ID = chr(0x10FFFF)
 """It sorts behind every id."""
@@ -66,9 +69,16 @@ def expected_ends(cluster: ClusterIndex, expected: Mapping[str, float]) -> Ends:
     """The ends of all runs by time; those in ``expected`` replace the ends by estimate."""
     if not expected:
         return cluster.ends
-    ends = [end for end in cluster.ends if end[1] not in expected]
-    ends += [(end_s, run_id) for run_id, end_s in expected.items()]
-    ends.sort()
+    if len(expected) > _FEW:
+        ends = [end for end in cluster.ends if end[1] not in expected]
+        ends += [(end_s, run_id) for run_id, end_s in expected.items()]
+        ends.sort()
+        return ends
+    ends, runs = list(cluster.ends), cluster.runs
+    for run_id, end_s in expected.items():
+        if run_id in runs:
+            del ends[bisect_left(ends, (runs[run_id].end_s, run_id))]
+        insort(ends, (end_s, run_id))
     return ends
 
 
@@ -89,10 +99,7 @@ def release_profile(cluster: ClusterIndex, ends: Ends, pending: Sequence[Pending
     gone = frozenset(victim for earmark in pending for victim in earmark.victims)
     beneficiaries = {earmark.job.id: earmark for earmark in pending}
     if pending:
-        ends = sorted(
-            [
-                *((earmark.end_s, job_id) for job_id, earmark in beneficiaries.items()),
-                *(end for end in ends if end[1] not in gone),
-            ]
-        )
+        ends = [end for end in ends if end[1] not in gone]
+        for job_id, earmark in beneficiaries.items():
+            insort(ends, (earmark.end_s, job_id))
     return ReleaseProfile(once_victims_end(cluster, pending), ends, gone, cluster.runs, beneficiaries)
