@@ -17,8 +17,9 @@ from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
 from policy.model.pbs_units import UnitError, parse_duration_s
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
-from policy.striping.idle_and_shared_nodes import StripeNodes, touched
+from policy.striping.idle_and_shared_nodes import StripeNodes
 from policy.striping.spread_ranks import cut
+from policy.striping.vnodes_of_applications import touched
 
 _USED = 8
 """Where a record has the CPU time and the wall time counted last."""

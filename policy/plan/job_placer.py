@@ -24,10 +24,11 @@ from policy.reasons.reason_names import Numbers
 from policy.settings.site_settings import Settings
 from policy.state.cluster_index import ClusterIndex
 from policy.striping.batch_of_waiting_jobs import Batch, Extent, describe_batch
-from policy.striping.idle_and_shared_nodes import StripeNodes, touched
+from policy.striping.idle_and_shared_nodes import StripeNodes
 from policy.striping.layout_learning import application_key
 from policy.striping.layout_of_job import ChosenLayout, Surroundings, layout_of
 from policy.striping.spread_ranks import Domains, cut, stripe, stripe_over_domains, total_pieces, widths
+from policy.striping.vnodes_of_applications import VnodesOfApplications, touched
 
 
 class _Laid(NamedTuple):
@@ -42,6 +43,7 @@ class Placer:
     """Places the jobs of one pass. Each start must be reported to it, so that its tables of the vnodes stay right."""
 
     __slots__ = (
+        "_applications",
         "_around",
         "_batches",
         "_begun",
@@ -68,6 +70,7 @@ class Placer:
         self._made: Ranking | None = None
         self._plain = not settings.stripe.lays_out and settings.ranking.mode == "none"
         self._nodes: StripeNodes | None = None
+        self._applications = VnodesOfApplications(cluster)
         self._running: dict[str, int] | None = None
         self._laid: dict[str, _Laid] = {}
         self._begun: list[tuple[Job, Allocation]] = []
@@ -105,6 +108,8 @@ class Placer:
         if self._running is not None and job.application:
             key = application_key(job.user, job.application, self._settings)
             self._running[key] = self._running.get(key, 0) + 1
+        if job.application:
+            self._applications.note(job.application, allocation)
         laid = self._laid.get(job.id)
         striped = laid is not None and laid.striped and laid.allocation is allocation
         if self._nodes is not None:
@@ -118,6 +123,8 @@ class Placer:
             self._made.taken_back(job, allocation)
         if self._running is not None and job.application:
             self._running[application_key(job.user, job.application, self._settings)] -= 1
+        if job.application:
+            self._applications.forget(job.application)
         # The table of nodes is made anew on its next use, without this start.
         self._nodes = None
         self._begun = [begun for begun in self._begun if begun[1] is not allocation]
@@ -267,7 +274,9 @@ class Placer:
 
     def _stripe_nodes(self) -> StripeNodes:
         if self._nodes is None:
-            self._nodes = StripeNodes(self._cluster, self._ledger.stripes, self._settings, self._now_s)
+            self._nodes = StripeNodes(
+                self._cluster, self._ledger.stripes, self._settings, self._now_s, self._applications
+            )
             for job, allocation in self._begun:
                 self._nodes.note_start(job, allocation, True)
         return self._nodes

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from policy.model.allocation import Allocation, Directory
+from policy.model.allocation import Allocation
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of, lowest, mask_of
@@ -18,14 +18,7 @@ from policy.ranking.ranked_fit import Order
 from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.state.cluster_index import ClusterIndex
 from policy.striping.fewest_nodes_that_hold_request import Size, Sizes, fewest_nodes, sort_sizes
-
-
-def touched(allocation: Allocation, directory: Directory) -> int:
-    """The vnodes of an allocation."""
-    mask = 0
-    for share in allocation.shares(directory):
-        mask |= share.mask
-    return mask
+from policy.striping.vnodes_of_applications import VnodesOfApplications, touched
 
 
 class StripeNodes:
@@ -54,8 +47,14 @@ class StripeNodes:
     )  # fmt: skip
 
     def __init__(
-        self, cluster: ClusterIndex, starts: Mapping[str, float], settings: StripeSettings, now_s: float
+        self,
+        cluster: ClusterIndex,
+        starts: Mapping[str, float],
+        settings: StripeSettings,
+        now_s: float,
+        applications: VnodesOfApplications | None = None,
     ) -> None:
+        """``applications``: shared by the tables of one pass; it is told each start by the caller."""
         self._cluster = cluster
         self._capacity = capacity = cluster.capacity
         self._now_s = now_s
@@ -63,7 +62,7 @@ class StripeNodes:
         self._meets = settings.prefer == "shared"
         self._hosts: list[int] | None = None
         self._largest = 0
-        self._applications: dict[str, int] | None = None
+        self._applications = applications or VnodesOfApplications(cluster)
         self._sizes: dict[int, Sizes] = {}
         self._fewest: dict[tuple[Request, int], int] = {}
         self._counts: dict[int, int] = {}
@@ -186,7 +185,7 @@ class StripeNodes:
         those without another run of the application, as different applications need different things of a node (no
         name, no difference); other nodes. Where stripes are to meet, nodes that they share without the application come
         first."""
-        apart = ~self._nodes_of(application) if application else -1
+        apart = ~self.whole(self._applications.of(application)) if application else -1
         if self._meets:
             here = vnodes & self._shared & apart & ~self._idle
             if here:
@@ -197,19 +196,6 @@ class StripeNodes:
             if here:
                 yield here
                 vnodes ^= here
-
-    def _nodes_of(self, application: str) -> int:
-        """The vnodes of nodes with runs of an application."""
-        if self._applications is None:
-            self._applications = {}
-            for run in self._cluster.runs.values():
-                self._note_application(run.job.application, run.allocation)
-        return self._applications.get(application, 0)
-
-    def _note_application(self, application: str, allocation: Allocation) -> None:
-        if application and self._applications is not None:
-            nodes = self.whole(touched(allocation, self._capacity.directory))
-            self._applications[application] = self._applications.get(application, 0) | nodes
 
     def pick(self, application: str, vnodes: int, count: int) -> int:
         """``count`` vnodes of a set with at least as many: by class, then by name."""
@@ -240,7 +226,6 @@ class StripeNodes:
         """Note a start of this pass."""
         vnodes = touched(allocation, self._capacity.directory)
         nodes = self.whole(vnodes)
-        self._note_application(job.application, allocation)
         self._idle &= ~nodes
         self._soon &= ~nodes
         if striped:
