@@ -1,8 +1,8 @@
 """Early passes: run before the next interval when the server's job counts or reservation states change, or when it is
 time for what the last plan has set for a moment, such as the save before a promised start.
 
-PBS runs a periodic hook at its interval and never sooner, so the process of a pass that drives stays and polls the
-server with two small requests (README.md).
+PBS runs a periodic hook at its interval and never sooner, so the process of a pass that drives stays. It polls the
+server with two small requests, at intervals and as soon as a submission wakes it (README.md).
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import math
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from hooks.control.wait_for_submission import SubmissionWait
 from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 
@@ -44,6 +45,11 @@ _BREATH_S = 0.02
 _BUSY_S = 2.0
 """For this long after a pass that has started jobs, polls come at the shortest interval: jobs that end at once leave
 their cores idle until a poll sees it."""
+
+_WOKEN_S = (0.004, 0.006, 0.01, 0.02, 0.04, 0.08, 0.16)
+"""Before each poll after a submission has woken the process: its hook runs before the server has the job, which mostly
+takes some milliseconds more. Submissions meanwhile wake it no further, so there are some twenty such polls a second at
+most."""
 
 _APART_S = 1.0
 """A pass that only the plan's time calls for begins so long after the last one began at least."""
@@ -85,15 +91,19 @@ class NextPass(NamedTuple):
 
 
 class EarlyPasses:
-    """Waits between the passes of one run of the hook. ``config`` is the file of its settings; call :meth:`begin_pass`
-    before each pass.
+    """Waits between the passes of one run of the hook. ``config`` is the file of its settings, ``folder`` pbsteer's;
+    call :meth:`begin_pass` before each pass, with the folder locked, and :meth:`close` in the end.
 
     A simulated server has its own clock and no use for this.
     """
 
-    def __init__(self, pbs_ifl: Any, config: str | None) -> None:
+    def __init__(self, pbs_ifl: Any, config: str | None, folder: Path) -> None:
         self._ifl = pbs_ifl
         self._config = config
+        self._folder = folder
+        self._submissions = SubmissionWait()
+        self._connection: Connection | None = None
+        self._open = ExitStack()
         self._server = os.getppid()
         self._stamp = _stamp(config)
         # PBS counts the interval in whole seconds from when it made this process.
@@ -107,6 +117,7 @@ class EarlyPasses:
         self._alarm_s = left_s and left_s + age_s
         self._schedule = ScheduleSettings()
         self._seen: ServerPoll | None = ServerPoll()
+        self._changed: ServerPoll | None = None
         self._tried: set[str] = set()
         self._follows_starts = False
         self._busy_until_s = 0.0
@@ -116,20 +127,46 @@ class EarlyPasses:
         """Whether the hook has changed, or the process is no longer the server's child."""
         return os.getppid() != self._server or _stamp(self._config) != self._stamp
 
+    @contextmanager
+    def connect(self, pbs_ifl: Any) -> Iterator[Connection]:
+        """The connection of all passes and polls of this process: PBS needs some ten milliseconds to open one. After an
+        error another one is opened."""
+        if self._connection is None:
+            self._connection = self._open.enter_context(Connection(pbs_ifl))
+        try:
+            yield self._connection
+        except BaseException:
+            self._disconnect()
+            raise
+
+    def close(self) -> None:
+        """Close the connection and the FIFO."""
+        self._disconnect()
+        self._submissions.close()
+
+    def _disconnect(self) -> None:
+        self._connection = None
+        self._open.close()
+
     def begin_pass(self, schedule: ScheduleSettings) -> None:
-        """Begin a pass: read the server's counts before the pass reads the server. They are not read after a pass
-        that has started jobs, since this one usually starts others, and is then followed by another whatever the
-        counts are."""
+        """Begin a pass: read the server's counts before the pass reads the server, where the poll that brought it has
+        not. They are not read after a pass that has started jobs, since this one usually starts others, and is then
+        followed by another whatever the counts are."""
         self._pass_s = time.monotonic()
         self._due_s = self._begun_s + self._intervals * schedule.interval_s
         self._schedule = schedule
+        changed, self._changed = self._changed, None
         if self._follows_starts:
             self._seen = None
             return
+        if changed is not None:
+            self._seen = changed
+            return
         self._seen = ServerPoll()
         if schedule.look_s and time.monotonic() < self._due_s and is_real_server(self._ifl):
+            self._submissions.open(self._folder)
             try:
-                with Connection(self._ifl) as connection:
+                with self.connect(self._ifl) as connection:
                     self._seen = ServerPoll.read(connection)
             except IflError:
                 return
@@ -157,23 +194,45 @@ class EarlyPasses:
         if rested_s >= last_s:
             return self._stay(now_s, rested_s, took_s)
         timed_s = max(rested_s, self._time_of(passed.next_s, now_s))
-        looks = not has_more and self._seen is not None
+        seen = None if has_more else self._seen
         longest_s = min(max(self._schedule.look_s, _SHORTEST_S), _LONGEST_S)
-        with Connection(self._ifl) if looks else nullcontext() as connection:
-            while True:
-                is_soon = not looks or now_s < self._busy_until_s
-                pause_s = _BREATH_S if has_more else _SHORTEST_S if is_soon else longest_s
-                until_s = min(last_s, timed_s)
-                time.sleep(min(max(pause_s, rested_s - now_s), longest_s, max(0.0, until_s - now_s)))
-                now_s = time.monotonic()
-                if self.is_over:
-                    return None
-                if now_s >= last_s:
-                    return self._stay(now_s, rested_s, took_s)
-                if now_s < rested_s:
-                    continue
-                if now_s >= timed_s or connection is None or ServerPoll.read(connection) != self._seen:
-                    return NextPass(EarlyPass(self._due_s - now_s, frozenset(self._tried)))
+        woken_s: Iterator[float] = iter(())
+        soon_s: float | None = None
+        poll_s = now_s + self._pause_s(now_s, longest_s, has_more=has_more)
+        while True:
+            begins_s = rested_s if now_s < rested_s else poll_s
+            pause_s = max(0.0, min(begins_s, last_s, timed_s, now_s + longest_s) - now_s)
+            is_woken = False
+            if seen is None or soon_s is not None or now_s < rested_s:
+                time.sleep(pause_s)
+            else:
+                is_woken = self._submissions.wait(pause_s)
+            now_s = time.monotonic()
+            if self.is_over:
+                return None
+            if now_s >= last_s:
+                return self._stay(now_s, rested_s, took_s)
+            if is_woken:
+                woken_s = iter(_WOKEN_S)
+            elif now_s < min(max(poll_s, rested_s), timed_s):
+                continue
+            elif now_s >= timed_s or seen is None or self._has_changed(seen):
+                return NextPass(EarlyPass(self._due_s - now_s, frozenset(self._tried)))
+            soon_s = next(woken_s, None)
+            poll_s = now_s + (self._pause_s(now_s, longest_s) if soon_s is None else soon_s)
+
+    def _pause_s(self, now_s: float, longest_s: float, *, has_more: bool = False) -> float:
+        """Before the next poll, or the pass that needs none."""
+        is_soon = self._seen is None or now_s < self._busy_until_s
+        return _BREATH_S if has_more else _SHORTEST_S if is_soon else longest_s
+
+    def _has_changed(self, seen: ServerPoll) -> bool:
+        """Poll the server: whether it differs from what was seen before the last pass read it. If so, this poll is what
+        was seen before the next one."""
+        with self.connect(self._ifl) as connection:
+            poll = seen.read_again(connection)
+        self._changed = poll if poll != seen else None
+        return self._changed is not None
 
     def _time_of(self, next_s: float | None, now_s: float) -> float:
         """The plan's time on the clock of this class; never if the plan has none."""
@@ -211,6 +270,14 @@ class ServerPoll(NamedTuple):
     def read(cls, connection: Connection) -> ServerPoll:
         """Poll the server with two small requests. Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
         return cls(connection.read_counts(), connection.read_reservation_states())
+
+    def read_again(self, connection: Connection) -> ServerPoll:
+        """Poll the server again; where the counts have changed, the reservations are left as they were seen. Raises
+        :class:`hooks.pbs.pbs_ifl_client.IflError`."""
+        counts = connection.read_counts()
+        if counts != self.counts:
+            return self._replace(counts=counts)
+        return self._replace(reservations=connection.read_reservation_states())
 
 
 def _read_age_s() -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -75,6 +76,7 @@ from hooks.record.summarize_for_event_hooks import NO_LISTS, summarize
 from hooks.store.event_hook_summary import SUMMARY
 from hooks.store.original_priorities import read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_files import FAIR_SHARE, LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
+from hooks.store.state_folder import state_folder
 from hooks.translate.site_order import needed_attributes
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
@@ -95,15 +97,16 @@ def handle(pbs: Any) -> str | None:
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
     watched = TimedServerCalls(pbs_ifl)
-    early_passes = EarlyPasses(watched, pbs.hook_config_filename)
-    outcome = _handle_pass(pbs, watched, early_passes)
-    while outcome is not None and outcome.may_be_followed:
-        try:
-            coming = early_passes.wait(outcome.passed)
-        except KeyboardInterrupt:
-            # PBS's alarm came while the process only waited: nothing is cut off.
-            return None
-        outcome = _handle_pass(pbs, watched, early_passes, coming.early) if coming is not None else None
+    early_passes = EarlyPasses(watched, pbs.hook_config_filename, state_folder(pbs.pbs_conf["PBS_HOME"]))
+    with closing(early_passes):
+        outcome = _handle_pass(pbs, watched, early_passes)
+        while outcome is not None and outcome.may_be_followed:
+            try:
+                coming = early_passes.wait(outcome.passed)
+            except KeyboardInterrupt:
+                # PBS's alarm came while the process only waited: nothing is cut off.
+                return None
+            outcome = _handle_pass(pbs, watched, early_passes, coming.early) if coming is not None else None
     return None
 
 
@@ -113,7 +116,8 @@ def _handle_pass(
     def run(settings: Settings, state: State, breaker: CircuitBreaker, sentences: list[str]) -> PassOutcome:
         if early is None:
             sentences += copy_server_changes(pbs_ifl, state, pbs.pbs_conf["PBS_HOME"], time.time())
-        return run_pass(pbs_ifl, settings, state, early, not_to_drive=breaker.why_not_to_drive)
+        not_to_drive = breaker.why_not_to_drive
+        return run_pass(pbs_ifl, settings, state, early, not_to_drive=not_to_drive, connect=early_passes.connect)
 
     return guard_pass(pbs, pbs_ifl, early_passes, run, early)
 
@@ -126,7 +130,7 @@ def run_pass(
     *,
     not_to_drive: str = "",
     notes: Sequence[str] = (),
-    connect: Callable[[Any], Connection] = Connection,
+    connect: Callable[[Any], AbstractContextManager[Connection]] = Connection,
 ) -> PassOutcome:
     """One pass over the server of ``pbs_ifl``, due or early (``early``). An early pass does nothing if its time is over
     once it has decided, and has no line in the journal if it did nothing. ``not_to_drive``: why no queue may be driven

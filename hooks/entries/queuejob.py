@@ -31,6 +31,8 @@ from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without
 from hooks.pbs.managers_and_operators import may_manage
 from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
+from hooks.store.state_folder import state_folder
+from hooks.store.wake_up_fifo import wake
 
 _NAMES_RESERVATION = "it names a reservation (reserve_ID): submit it to the reservation's queue instead, without that"
 """PBS writes the attribute itself for jobs of a reservation's queue. Where a user does, in any queue and with any text,
@@ -55,6 +57,9 @@ def handle(pbs: Any) -> str | None:
     queue = (str(job.queue) if job.queue else "") or summary.default_queue
     mode = summary.mode(queue)
     if mode == "observe":
+        if queue not in summary.queues and summary.drives_some:
+            # The queue may be one that routes to a driven one.
+            wake(str(state_folder(pbs.pbs_conf["PBS_HOME"])))
         return None
     resource_list = without_empty(read_resource_list(job.Resource_List))
     own = without_stripe(resource_list)
@@ -64,6 +69,7 @@ def handle(pbs: Any) -> str | None:
         return refusal
     if mode == "drive":
         change_resource_list(pbs, job.Resource_List, undo_stripe(resource_list))
+        wake(str(state_folder(pbs.pbs_conf["PBS_HOME"])))
         return None
     if not may_manage(pbs):
         lower_priority(job)

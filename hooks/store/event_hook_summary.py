@@ -107,6 +107,11 @@ class Summary:
         found = self.queues.get(queue)
         return found.mode if found is not None else "observe"
 
+    @property
+    def drives_some(self) -> bool:
+        """Whether some queue's mode is ``drive``."""
+        return any(queue.mode == "drive" for queue in self.queues.values())
+
 
 NOTHING_KNOWN = Summary({}, "", frozenset())
 

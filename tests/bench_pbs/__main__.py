@@ -57,7 +57,11 @@ def main() -> int:
         "--setting", action="append", choices=start_order.SETTINGS, metavar="NAME",
         help=f"order: of {', '.join(start_order.SETTINGS)}; may be given again; all without one",
     )  # fmt: skip
-    parser.add_argument("--jobs", type=int, default=start_order.JOBS, help="order: jobs of each setting (%(default)s)")
+    parser.add_argument(
+        "--jobs", type=int,
+        help=f"order: jobs of each setting ({start_order.JOBS}); "
+        f"latency: jobs of each scheduler ({start_latency_and_rate.LATENCY_JOBS})",
+    )  # fmt: skip
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in FIGURES]
     if unknown:
@@ -69,7 +73,10 @@ def main() -> int:
     figures_of: dict[str, Callable[[], list[Figure]]] = {
         **FIGURES,
         "beside": partial(console_vs_other_tui.measure, arguments.neighbour),
-        "order": partial(start_order.measure, arguments.setting or (), arguments.jobs),
+        "order": partial(start_order.measure, arguments.setting or (), arguments.jobs or start_order.JOBS),
+        "latency": partial(
+            start_latency_and_rate.measure_latency, arguments.jobs or start_latency_and_rate.LATENCY_JOBS
+        ),
     }
     found: dict[str, list[Figure]] = {}
     broken = False

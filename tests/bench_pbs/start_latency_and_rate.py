@@ -12,13 +12,14 @@ from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, 
 from tests.hooks.deploy_on_testbed import deploy, last_pass
 from tests.pbs.cluster import PbsCluster
 
+LATENCY_JOBS = 10
 _SEED = 1
 _LONGEST_PAUSE_S = 5.0
 _PBS_SCHED, _HOOKED, _DRIVE = "pbs_sched", "pbs_sched beside a start hook that does nothing", "drive"
 _NOOP = "bench_noop"
 
 
-def measure_latency(jobs: int = 10) -> list[Figure]:
+def measure_latency(jobs: int = LATENCY_JOBS) -> list[Figure]:
     """Seconds until a job runs that is submitted to an idle cluster at random moments, by pbs_sched and by passes at
     their default interval."""
     settings = Settings()
@@ -50,7 +51,7 @@ def _wait_for_starts(pbs: PbsCluster, caller: Caller, jobs: int, pause_s: float)
         (job,) = caller.ask(
             "submit", attributes=job_attributes("1:ncpus=1"), count=1, script=script(pbs, 600), queue="workq"
         )["ids"]
-        seen = caller.ask("watch", seconds=60, until=1, pause_s=0.02)
+        seen = caller.ask("watch", seconds=60, until=1, pause_s=0.005)
         if seen["last_s"] is None:
             raise RuntimeError(f"{job} did not start within 60 s")
         waits.append(time.perf_counter() - begun)

@@ -16,6 +16,7 @@ from tests.hooks.stand_in import pbs_ifl
 def clock(monkeypatch: pytest.MonkeyPatch, fresh_server: None) -> Clock:
     made = Clock()
     monkeypatch.setattr(early_pass, "time", made)
+    monkeypatch.setattr(early_pass, "SubmissionWait", lambda: made)
     monkeypatch.setattr(early_pass, "_read_age_s", lambda: 0.0)
     monkeypatch.setattr(early_pass, "signal", made)
     monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)

@@ -34,6 +34,7 @@ class Clock:
         self.at: dict[float, Callable[[], None]] = {}
         self.alarm_s = 29.0
         self.alarms: list[float] = []
+        self.is_woken = False
 
     def monotonic(self) -> float:
         return self.now_s
@@ -53,6 +54,27 @@ class Clock:
         self.now_s += seconds
         for due_s in [due_s for due_s in self.at if due_s <= self.now_s]:
             self.at.pop(due_s)()
+
+    def open(self, _folder: Path) -> None:
+        """As the FIFO of submissions."""
+
+    def close(self) -> None:
+        """As the FIFO of submissions."""
+
+    def wait(self, seconds: float) -> bool:
+        """As the FIFO of submissions: :meth:`submit` at the moments of ``at`` ends the wait."""
+        ends_s = self.now_s + seconds
+        next_s = min((due_s for due_s in self.at if due_s <= ends_s), default=ends_s)
+        if not self.is_woken:
+            self.sleep(max(0.0, next_s - self.now_s))
+        if not self.is_woken:
+            self.sleep(ends_s - self.now_s)
+        was_woken, self.is_woken = self.is_woken, False
+        return was_woken
+
+    def submit(self) -> None:
+        """A submission has run its hook."""
+        self.is_woken = True
 
 
 def count(text: str) -> Callable[[], None]:
@@ -75,9 +97,10 @@ def run_early_passes(
     processor time, as many where None: when another may come, counted from when this one began, and the seconds it may
     take; 0 where none may."""
     begun_s = clock.now_s
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     early_passes.begin_pass(schedule)
     clock.sleep(took_s)
     spent_s = PASS_S if spent_s is None else spent_s
     coming = early_passes.wait(PassResult(spent_s, spent_s if cpu_s is None else cpu_s, (), started, unsettled))
+    early_passes.close()
     return clock.now_s - begun_s, coming.early.left_s if coming is not None and coming.early is not None else 0.0

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.control.early_pass import EarlyPasses, NextPass, PassResult
+from hooks.pbs.pbs_ifl_client import IflError
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from tests.hooks.control.early_passes_by_fake_clock import (
     MORE,
@@ -39,7 +40,7 @@ def test_new_jobs_start_a_pass_at_the_next_look(clock: Clock, config: Path, afte
 def test_what_the_plan_has_set_for_a_moment_brings_a_pass_at_that_moment(
     clock: Clock, config: Path, in_s: float
 ) -> None:
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     begun_s = clock.now_s
     early_passes.begin_pass(SCHEDULE)
     clock.sleep(PASS_S)
@@ -52,7 +53,7 @@ def test_what_the_plan_has_set_for_a_moment_brings_a_pass_at_that_moment(
 
 @pytest.mark.parametrize("in_s", [14.8, 15.2, 400.0, math.inf])
 def test_a_moment_after_the_next_due_pass_is_left_to_later_passes(clock: Clock, config: Path, in_s: float) -> None:
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     begun_s = clock.now_s
     early_passes.begin_pass(SCHEDULE)
     assert early_passes.wait(PassResult(0.01, 0.01, next_s=begun_s + in_s)) is None
@@ -64,7 +65,7 @@ def test_plans_that_always_name_the_next_moment_bring_few_passes(
     clock: Clock, config: Path, cpu_s: float, most: int
 ) -> None:
     """One a second at most, and in no more than a tenth of a core's time, also if the clock was set ahead."""
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     passes = 1
     early_passes.begin_pass(SCHEDULE)
     while early_passes.wait(PassResult(cpu_s, cpu_s, next_s=clock.now_s - 1000 * (passes % 2))) is not None:
@@ -74,7 +75,7 @@ def test_plans_that_always_name_the_next_moment_bring_few_passes(
 
 
 def test_no_moment_of_a_plan_brings_a_pass_where_they_are_switched_off(clock: Clock, config: Path) -> None:
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     early_passes.begin_pass(ScheduleSettings(interval_s=15, look_s=0))
     assert early_passes.wait(PassResult(0.01, 0.01, next_s=clock.now_s + 3)) is None
 
@@ -100,7 +101,7 @@ def test_pass_that_started_jobs_is_followed_at_once(clock: Clock, config: Path) 
 
 
 def test_for_some_time_after_starts_what_has_ended_is_seen_at_once(clock: Clock, config: Path) -> None:
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     early_passes.begin_pass(ScheduleSettings(interval_s=15, look_s=0.5))
     assert early_passes.wait(PassResult(0.01, 0.01, (), has_started=True)) is not None
     early_passes.begin_pass(ScheduleSettings(interval_s=15, look_s=0.5))
@@ -159,7 +160,7 @@ def test_new_reservation_starts_a_pass_at_the_next_look(clock: Clock, config: Pa
 
 def test_a_process_that_is_late_makes_the_pass_that_is_due_itself(clock: Clock, config: Path) -> None:
     """PBS runs no second process beside one that is still there, and none in its place before the next interval."""
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     begun_s = clock.now_s
     early_passes.begin_pass(SCHEDULE)
     clock.sleep(11.0)
@@ -177,7 +178,7 @@ def test_a_process_that_is_late_makes_the_pass_that_is_due_itself(clock: Clock, 
 
 def test_while_jobs_start_the_process_makes_the_due_passes_itself(clock: Clock, config: Path) -> None:
     """Passes of half a second, all but the last of which start jobs: none comes more than a breath after another."""
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     begun_s, due, gaps_s = clock.now_s, 0, []
     while clock.now_s < begun_s + 100:
         early_passes.begin_pass(SCHEDULE)
@@ -197,7 +198,7 @@ def test_while_jobs_start_the_process_makes_the_due_passes_itself(clock: Clock, 
 
 
 def test_no_early_pass_tries_a_job_again_that_this_process_has_tried(clock: Clock, config: Path) -> None:
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     for round_, tried in enumerate((["1.s", "8[3].s"], ["2.s"])):
         early_passes.begin_pass(ScheduleSettings(interval_s=15))
         count(f"Queued:{round_}")()
@@ -207,6 +208,20 @@ def test_no_early_pass_tries_a_job_again_that_this_process_has_tried(clock: Cloc
     assert coming.early.tried == {"1.s", "8[3].s", "2.s"}
 
 
-def test_each_look_is_one_request_on_one_connection(clock: Clock, config: Path) -> None:
-    run_early_passes(clock, config, ScheduleSettings(interval_s=15))
+def test_all_passes_and_looks_of_a_process_have_one_connection(clock: Clock, config: Path) -> None:
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
+    for round_ in range(3):
+        early_passes.begin_pass(SCHEDULE)
+        with early_passes.connect(pbs_ifl):
+            count(f"Queued:{round_}")()
+        assert early_passes.wait(PassResult(0.01, 0.01)) is not None
+    early_passes.close()
+    assert [call[0] for call in pbs_ifl.CALLS] == ["connect", "disconnect"]
+
+
+def test_after_an_error_another_connection_is_opened(clock: Clock, config: Path) -> None:
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
+    for _ in range(2):
+        with pytest.raises(IflError), early_passes.connect(pbs_ifl):
+            raise IflError("the server has ended the connection")
     assert [call[0] for call in pbs_ifl.CALLS] == ["connect", "disconnect"] * 2

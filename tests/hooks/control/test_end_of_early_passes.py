@@ -39,14 +39,14 @@ def test_no_early_pass_would_reach_into_the_next_interval(clock: Clock, config: 
 
 def test_a_process_without_an_alarm_makes_no_pass_that_is_due(clock: Clock, config: Path) -> None:
     clock.alarm_s = 0.0
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     early_passes.begin_pass(SCHEDULE)
     clock.sleep(14.5)
     assert early_passes.wait(PassResult(0.02, 0.02, has_started=True)) is None
 
 
 def test_after_a_quarter_of_an_hour_the_process_ends_however_busy(clock: Clock, config: Path) -> None:
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     begun_s, passes = clock.now_s, 0
     early_passes.begin_pass(SCHEDULE)
     clock.sleep(3.0)
@@ -68,7 +68,7 @@ def test_the_alarm_that_ends_the_waiting_is_no_error(
     def ring(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     early_passes.begin_pass(ScheduleSettings(interval_s=15))
     monkeypatch.setattr(clock, "sleep", ring)
     assert early_passes.wait(PassResult(0.1, 0.1)) is None
@@ -80,7 +80,7 @@ def test_the_alarm_set_anew_is_the_hooks_own_however_long_the_process_took_to_st
     """On a busy host a process may read what is left of its alarm when most of that is over."""
     monkeypatch.setattr(early_pass, "_read_age_s", lambda: 12.0)
     clock.alarm_s = 29.0 - 12.0
-    early_passes = EarlyPasses(pbs_ifl, str(config))
+    early_passes = EarlyPasses(pbs_ifl, str(config), config.parent)
     early_passes.begin_pass(SCHEDULE)
     clock.sleep(2.9)
     assert early_passes.wait(PassResult(0.02, 0.02, has_started=True)) is not None
@@ -165,4 +165,4 @@ def test_the_alarm_of_a_process_that_only_waits_cuts_nothing_off(monkeypatch: py
     monkeypatch.setitem(sys.modules, "pbs_ifl", pbs_ifl)
     monkeypatch.setattr(periodic, "EarlyPasses", Waiting)
     monkeypatch.setattr(periodic, "_handle_pass", lambda *_: done)
-    assert periodic.handle(SimpleNamespace(hook_config_filename=None)) is None
+    assert periodic.handle(SimpleNamespace(hook_config_filename=None, pbs_conf={"PBS_HOME": "/nowhere"})) is None

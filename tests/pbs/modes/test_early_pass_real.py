@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
 from collections.abc import Iterator
 
 import pytest
 
+from hooks.store.wake_up_fifo import FIFO, open_fifo
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.settings.site_settings import Settings
-from tests.hooks.deploy_on_testbed import deploy, last_pass, make_deployment, state_of
+from tests.hooks.deploy_on_testbed import (
+    deploy,
+    last_pass,
+    make_deployment,
+    set_mode,
+    state_of,
+    wait_for_due_pass,
+)
 from tests.pbs.cluster import PbsCluster
 
 pytestmark = pytest.mark.slow
@@ -50,6 +59,41 @@ def test_a_job_that_comes_between_two_passes_is_started_by_one_ahead_of_its_time
         if is_ahead(pbs, job):
             return
     raise AssertionError(f"all {ATTEMPTS} jobs waited for a pass that was due")
+
+
+def read_children(pbs: PbsCluster) -> list[str]:
+    """The processes that are the server's children."""
+    servers = set(pbs.run(["pgrep", "-x", "pbs_server.bin"]).stdout.split())
+    lines = pbs.run(["ps", "-eo", "ppid=,pid=,comm="]).stdout.splitlines()
+    found = [line.split() for line in lines if line.endswith("pbs_server.bin")]
+    return [child for parent, child, _ in found if parent in servers]
+
+
+def test_a_submission_to_a_driven_queue_writes_to_the_fifo_on_which_the_pass_waits(pbs: PbsCluster) -> None:
+    fifo = state_of(pbs).path / FIFO
+    drive(pbs)
+
+    def is_waited_on() -> bool:
+        links = (pbs.run(["sh", "-c", f"readlink /proc/{child}/fd/*"]).stdout for child in read_children(pbs))
+        return any(str(fifo) in link.split() for link in links)
+
+    pbs.wait_until(is_waited_on, 120.0, "a process that has the FIFO open")
+    # The process has the old one open, so it takes nothing of what is written into the new one.
+    fifo.unlink()
+    os.mkfifo(fifo, 0o600)
+    descriptor = open_fifo(str(fifo.parent))
+    assert descriptor is not None
+    try:
+        for number in (1, 2):
+            pbs.qsub("alice", select="1:ncpus=1", options=["-h"])
+            assert os.read(descriptor, 64) == b"\n", f"submission {number}"
+        set_mode(pbs, "observe")
+        wait_for_due_pass(pbs)
+        pbs.qsub("alice", select="1:ncpus=1", options=["-h"])
+        with pytest.raises(BlockingIOError):
+            os.read(descriptor, 64)
+    finally:
+        os.close(descriptor)
 
 
 def test_no_pass_comes_of_hooks_that_are_gone(pbs: PbsCluster) -> None:
@@ -101,10 +145,9 @@ def test_while_jobs_start_one_process_makes_the_passes_of_many_intervals(pbs: Pb
 
     def read_ages_s() -> list[int]:
         """How long each process has been there that is the server's child."""
-        servers = set(pbs.run(["pgrep", "-x", "pbs_server.bin"]).stdout.split())
-        lines = pbs.run(["ps", "-eo", "ppid=,etimes=,comm="]).stdout.splitlines()
-        found = [line.split() for line in lines if line.endswith("pbs_server.bin")]
-        return [int(age_s) for parent, age_s, _ in found if parent in servers]
+        children = set(read_children(pbs))
+        found = [line.split() for line in pbs.run(["ps", "-eo", "pid=,etimes="]).stdout.splitlines()]
+        return [int(age_s) for process, age_s in found if process in children]
 
     pbs.wait_until(lambda: max(read_ages_s(), default=0) >= 4 * SHORT_S, 240.0, "a process of four intervals")
 
