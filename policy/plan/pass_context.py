@@ -73,8 +73,9 @@ class Context:
             if settings.quota.confine_unpreemptible:
                 self.confined = Confined(ledger, self.quotas, self.classes, settings.quota)
         self.queues_without_gates = cluster.queues_without_gates()
-        # Nothing but what is in the job itself keeps a job of these queues from starting.
-        if not cluster.has_site_order and self.confined is None:
+        # Nothing but what is in the job itself, or that it may not be preempted, keeps a job of these queues from
+        # starting.
+        if not cluster.has_site_order:
             self._ungated = self.queues_without_gates
 
     @property
@@ -113,7 +114,9 @@ class Context:
         """What keeps the job from starting now whatever is free; None if no gate does. Most passes need not make the
         gates for that."""
         if job.queue in self._ungated and not job.blocked and job.not_before_s is None:
-            return None
+            confined = self.confined
+            if confined is None or (job.rerunable and job.id not in confined.capped):
+                return None
         return self.gates.blocking_reason(job)
 
     @property

@@ -130,7 +130,8 @@ class Capacity:
                 self._shift(resource, mask, -amount * chunks)
             if not amounts:
                 self._count_bare(mask, 1)
-            self.exclusive |= self.sharing.held_alone(mask, request)
+            if request.exclusive or self.sharing.has_lone_vnodes:
+                self.exclusive |= self.sharing.held_alone(mask, request)
         if self.run_counts is not None:
             self.run_counts.count(shares, request.owner, 1)
 
@@ -141,7 +142,8 @@ class Capacity:
                 self._shift(resource, mask, amount * chunks)
             if not amounts:
                 self._count_bare(mask, -1)
-            self.exclusive &= ~self.sharing.held_alone(mask, request)
+            if self.exclusive:
+                self.exclusive &= ~self.sharing.held_alone(mask, request)
         if self.run_counts is not None:
             self.run_counts.count(shares, request.owner, -1)
 
