@@ -22,6 +22,7 @@ from policy.preemption.victim_selection import Victim
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.state.closure_windows import NOTHING_CLOSED
+from policy.state.free_and_missing_amounts import free_and_missing
 
 
 class Earmarks:
@@ -104,7 +105,7 @@ class Earmarks:
             if (
                 not is_part_closed
                 and len(earmark.allocation.vnodes)
-                and not capacity.part_within(earmark.allocation)[1]
+                and not free_and_missing(capacity, earmark.allocation)[1]
             ):
                 return earmark.allocation
             return fit(capacity, job.request, allowed, ever) if elsewhere else None

@@ -25,6 +25,7 @@ from policy.preemption.preempt_for_job import Going
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, Numbers, ReasonCode
 from policy.state.cluster_index import Op
+from policy.state.free_and_missing_amounts import free_and_missing
 from policy.state.vnodes_by_idle_cores import Capacity
 
 
@@ -176,7 +177,7 @@ class PlanBuilder:
         """Earmark a beneficiary's vnodes: what is idle of them is taken now, the rest when its victims end."""
         self.moves += 1
         allocation, victims = earmark.allocation, earmark.victims
-        inside, missing = self._capacity.part_within(allocation)
+        inside, missing = free_and_missing(self._capacity, allocation)
         self._capacity.take_amounts(inside)
         placer = self._context.used_placer
         if placer is not None:
@@ -223,7 +224,7 @@ class PlanBuilder:
         full = (
             0 if free.run_counts is None or job.request.owner is None else free.run_counts.closed_to(job.request.owner)
         )
-        if not free.part_within(allocation)[1] and not needed & (free.exclusive | full):
+        if not free_and_missing(free, allocation)[1] and not needed & (free.exclusive | full):
             return ()
         runs, known = self._cluster.runs, {run.id for run in own}
         asked = [victim for pending in self.pending for victim in pending.victims if victim in runs]

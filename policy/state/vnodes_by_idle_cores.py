@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Callable
 
-from policy.model.allocation import Allocation, Share
+from policy.model.allocation import Share
 from policy.model.job_request import Chunk, Request
 from policy.model.jobs_runs_vnodes_queues import Vnode
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of
@@ -382,20 +382,3 @@ class Capacity:
                 return 0
             count = min(count, free // amount)
         return count
-
-    def part_within(self, allocation: Allocation) -> tuple[tuple[Share, ...], tuple[Share, ...]]:
-        """An allocation split, vnode by vnode, into what is free now and what is still missing."""
-        inside: list[Share] = []
-        missing: list[Share] = []
-        asked: dict[tuple[int, str], int] = {}
-        for mask, amounts, chunks, _ in allocation.shares(self.directory):
-            for bit in each_bit(mask):
-                for resource, amount in amounts:
-                    asked[bit, resource] = asked.get((bit, resource), 0) + amount * chunks
-        for (bit, resource), amount in asked.items():
-            part = max(0, min(amount, self.free_on(bit, resource)))
-            if part:
-                inside.append(Share(bit, ((resource, part),), 1))
-            if amount > part:
-                missing.append(Share(bit, ((resource, amount - part),), 1))
-        return tuple(inside), tuple(missing)

@@ -48,14 +48,6 @@ def test_a_copy_is_its_own() -> None:
     assert (twin.idle(-1), twin.free_on(1, "mem")) == (1, 1)
 
 
-def test_a_placement_falls_into_what_is_free_and_what_is_missing() -> None:
-    capacity = of(vnode("a", 4), vnode("b", 4))
-    capacity.take(place_of("a=3").shares(capacity.directory), parse_request("3"))
-    inside, missing = capacity.part_within(place_of("a=2 b=2"))
-    assert {(share.mask, share.amounts) for share in inside} == {(0b01, (("ncpus", 1),)), (0b10, (("ncpus", 2),))}
-    assert [(share.mask, share.amounts) for share in missing] == [(0b01, (("ncpus", 1),))]
-
-
 def test_a_vnode_of_another_kind_is_not_replaced_in_place() -> None:
     old = vnode("a", 4)
     capacity = of(old, vnode("b", 4))
