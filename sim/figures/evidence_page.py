@@ -1,7 +1,8 @@
 """Makes the figures of docs/evidence.md from the traces in a folder: `make evidence TRACES=FOLDER`.
 
 A replay of a whole trace under a policy is kept in a file and used again until the trace or the program changes, so an
-interrupted run goes on where it was; only the block between two marks of the page is replaced.
+interrupted run goes on where it was; only the block between two marks of the page is replaced, and in it only the parts
+of traces that are in the folder.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ POLICIES = (
 )
 BEGIN = "<!-- made by `make evidence`: begin -->"
 END = "<!-- made by `make evidence`: end -->"
+_ABSENT = "Traces that `make evidence` knows, and that these figures are not of:"
 _DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
@@ -48,37 +50,56 @@ class _Budget(NamedTuple):
 @click.option("--results", type=click.Path(path_type=Path), help="Where replays are kept. [FOLDER/evidence-results]")
 @click.option("--most", type=click.IntRange(min=0), help="Make so many replays at most; show what there is then.")
 def evidence(*, folder: Path, page: Path, results: Path | None, most: int | None) -> None:
-    """Replay the traces in FOLDER, and write their figures into the page."""
+    """Replay the traces in FOLDER, and write their figures into the page. The figures of other traces stay there."""
     check_writable({"--page": page})
-    before, after = _around(page)
-    found = [(trace, folder / trace.file) for trace in TRACES if (folder / trace.file).is_file()]
+    before, block, after = _split(page)
+    published = _parts(block)
+    present = [trace for trace in TRACES if (folder / trace.file).is_file()]
     for trace in TRACES:
-        if not (folder / trace.file).is_file():
-            click.echo(f"{folder / trace.file}: not there; get it from {trace.page}", err=True)
-    if not found:
+        if trace not in present:
+            stay = "; its figures stay as they are" if trace.file in published else ""
+            click.echo(f"{folder / trace.file}: not there{stay}; get it from {trace.page}", err=True)
+    if not present:
         raise CommandError(f"{folder}: has none of these traces")
     budget, lines = _Budget(most), [*_how()]
-    for trace, path in found:
-        budget, of_trace = _of_trace(trace, path, results or folder / "evidence-results", budget)
-        lines += of_trace
-    absent = [trace.file for trace in TRACES if not (folder / trace.file).is_file()]
+    for trace in TRACES:
+        if trace in present:
+            budget, of_trace = _of_trace(trace, folder / trace.file, results or folder / "evidence-results", budget)
+            lines += of_trace
+        else:
+            lines += published.get(trace.file, [])
+    absent = [trace.file for trace in TRACES if trace not in present and trace.file not in published]
     if absent:
-        lines += [f"Traces that `make evidence` knows, and that these figures are not of: {', '.join(absent)}.", ""]
+        lines += [f"{_ABSENT} {', '.join(absent)}.", ""]
     with writing("--page", page):
         page.write_text("\n".join([before + BEGIN, "", *lines, END + after]), encoding="utf-8")
 
 
-def _around(page: Path) -> tuple[str, str]:
-    """What stands before and after the block of the page. Raises CommandError."""
+def _split(page: Path) -> tuple[str, str, str]:
+    """What stands before the block of the page, the block, and what stands after it. Raises CommandError."""
     try:
         text = page.read_text(encoding="utf-8")
     except OSError as error:
         raise CommandError(f"--page {page}: {error.strerror}") from error
     before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    block, end, after = rest.partition(END)
     if not begin or not end:
         raise CommandError(f"--page {page}: must have the lines {BEGIN} and {END}, between which the figures go")
-    return before, after
+    return before, block, after
+
+
+def _parts(block: str) -> dict[str, list[str]]:
+    """The lines of each trace's part of the block, by its file: from its heading up to the next one, or to the line
+    about other traces."""
+    parts: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in block.splitlines():
+        if line.startswith("### "):
+            lines = parts[line[4:]] = []
+        elif line.startswith(_ABSENT):
+            break
+        lines.append(line)
+    return parts
 
 
 def _how() -> list[str]:

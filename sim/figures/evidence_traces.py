@@ -1,7 +1,7 @@
 """The traces of docs/evidence.md: what they are, where a reader gets them, and how to know that a file is the same.
 
-All but one are recorded, from the Parallel Workloads Archive (Feitelson, Tsafrir, Krakov, "Experience with using the
-Parallel Workloads Archive", JPDC 74(10), 2014); none is part of this project.
+All but one are recorded: from the Parallel Workloads Archive (Feitelson, Tsafrir, Krakov, "Experience with using the
+Parallel Workloads Archive", JPDC 74(10), 2014), or brought along by the simulator Alea; none is part of this project.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
+_ALEA = "https://github.com/aleasimulator/alea/tree/master/Alea/data-set"
 
 
 class EvidenceTrace(NamedTuple):
@@ -65,6 +66,20 @@ TRACES = (
         "HPC2N-2002-2.2-cln.swf.gz",
         "Linux cluster of 120 nodes of 2 processors, Umea, Sweden, 2002-06",
         f"{_ARCHIVE}/l_hpc2n/index.html",
+    ),
+    EvidenceTrace(
+        "hpc2n.swf",
+        "Linux cluster of 120 nodes of 2 processors, Umea, Sweden, the first two months of 2002's trace",
+        _ALEA,
+        sha256="eaaccb339ef0f313d1b975cf02cc518b7cc012fb0c609ef2af2dbd0291aa74ba",
+    ),
+    EvidenceTrace(
+        "wagap-2013.swf",
+        "two PBS clusters of MetaCentrum, Czech Republic, early 2013: 20 nodes of 80 cores and 48 of 12; replayed as"
+        " one machine of single processors",
+        _ALEA,
+        "2176x1",
+        "bf5c1cc69915f2d5d26c579f69e206513ceff9bd60e6c4b112182da0c6183ed7",
     ),
     EvidenceTrace(
         "lublin_256.swf",

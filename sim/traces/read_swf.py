@@ -90,12 +90,14 @@ def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
     Cores are the requested ones (field 8), else the used ones (5); the estimate is the requested time (9), else the run
     time, at least 1 s; the run time is cut at the estimate; the application is the executable's number (14), none where
     that is negative. All jobs of an unknown user (12, -1) count as those of one user, :data:`UNKNOWN`; so with groups
-    (13). Records with run time 0 or a failed status are jobs like any other. Left out: records that do not have 18
-    fields, lack a needed number or have an impossible one, repeat a job's number (after the job itself, the format
-    lists its partial runs), or need more cores than the cluster has. Raises SwfError if the file cannot be read, has no
-    usable job, or names no cluster and none is given. What many jobs lack is said in the workload's `assumed`.
+    (13). Records with run time 0 or a failed status are jobs like any other. Where the first record has further fields
+    after the 18, as some archives add, all have to have as many, and the first 18 count. Left out: records that do not
+    have 18 fields, lack a needed number or have an impossible one, repeat a job's number (after the job itself, the
+    format lists its partial runs), or need more cores than the cluster has. Raises SwfError if the file cannot be read,
+    has no usable job, or names no cluster and none is given. What many jobs lack is said in the workload's `assumed`.
     """
     header, left_out, without_estimate = _Header(path), LeftOut(), 0
+    width = 0
     jobs: dict[int, TraceJob] = {}
     names = _Names()
     for line, record in enumerate(_lines(path), 1):
@@ -107,8 +109,9 @@ def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
             if not jobs:
                 header.read(record, line)
             continue
+        width = width or max(_FIELDS, len(fields))
         try:
-            job = _job(fields, names)
+            job = _job(fields, width, names)
         except _SenselessError as cause:
             left_out.add(str(cause), line)
             continue
@@ -131,12 +134,15 @@ def read_swf(path: Path, cluster: Cluster | None = None) -> Workload:
         skipped=left_out.counts(),
         skipped_lines=left_out.lines(),
         start_epoch=header.start_epoch(),
-        assumed=tuple(_describe_assumed(jobs.values(), without_estimate)),
+        assumed=tuple(_describe_assumed(jobs.values(), without_estimate, width)),
     )
 
 
-def _describe_assumed(jobs: Collection[TraceJob], without_estimate: int) -> Iterator[str]:
-    """What jobs count with in place of what their records lack, where so many lack it that a replay shows less."""
+def _describe_assumed(jobs: Collection[TraceJob], without_estimate: int, width: int) -> Iterator[str]:
+    """What jobs count with in place of what their records lack, where so many lack it that a replay shows less; and
+    that the records have further fields, where they do."""
+    if width > _FIELDS:
+        yield f"each record has {width} fields, of which the first {_FIELDS} count"
     few = len(jobs) * _FEW
     if without_estimate > few:
         yield (
@@ -148,10 +154,10 @@ def _describe_assumed(jobs: Collection[TraceJob], without_estimate: int) -> Iter
         yield f"{unknown:,} of {len(jobs):,} jobs are of unknown users, and count as those of one"
 
 
-def _job(fields: list[bytes], names: _Names) -> TraceJob:
-    """The job of one record. Raises _SenselessError."""
-    if len(fields) != _FIELDS:
-        raise _SenselessError("not 18 fields")
+def _job(fields: list[bytes], width: int, names: _Names) -> TraceJob:
+    """The job of one record of so many fields. Raises _SenselessError."""
+    if len(fields) != width:
+        raise _SenselessError(f"not {width} fields")
     submit_s, run_s = _number(fields[1]), _number(fields[3])
     if submit_s < 0:
         raise _SenselessError("submit time negative or unknown")

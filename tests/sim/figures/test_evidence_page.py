@@ -56,6 +56,21 @@ def test_the_block_is_replaced_and_nothing_else(folder: Path) -> None:
     assert page.read_text() == first
 
 
+def test_the_published_figures_of_a_trace_that_is_not_there_stay(folder: Path) -> None:
+    page = folder / "page.md"
+    part = "### absent.swf\n\nanother\n\n| `easy` | 1.00 |\n"
+    page.write_text(f"{BEGIN}\n\n### small.swf\n\nold\n\n{part}\n{evidence_page._ABSENT} x.swf.\n\n{END}\n")
+    output = INVOKED.run(folder, "--page", page).stderr
+    text = page.read_text()
+    assert "absent.swf: not there; its figures stay as they are; get it from https://example.org/absent" in output
+    assert part in text
+    assert "old" not in text
+    assert text.count("### ") == 2
+    assert text.index("### small.swf") < text.index("### absent.swf")
+    INVOKED.run(folder, "--page", page)
+    assert page.read_text() == text
+
+
 def test_kept_replays_are_used_again_and_a_run_can_stop_and_go_on(folder: Path) -> None:
     page = folder / "page.md"
     first = INVOKED.run(folder, "--page", page, "--most", 1).stderr

@@ -210,6 +210,14 @@ def test_a_senseless_record_is_left_out_and_counted_with_its_line(trace: Path, r
     assert workload.skipped_lines == {cause: (4,)}
 
 
+def test_further_fields_are_passed_over_where_every_record_has_as_many(trace: Path) -> None:
+    longer = [swf_record(number) + " {1,1} q_1d" for number in (1, 2)]
+    workload = read(trace, swf_text(longer[0], swf_record(3), longer[1]))
+    assert [job.number for job in workload.jobs] == [1, 2]
+    assert workload.skipped == {"not 20 fields": 1}
+    assert workload.assumed == ("each record has 20 fields, of which the first 18 count",)
+
+
 def test_only_the_first_lines_of_a_cause_are_named(trace: Path) -> None:
     workload = read(trace, swf_text(swf_record(), *("x",) * 10))
     assert workload.skipped == {"not 18 fields": 10}
