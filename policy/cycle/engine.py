@@ -151,8 +151,7 @@ class _Pass:
             self._loop.guard(self._rescue)
         if context.shrinks:
             self._wake_for_promises()
-        if not no_gate_applies or context.preemption is not None or settings.stripe.stagger_s:
-            self._wake_for_reasons(no_gate_applies=no_gate_applies)
+        self._wake_for_reasons(no_gate_applies=no_gate_applies)
         if context.windows is not None and builder.waits:
             builder.next_s = min([builder.next_s, *context.windows.changes_s[:1]])
         plan = builder.plan()

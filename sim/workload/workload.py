@@ -96,8 +96,8 @@ class Workload:
     `cluster` is the one they were recorded on or generated for, None where a workload has none. `skipped` counts the
     records left out, by cause; `skipped_lines` has the first line numbers of each cause. `start_epoch` is the Unix time
     of second 0, None if unknown. `assumed` has sentences on what jobs count with in place of what their records lack.
-    `generated` is True for a generated workload, False for a recorded one. The jobs (by
-    number) in `follows` come after others have ended; their own submit times do not count.
+    `generated` is True for a generated workload, False for a recorded one. The jobs (by number) in `follows` come after
+    others have ended; their own submit times do not count.
     """
 
     name: str

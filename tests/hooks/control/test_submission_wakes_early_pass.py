@@ -1,4 +1,4 @@
-"""A submission wakes the process that waits: the pass comes within milliseconds, and no more often than without."""
+"""A submission wakes the process that waits for the next pass, which comes within milliseconds; passes rest as ever."""
 
 from __future__ import annotations
 

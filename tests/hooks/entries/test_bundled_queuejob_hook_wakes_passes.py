@@ -51,8 +51,8 @@ def test_a_submission_that_is_refused_wakes_nobody(hook: Hook, fifo: int) -> Non
 
 def test_where_nobody_waits_the_job_is_accepted_all_the_same(hook: Hook) -> None:
     hook.state.publish(SUMMARY, summary_of("drive"), shared=False)
-    for name in ("no FIFO", "nobody reads", "a folder"):
-        if name == "nobody reads":
+    for name in ("no FIFO", "no reader", "a folder"):
+        if name == "no reader":
             os.mkfifo(hook.state.path / FIFO, 0o600)
         elif name == "a folder":
             (hook.state.path / FIFO).unlink()

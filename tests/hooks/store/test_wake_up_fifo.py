@@ -17,7 +17,7 @@ def read(descriptor: int) -> bytes:
         return b""
 
 
-def test_a_write_for_nobody_is_lost(tmp_path: Path) -> None:
+def test_a_write_without_a_reader_is_lost(tmp_path: Path) -> None:
     wake(str(tmp_path / "no folder"))
     wake(str(tmp_path))
     os.mkfifo(tmp_path / FIFO, 0o600)
@@ -30,7 +30,7 @@ def test_a_write_for_nobody_is_lost(tmp_path: Path) -> None:
     os.close(descriptor)
 
 
-def test_a_full_fifo_holds_up_nobody(tmp_path: Path) -> None:
+def test_a_full_fifo_blocks_no_writer(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / FIFO, 0o600)
     descriptor = open_fifo(str(tmp_path))
     assert descriptor is not None

@@ -22,7 +22,7 @@ from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 from tui.state.wording_by_queue_mode import preemptions_in, starts_in
 from tui.tables.columns_by_view.job_start_and_end import likely_start
-from tui.tables.columns_by_view.reason_in_short import in_short
+from tui.tables.columns_by_view.reason_in_short import group_title, in_short
 from tui.text.memory_amount_as_text import in_bytes
 from tui.text.name_ranges import few_names
 from tui.text.screen_line import Line, Span, safe
@@ -63,14 +63,8 @@ def outcome_of(cluster: ClusterView, job_id: str, *, briefly: bool = False) -> L
     return (_seat(attributes),)
 
 
-_KNOWN_TO_PASSES = {
-    "under-threshold": "under job_sort_formula_threshold",
-    "no-fair-share": "no fair share, and only jobs with shares run",
-    "queue-closed": "queue closed at the moment",
-    "into-window": "would run into a time that is closed",
-    "server-resource": "too little left of what the server has",
-}
-"""Reasons that come from the scheduler's files and programs, which the console does not read, each in a few words."""
+_KNOWN_TO_PASSES = frozenset({"under-threshold", "no-fair-share", "queue-closed", "into-window", "server-resource"})
+"""Reasons that come from the scheduler's files and programs, which the console does not read."""
 
 
 def _kept_by_pass(cluster: ClusterView, job_id: str, *, briefly: bool) -> str:
@@ -78,7 +72,7 @@ def _kept_by_pass(cluster: ClusterView, job_id: str, *, briefly: bool) -> str:
     reason = cluster.passes.reasons.of(job_id)
     if reason is None or reason.code not in _KNOWN_TO_PASSES:
         return ""
-    return _KNOWN_TO_PASSES[reason.code] if briefly or not reason.text else reason.text
+    return group_title(reason.code) if briefly or not reason.text else reason.text
 
 
 def describe_job(cluster: ClusterView, job_id: str) -> Line:
