@@ -116,6 +116,8 @@ class Hook:
         forking.stdin.flush()
         if not select.select([forking.stdout], [], [], LONGEST_S)[0]:
             forking.kill()
+            # Tests after this one get another interpreter.
+            start_forking.cache_clear()
             raise AssertionError(f"the hook did not end within {LONGEST_S} s")
         status = forking.stdout.readline().strip()
         assert status == "0", (status, printed["stderr"].read_text(errors="replace"))
