@@ -21,7 +21,8 @@ TOOLS = ("dpkg-deb", "rpmbuild")
 SUITE = os.environ.get("PBSTEER_CLEAN_ROOT", "bookworm")
 """The release of Debian whose Python runs the packages: bullseye has 3.9, bookworm 3.11, trixie 3.13."""
 
-BUILD_S, DEBOOTSTRAP_S = 900, 900
+BUILD_S, DEBOOTSTRAP_S = 3600, 3600
+"""Only end what hangs: behind the tests of a real server these may get no processor for minutes."""
 
 
 def build(target: Path, **environment: str) -> None:
