@@ -13,7 +13,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests import clean_environment_for_tests
 from tests.logs_of_failed_real_test import add_logs
@@ -22,7 +22,8 @@ if sys.flags.optimize:
     pytest.exit("tests are assertions, and this Python leaves them out: unset PYTHONOPTIMIZE, run without -O", 4)
 clean_environment_for_tests.apply(os.environ)
 
-settings.register_profile("same", deadline=None, derandomize=True)
+# On a machine that is busy otherwise, nothing that an example takes says anything about the test.
+settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("same")
 
 REAL_SERVER_TESTS = {"PBS": Path(__file__).parent / "pbs", "Torque": Path(__file__).parent / "torque" / "server"}

@@ -11,6 +11,7 @@ from tests.tui.scripted_server import ScriptedBackend, changed
 from tui.state.server_poller import PATIENCE, Polled, Poller, PollFailed, PollResult
 
 LONGEST_S = 60.0
+PREPARING_S = 1.0
 
 
 class PolledServer:
@@ -120,7 +121,7 @@ def test_what_has_to_be_made_before_the_first_answer_is_not_the_servers_time() -
 
     def make() -> None:
         if not made:
-            time.sleep(0.3)
+            time.sleep(PREPARING_S)
         made.append(time.monotonic())
 
     poller = Poller(ScriptedBackend(), news.put, 0.0, time.perf_counter, prepare=make)
@@ -131,5 +132,5 @@ def test_what_has_to_be_made_before_the_first_answer_is_not_the_servers_time() -
     poller.stop()
     poller.join(LONGEST_S)
     assert isinstance(first, Polled)
-    assert first.cluster.poll_s < 0.3
-    assert again_s - made[0] < PATIENCE * 0.3
+    assert first.cluster.poll_s < PREPARING_S
+    assert again_s - made[0] < PATIENCE * PREPARING_S
