@@ -69,7 +69,7 @@ def report_restarted(pbs: Any) -> None:
         job = pbs.event().job_list.get(job_id)
         if job is not None and job.session_id:
             with contextlib.suppress(OSError):
-                report(job, note)
+                report(job, note, time.time())
 
 
 def forget_left(pbs: Any) -> None:

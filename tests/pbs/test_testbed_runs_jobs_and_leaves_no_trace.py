@@ -10,7 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -105,6 +105,13 @@ def list_machine() -> dict[str, object]:
         "shared memory": sorted(path.name for path in Path("/dev/shm").iterdir()),  # noqa: S108
         "scratch": sorted(path.name for path in Path("/var/tmp").iterdir()),  # noqa: S108
     }
+
+
+def demand_unchanged(pbs: PbsCluster, machine: Mapping[str, object]) -> None:
+    """Fail if the machine stays another one than it was. Other tests mount and unmount beside this one."""
+    with suppress(AssertionError):
+        pbs.wait_until(lambda: list_machine() == machine, 60.0, "the machine as it was")
+    assert list_machine() == machine
 
 
 def belongs_to_podman(link: Path) -> bool:
@@ -249,7 +256,7 @@ def test_a_second_testbed_stands_beside_the_first_and_goes_without_a_trace(
     assert testbeds.down(second.name)
     assert not holders & list_holders(namespaces)
     assert not any(list_traces(second).values())
-    assert list_machine() == machine
+    demand_unchanged(pbs, machine)
     assert not testbeds.down(second.name)
     assert testbeds.status(pbs.spec.name).is_up
 
@@ -269,7 +276,7 @@ def test_an_up_that_was_killed_is_cleaned_by_down(pbs: PbsCluster, second: Testb
         testbeds.up(second)
     assert testbeds.down(second.name)
     assert not any(list_traces(second).values())
-    assert list_machine() == machine
+    demand_unchanged(pbs, machine)
     assert testbeds.status(pbs.spec.name).is_up
 
 
@@ -284,7 +291,7 @@ def test_an_up_that_is_told_twice_to_stop_leaves_nothing(pbs: PbsCluster, second
             command.send_signal(signal.SIGTERM)
     assert command.wait() != 0
     assert not any(list_traces(second).values())
-    assert list_machine() == machine
+    demand_unchanged(pbs, machine)
     assert testbeds.status(pbs.spec.name).is_up
 
 

@@ -8,13 +8,22 @@ sign; the MoM itself writes the sessions of ended tasks in that form.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 RESTARTED = "pbsteer-restarted-"
 """Prefix of notes in a MoM's ``mom_priv``, followed by a job's id: our script has restarted the job."""
 
-_TWICE = " twice"
-"""Follows the session in a note once the MoM had reported another one before."""
+REPORTED_S = 60
+"""Seconds for which a restarted job is reported, two times at least."""
+
+
+class _Note(NamedTuple):
+    """What a note says: the session that the MoM was told, how many earlier ones it has taken, and when the first
+    report was made (seconds of the host's clock)."""
+
+    session: int
+    taken: int
+    since_s: int
 
 
 def find_restarted(pbs_home: str) -> dict[str, Path]:
@@ -22,17 +31,27 @@ def find_restarted(pbs_home: str) -> dict[str, Path]:
     return {path.name[len(RESTARTED) :]: path for path in (Path(pbs_home) / "mom_priv").glob(f"{RESTARTED}*")}
 
 
-def report(job: Any, note: Path) -> None:
-    """Have the MoM report another session of an event's job than before, twice.
+def report(job: Any, note: Path, now_s: float) -> None:
+    """Have the MoM report another session of an event's job than before, again and again for :data:`REPORTED_S`.
 
     PBS drops what a run of a hook sets that is cut off, and the server a report that comes before the MoM's answer that
-    the job runs. So a later run, which finds that the MoM has that session, changes it once more, and the next one
-    deletes the note.
+    the job runs, which may take long on a busy host. An even number of changes gives the session its own sign back; the
+    run of the hook that then finds the time over deletes the note.
     """
     session = int(job.session_id)
-    noted = note.read_text(encoding="ascii", errors="replace")
-    if noted == f"{session}{_TWICE}":
+    told = _read(note.read_text(encoding="ascii", errors="replace")) or _Note(session, -1, int(now_s))
+    taken = told.taken + (told.session == session)
+    if taken and taken % 2 == 0 and not 0 <= now_s - told.since_s < REPORTED_S:
         note.unlink()
         return
     job.session_id = -session
-    note.write_text(f"{-session}{_TWICE}" if noted == str(session) else str(-session), encoding="ascii")
+    note.write_text(f"{-session} {taken} {told.since_s}", encoding="ascii")
+
+
+def _read(text: str) -> _Note | None:
+    """The note; None for one that the script has just made, or that another version wrote."""
+    try:
+        session, taken, since_s = map(int, text.split())
+    except ValueError:
+        return None
+    return _Note(session, taken, since_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,26 +28,63 @@ def report(home: Path, sessions: dict[str, int | None]) -> dict[str, Any]:
     return {job_id: job.session_id for job_id, job in jobs.items()}
 
 
-def test_a_restarted_job_is_reported_twice_with_another_session_than_before(home: Path) -> None:
-    """The server drops a report that comes before the MoM's answer that the job runs."""
+@pytest.fixture
+def clock_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The host's time, which a test moves."""
+    now_s = [1000.5]
+    monkeypatch.setattr(time, "time", lambda: now_s[0])
+    return now_s
+
+
+def test_a_restarted_job_is_reported_for_a_minute_with_another_session_each_time(
+    home: Path, clock_s: list[float]
+) -> None:
+    """The server drops reports that come before the MoM's answer that the job runs, however many."""
     note = home / "mom_priv" / f"{RESTARTED}1.s"
     for _ in range(2):
         write_saved_task_notes.write_whole(note, "")
-        assert report(home, {"1.s": 42, "2.s": 43}) == {"1.s": -42, "2.s": 43}
-        assert report(home, {"1.s": -42, "2.s": 43}) == {"1.s": 42, "2.s": 43}
+        for _ in range(3):
+            assert report(home, {"1.s": 42, "2.s": 43}) == {"1.s": -42, "2.s": 43}
+            clock_s[0] += 10
+            assert report(home, {"1.s": -42, "2.s": 43}) == {"1.s": 42, "2.s": 43}
+            clock_s[0] += 10
         for _ in range(2):
             assert report(home, {"1.s": 42, "2.s": 43}) == {"1.s": 42, "2.s": 43}
             assert find_restarted(str(home)) == {}
 
 
-def test_what_the_mom_did_not_take_from_a_run_that_it_ended_is_reported_by_the_next(home: Path) -> None:
+def test_where_the_hook_runs_seldom_there_are_two_reports(home: Path, clock_s: list[float]) -> None:
+    (home / "mom_priv" / f"{RESTARTED}1.s").touch()
+    assert report(home, {"1.s": 42}) == {"1.s": -42}
+    clock_s[0] += 300
+    assert report(home, {"1.s": -42}) == {"1.s": 42}
+    clock_s[0] += 300
+    assert report(home, {"1.s": 42}) == {"1.s": 42}
+    assert find_restarted(str(home)) == {}
+
+
+def test_what_the_mom_did_not_take_from_a_run_that_it_ended_is_reported_by_the_next(
+    home: Path, clock_s: list[float]
+) -> None:
     (home / "mom_priv" / f"{RESTARTED}1.s").touch()
     for _ in range(2):
         assert report(home, {"1.s": 42}) == {"1.s": -42}
+    clock_s[0] += 100
     for _ in range(2):
         assert report(home, {"1.s": -42}) == {"1.s": 42}
+    assert report(home, {"1.s": 42}) == {"1.s": 42}
+    assert find_restarted(str(home)) == {}
+
+
+def test_a_clock_that_was_set_back_and_a_note_of_another_version_end_the_reports_too(
+    home: Path, clock_s: list[float]
+) -> None:
+    note = home / "mom_priv" / f"{RESTARTED}1.s"
+    note.write_text("42 twice")
     assert report(home, {"1.s": 42}) == {"1.s": -42}
-    assert report(home, {"1.s": -42}) == {"1.s": -42}
+    clock_s[0] -= 500
+    assert report(home, {"1.s": -42}) == {"1.s": 42}
+    assert report(home, {"1.s": 42}) == {"1.s": 42}
     assert find_restarted(str(home)) == {}
 
 
