@@ -84,7 +84,7 @@ def handle(pbs: Any) -> str | None:
         queue,
         str(before.euser or before.Job_Owner).partition("@")[0],
         running=int(before.job_state) not in waiting,
-        privileged=may_manage(pbs),
+        is_privileged=lambda: may_manage(pbs),
         preemptibility=read_preemptibility(rerunable, checkpoint, own, settings),
         keeps_otherwise=altered is not None or SAVE in changes,
     )

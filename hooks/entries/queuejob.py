@@ -16,7 +16,7 @@ from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime imp
     read_preemptibility,
     shrink_estimate,
 )
-from hooks.admission.submission.priority_below_beneficiaries import lower_priority
+from hooks.admission.submission.priority_below_beneficiaries import is_highest, lower_priority
 from hooks.admission.submission.reread_vnodes_before_refusing_submission import reread_summary
 from hooks.admission.submission.stripe_select import restripe
 from hooks.admission.texts.overlong_job_texts import refuse_beyond_bounds
@@ -71,7 +71,8 @@ def handle(pbs: Any) -> str | None:
         change_resource_list(pbs, job.Resource_List, undo_stripe(resource_list))
         wake(str(state_folder(pbs.pbs_conf["PBS_HOME"])))
         return None
-    if not may_manage(pbs):
+    # PBS makes an object of the whole server to say who may manage it, which takes longer than the rest of this.
+    if is_highest(job) and not may_manage(pbs):
         lower_priority(job)
     user = str(event.requestor)
     change_resource_list(

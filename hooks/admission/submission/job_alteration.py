@@ -7,7 +7,7 @@ kept.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import (
     Preemptibility,
@@ -31,15 +31,16 @@ _TIMES = frozenset({"walltime", "min_walltime", "max_walltime"})
 
 class Alteration(NamedTuple):
     """One alteration. ``before``: the job's resource list; ``changes``: what changes in it (an empty text unsets); its
-    queue and owner; whether it runs; ``privileged``: a manager or operator asks. ``preemptibility``: what happens to
-    its work when it is cut; ``keeps_otherwise``: the alteration may change that."""
+    queue and owner; whether it runs. ``is_privileged`` says whether a manager or operator asks, which PBS takes long to
+    find out. ``preemptibility``: what happens to its work when it is cut; ``keeps_otherwise``: the alteration may
+    change that."""
 
     before: Mapping[str, str]
     changes: Mapping[str, str]
     queue: str
     user: str
     running: bool
-    privileged: bool
+    is_privileged: Callable[[], bool]
     preemptibility: Preemptibility = Preemptibility()
     keeps_otherwise: bool = False
 
@@ -49,10 +50,11 @@ def refuse_alteration(
 ) -> str | None:
     """The sentence to refuse an alteration with; None if it is allowed. Alterations of managers and operators, and of
     jobs that run, are not refused here."""
-    if alteration.privileged or alteration.running:
+    if alteration.running:
         return None
     after = _after(alteration)
-    return find_impossible(after, alteration.queue, summary, settings, reread) or find_nonsense(after)
+    refusal = find_impossible(after, alteration.queue, summary, settings, reread) or find_nonsense(after)
+    return None if refusal is None or alteration.is_privileged() else refusal
 
 
 class PreemptibilityChange(NamedTuple):
@@ -114,7 +116,7 @@ def _follow_chunks(alteration: Alteration, summary: Summary, settings: Settings)
     if alteration.running or not (_CHUNKS | _LAYOUT).intersection(changes):
         return {}
     striped = bool(before.get(OWN_SELECT))
-    if not _CHUNKS.isdisjoint(changes) and alteration.privileged:
+    if not _CHUNKS.isdisjoint(changes) and alteration.is_privileged():
         # A manager's chunks are the job's own from now on.
         if not striped:
             return {}

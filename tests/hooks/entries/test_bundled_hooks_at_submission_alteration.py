@@ -39,6 +39,16 @@ def test_queuejob_refuses_accepts_and_shrinks_several_times_in_one_interpreter(h
     assert answer["logged"] == []
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_let_through_asks_pbs_for_no_object_of_the_whole_server(hook: Hook, mode: str) -> None:
+    """PBS takes three times as long to make it as the hook for all else."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    one = {"select": "1:ncpus=4", "walltime": "10:00:00"}
+    for event, given in (("queuejob", submit(**one)), ("modifyjob", alter(one, {"walltime": "08:00:00"}))):
+        answer = hook.run(event, events=[given, {**given, "Priority": 7}], settings=HALF)
+        assert (answer["verdicts"], answer["server calls"]) == ([None, None], 0)
+
+
 def test_queuejob_refuses_a_wish_that_makes_no_sense_and_says_what_is_allowed(hook: Hook) -> None:
     hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
     answer = hook.run("queuejob", events=[submit(pbsteer_layout="wide"), submit(pbsteer_layout="stripe")])

@@ -18,6 +18,7 @@ pbs_conf: dict[str, str] = {}
 
 LOGGED: list[str] = []
 VERDICTS: list[str | None] = []
+SERVER_CALLS: list[str] = []
 VNODES: dict[str, Any] = {}
 JOBS: dict[str, Any] = {}
 
@@ -124,6 +125,7 @@ def event() -> _Event:
 
 
 def server() -> _Server:
+    SERVER_CALLS.append("server")
     return _SERVER
 
 

@@ -77,6 +77,7 @@ def main() -> None:
         "vnodes": {name: dict(vnode.resources_available) for name, vnode in pbs.VNODES.items()},
         "logged": pbs.LOGGED,
         "calls": pbs_ifl.CALLS,
+        "server calls": len(pbs.SERVER_CALLS),
         "modules": loaded,
         "optimize": sys.flags.optimize,
         "python": list(sys.version_info[:2]),
