@@ -15,6 +15,7 @@ from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Amounts, Request
 from policy.model.limit_attributes import Limits
 from policy.values.frozen_value import FrozenValue
+from policy.values.value_made_often import ValueMadeOften
 
 if TYPE_CHECKING:
     from policy.order.site_order_settings import SiteOrder
@@ -239,17 +240,29 @@ class Job(NamedTuple):
         return self.id.replace("[]", f"[{index}]", 1)
 
 
-class Run(NamedTuple):
+class Run(ValueMadeOften):
     """A job that holds resources: since when, in which allocation, and its expected end. ``subjob`` is the index of a
     subjob."""
 
-    id: str
-    job: Job
-    start_s: float
-    allocation: Allocation
-    end_s: float
-    exiting: bool = False
-    subjob: int | None = None
+    __slots__ = ("allocation", "end_s", "exiting", "id", "job", "start_s", "subjob")
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the name of the field
+        job: Job,
+        start_s: float,
+        allocation: Allocation,
+        end_s: float,
+        exiting: bool = False,
+        subjob: int | None = None,
+    ) -> None:
+        self.id: Final = id
+        self.job: Final = job
+        self.start_s: Final = start_s
+        self.allocation: Final = allocation
+        self.end_s: Final = end_s
+        self.exiting: Final = exiting
+        self.subjob: Final = subjob
 
 
 class Reading(NamedTuple):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Callable, NamedTuple, TypeVar
+from typing import Any, Callable, Final, NamedTuple, TypeVar
 
 from policy.model.allocation import Allocation, Cores, parse_exec_vnode
 from policy.model.request_when_promised import RequestWhenPromised
+from policy.values.value_made_often import ValueMadeOften
 
 VERSION = 3
 
@@ -42,11 +43,18 @@ class Earmark(NamedTuple):
     rule: str = QUOTA
 
 
-class Backfilled(NamedTuple):
+class Backfilled(ValueMadeOften):
     """A run that started by backfilling: its end by the estimate that it was tested with, and whether it may be cut."""
 
-    end_s: float
-    cuttable: bool = False
+    __slots__ = ("cuttable", "end_s")
+
+    def __init__(
+        self,
+        end_s: float,
+        cuttable: bool = False,
+    ) -> None:
+        self.end_s: Final = end_s
+        self.cuttable: Final = cuttable
 
 
 class History(NamedTuple):
@@ -87,7 +95,7 @@ class Moved(NamedTuple):
     beneficiary: str
 
 
-class Ledger(NamedTuple):
+class Ledger(ValueMadeOften):
     """What is remembered, each part by id or name.
 
     ``promises``: head job to its first shadow time. ``earmarks``: beneficiary to its earmark. ``preemptions``: job to
@@ -102,21 +110,57 @@ class Ledger(NamedTuple):
     tried first; ``tried_in_vain`` is how many of the other jobs, tried in vain by that pass, are tried last.
     """
 
-    promises: Mapping[str, float] = _NOTHING
-    earmarks: Mapping[str, Earmark] = _NOTHING
-    preemptions: Mapping[str, int] = _NOTHING
-    backfilled: Mapping[str, Backfilled] = _NOTHING
-    classes: Mapping[str, int] = _NOTHING
-    history: Mapping[str, History] = _NOTHING
-    learned: Mapping[str, Mapping[str, Tally]] = _NOTHING
-    stripes: Mapping[str, float] = _NOTHING
-    seen_s: float = 0.0
-    cuts: Mapping[str, Cut] = _NOTHING
-    cores: Mapping[str, Cores] = _NOTHING
-    first_behind: int = 0
-    tried_in_vain: int = 0
-    asked: Mapping[str, RequestWhenPromised] = _NOTHING
-    moved: Mapping[str, Moved] = _NOTHING
+    __slots__ = (
+        "asked",
+        "backfilled",
+        "classes",
+        "cores",
+        "cuts",
+        "earmarks",
+        "first_behind",
+        "history",
+        "learned",
+        "moved",
+        "preemptions",
+        "promises",
+        "seen_s",
+        "stripes",
+        "tried_in_vain",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        promises: Mapping[str, float] = _NOTHING,
+        earmarks: Mapping[str, Earmark] = _NOTHING,
+        preemptions: Mapping[str, int] = _NOTHING,
+        backfilled: Mapping[str, Backfilled] = _NOTHING,
+        classes: Mapping[str, int] = _NOTHING,
+        history: Mapping[str, History] = _NOTHING,
+        learned: Mapping[str, Mapping[str, Tally]] = _NOTHING,
+        stripes: Mapping[str, float] = _NOTHING,
+        seen_s: float = 0.0,
+        cuts: Mapping[str, Cut] = _NOTHING,
+        cores: Mapping[str, Cores] = _NOTHING,
+        first_behind: int = 0,
+        tried_in_vain: int = 0,
+        asked: Mapping[str, RequestWhenPromised] = _NOTHING,
+        moved: Mapping[str, Moved] = _NOTHING,
+    ) -> None:
+        self.promises: Final = promises
+        self.earmarks: Final = earmarks
+        self.preemptions: Final = preemptions
+        self.backfilled: Final = backfilled
+        self.classes: Final = classes
+        self.history: Final = history
+        self.learned: Final = learned
+        self.stripes: Final = stripes
+        self.seen_s: Final = seen_s
+        self.cuts: Final = cuts
+        self.cores: Final = cores
+        self.first_behind: Final = first_behind
+        self.tried_in_vain: Final = tried_in_vain
+        self.asked: Final = asked
+        self.moved: Final = moved
 
     @property
     def has_more_than_promises(self) -> bool:

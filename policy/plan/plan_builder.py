@@ -378,7 +378,8 @@ class PlanBuilder:
         estimates = [
             Estimate(each.head.id, each.at_s, promises.setdefault(each.head.id, each.at_s)) for each in reservations
         ]
-        estimates.sort()
+        if len(estimates) > 1:
+            estimates.sort(key=lambda estimate: estimate.id)
         return tuple(estimates), before if promises == before else promises
 
 

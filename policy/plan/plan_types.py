@@ -6,31 +6,44 @@ A plan is data: nothing in it has happened yet, and its executor checks again be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Final, NamedTuple
 
 from policy.model.allocation import NO_CORES, Allocation, Cores
 from policy.model.jobs_runs_vnodes_queues import Job, Run
 from policy.model.ledger_between_passes import Ledger
 from policy.reasons.reason import Reason
+from policy.values.value_made_often import ValueMadeOften
 
 if TYPE_CHECKING:
     from policy.state.cluster_snapshot import Snapshot
 
 
-class Start(NamedTuple):
+class Start(ValueMadeOften):
     """Start this job exactly there; ``id`` is that of the subjob of an array.
 
     ``backfilled``: it counts as backfilled. ``why``: the reason of its layout, if not only select and place decided.
     ``cores``: which cores of its vnodes it gets, if it asks for a list of them.
     """
 
-    id: str
-    job: Job
-    allocation: Allocation
-    backfilled: bool = False
-    subjob: int | None = None
-    why: Reason | None = None
-    cores: Cores = NO_CORES
+    __slots__ = ("allocation", "backfilled", "cores", "id", "job", "subjob", "why")
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the name of the field
+        job: Job,
+        allocation: Allocation,
+        backfilled: bool = False,
+        subjob: int | None = None,
+        why: Reason | None = None,
+        cores: Cores = NO_CORES,
+    ) -> None:
+        self.id: Final = id
+        self.job: Final = job
+        self.allocation: Final = allocation
+        self.backfilled: Final = backfilled
+        self.subjob: Final = subjob
+        self.why: Final = why
+        self.cores: Final = cores
 
 
 class Preempt(NamedTuple):
@@ -50,12 +63,20 @@ class Preempt(NamedTuple):
         return self.run.id
 
 
-class Estimate(NamedTuple):
+class Estimate(ValueMadeOften):
     """The reservation of the head of a region: ``at_s`` is its time now, ``promised_s`` the promise."""
 
-    id: str
-    at_s: float
-    promised_s: float
+    __slots__ = ("at_s", "id", "promised_s")
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the name of the field
+        at_s: float,
+        promised_s: float,
+    ) -> None:
+        self.id: Final = id
+        self.at_s: Final = at_s
+        self.promised_s: Final = promised_s
 
 
 class MovedPromise(NamedTuple):
@@ -116,7 +137,7 @@ class Waits(Sequence[Wait]):
         return dict(self._corrected())
 
 
-class Plan(NamedTuple):
+class Plan(ValueMadeOften):
     """All that one pass decides.
 
     ``started``: the snapshot after all starts. ``next_s``: when time alone will change the decisions (a promised time
@@ -126,17 +147,45 @@ class Plan(NamedTuple):
     victim. ``moved``: the promises that this pass moved for jobs with a better claim.
     """
 
-    time_s: float
-    starts: tuple[Start, ...]
-    preempts: tuple[Preempt, ...]
-    estimates: tuple[Estimate, ...]
-    waits: Waits
-    ledger: Ledger
-    started: Snapshot
-    next_s: float | None = None
-    classes: Mapping[str, int] | None = None
-    again: bool = False
-    moved: tuple[MovedPromise, ...] = ()
+    __slots__ = (
+        "again",
+        "classes",
+        "estimates",
+        "ledger",
+        "moved",
+        "next_s",
+        "preempts",
+        "started",
+        "starts",
+        "time_s",
+        "waits",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        time_s: float,
+        starts: tuple[Start, ...],
+        preempts: tuple[Preempt, ...],
+        estimates: tuple[Estimate, ...],
+        waits: Waits,
+        ledger: Ledger,
+        started: Snapshot,
+        next_s: float | None = None,
+        classes: Mapping[str, int] | None = None,
+        again: bool = False,
+        moved: tuple[MovedPromise, ...] = (),
+    ) -> None:
+        self.time_s: Final = time_s
+        self.starts: Final = starts
+        self.preempts: Final = preempts
+        self.estimates: Final = estimates
+        self.waits: Final = waits
+        self.ledger: Final = ledger
+        self.started: Final = started
+        self.next_s: Final = next_s
+        self.classes: Final = classes
+        self.again: Final = again
+        self.moved: Final = moved
 
     def reasons(self) -> dict[str, tuple[Job, Reason]]:
         """Each waiting job, by id, with its reason."""

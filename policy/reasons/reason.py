@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Callable, NamedTuple, Optional, cast, get_args
+from typing import Any, Callable, Final, Optional, cast, get_args
 
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.pbs_units import show_duration, show_job
@@ -24,6 +24,7 @@ from policy.reasons.reason_names import (
 )
 from policy.reasons.sentence_of_each_reason import SENTENCES, show_shortage
 from policy.reasons.walltimes_that_would_fit import walltime_until, walltimes_that_do
+from policy.values.value_made_often import ValueMadeOften
 
 Moment = Optional[Callable[[float], str]]
 """Writes a future time as a fixed moment (``at 20:35``), for texts that are read later."""
@@ -31,13 +32,32 @@ Moment = Optional[Callable[[float], str]]
 _NOTHING_MORE: MoreNumbers = MappingProxyType({})
 
 
-class Reason(NamedTuple):
+class Reason(ValueMadeOften):
     """``code`` is stable and names the rule. ``numbers`` are its inputs, times in seconds of the snapshot's clock.
     ``tried`` are the reasons why what else was tried for the job failed."""
 
-    code: ReasonCode
-    numbers: Numbers = ()
-    tried: tuple[Reason, ...] = ()
+    __slots__ = ("code", "numbers", "tried")
+
+    def __init__(
+        self,
+        code: ReasonCode,
+        numbers: Numbers = (),
+        tried: tuple[Reason, ...] = (),
+    ) -> None:
+        self.code: Final = code
+        self.numbers: Final = numbers
+        self.tried: Final = tried
+
+    def __eq__(self, other: object) -> bool:
+        # Reasons are keys: a pass looks one up for each job that it leaves.
+        if self is other:
+            return True
+        if not isinstance(other, Reason):
+            return NotImplemented
+        return self.code == other.code and self.numbers == other.numbers and self.tried == other.tried
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.numbers, self.tried))
 
     def number(self, name: NumberName) -> Number:
         """One of the numbers. Raises KeyError where the reason has none of that name."""

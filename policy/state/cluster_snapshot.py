@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final
 
 from policy.model.jobs_runs_vnodes_queues import Finished, Job, Queue, Reading, Run, Server, Vnode
 from policy.model.limit_attributes import EntityKey
 from policy.state.closure_windows import windows_of
 from policy.state.cluster_index import ClusterIndex, Op
+from policy.values.value_made_often import ValueMadeOften
 
 
-class Changes(NamedTuple):
+class Changes(ValueMadeOften):
     """What happened until ``time_s``.
 
     ``queued``: jobs that wait now (new, altered or requeued). ``running``: runs that are there now (started or
@@ -27,16 +28,47 @@ class Changes(NamedTuple):
     ``readings``: what vnodes reported.
     """
 
-    time_s: float
-    queued: Sequence[Job] = ()
-    running: Sequence[Run] = ()
-    gone: Sequence[str] = ()
-    vnodes: Sequence[Vnode] = ()
-    gone_vnodes: Sequence[str] = ()
-    queues: Sequence[Queue] = ()
-    server: Server | None = None
-    readings: Mapping[str, Reading] = MappingProxyType({})
-    finished: Sequence[Finished] = ()
+    __slots__ = (
+        "finished",
+        "gone",
+        "gone_vnodes",
+        "queued",
+        "queues",
+        "readings",
+        "running",
+        "server",
+        "time_s",
+        "vnodes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        time_s: float,
+        queued: Sequence[Job] = (),
+        running: Sequence[Run] = (),
+        gone: Sequence[str] = (),
+        vnodes: Sequence[Vnode] = (),
+        gone_vnodes: Sequence[str] = (),
+        queues: Sequence[Queue] = (),
+        server: Server | None = None,
+        readings: Mapping[str, Reading] = MappingProxyType({}),
+        finished: Sequence[Finished] = (),
+    ) -> None:
+        self.time_s: Final = time_s
+        self.queued: Final = queued
+        self.running: Final = running
+        self.gone: Final = gone
+        self.vnodes: Final = vnodes
+        self.gone_vnodes: Final = gone_vnodes
+        self.queues: Final = queues
+        self.server: Final = server
+        self.readings: Final = readings
+        self.finished: Final = finished
+
+    @property
+    def changes_more_than_jobs(self) -> bool:
+        """Whether vnodes, queues, the server or readings are other than before."""
+        return bool(self.vnodes or self.gone_vnodes or self.queues or self.server is not None or self.readings)
 
 
 class Snapshot:
@@ -95,30 +127,29 @@ class Snapshot:
 
     def apply(self, changes: Changes) -> Snapshot:
         """The snapshot after the changes; this one is unaffected."""
-        time_s, queued, running, gone, vnodes, gone_vnodes, queues, server, readings, finished = changes
         cluster = self.cluster()
         undo: list[Op] = []
-        for job_id in gone:
+        for job_id in changes.gone:
             undo.append(("runs", job_id, cluster.set_run(job_id, None)))
             if job_id in cluster.jobs:
                 undo.append(("jobs", job_id, cluster.set_job(job_id, None)))
-        for job in queued:
+        for job in changes.queued:
             if job.id in cluster.runs:
                 undo.append(("runs", job.id, cluster.set_run(job.id, None)))
             undo.append(("jobs", job.id, cluster.set_job(job.id, job)))
-        for run in running:
+        for run in changes.running:
             if run.subjob is None and run.id in cluster.jobs:
                 undo.append(("jobs", run.id, cluster.set_job(run.id, None)))
             undo.append(("runs", run.id, cluster.set_run(run.id, run)))
-        if vnodes or gone_vnodes or queues or server is not None or readings:
-            ops: list[Op] = [("server", "", server)] if server is not None else []
-            ops += [("vnodes", name, None) for name in gone_vnodes]
-            ops += [("vnodes", vnode.name, vnode) for vnode in vnodes]
-            ops += [("queues", queue.name, queue) for queue in queues]
-            ops += [("readings", name, reading) for name, reading in readings.items()]
+        if changes.changes_more_than_jobs:
+            ops: list[Op] = [("server", "", changes.server)] if changes.server is not None else []
+            ops += [("vnodes", name, None) for name in changes.gone_vnodes]
+            ops += [("vnodes", vnode.name, vnode) for vnode in changes.vnodes]
+            ops += [("queues", queue.name, queue) for queue in changes.queues]
+            ops += [("readings", name, reading) for name, reading in changes.readings.items()]
             undo += reversed(cluster.perform(ops))
         undo.reverse()
-        return self.after(undo, time_s, finished)
+        return self.after(undo, changes.time_s, changes.finished)
 
     @property
     def server(self) -> Server:

@@ -276,10 +276,10 @@ class _Run:
                 self._start(start, now_s)
             for moved in plan.moved:
                 self._lives[moved.id].move_promise(moved, now_s)
-            for job_id, _, promised_s in plan.estimates:
-                life = self._lives[job_id]
+            for estimate in plan.estimates:
+                life = self._lives[estimate.id]
                 if life.promised_s is None:
-                    life.promised_s, life.promised_at_s = promised_s, now_s
+                    life.promised_s, life.promised_at_s = estimate.promised_s, now_s
             if not plan.preempts and not plan.again:
                 break
             snapshot = snapshot.apply(Changes(now_s, [self._preempt(p, now_s) for p in plan.preempts]))

@@ -125,7 +125,7 @@ class _Scheduler:
             job = self.waiting.pop(start.id)
             self.running[start.id] = (now_s + job.estimate_s, job)
             started.append((job, start.allocation.vnodes))
-        heads = [(self.waiting[job_id], at_s) for job_id, _, at_s in plan.estimates if job_id in self.waiting]
+        heads = [(self.waiting[head.id], head.promised_s) for head in plan.estimates if head.id in self.waiting]
         self._head = min(heads, key=lambda head: head[1]) if heads else None
         return started
 

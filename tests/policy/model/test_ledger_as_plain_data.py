@@ -89,7 +89,9 @@ def test_written_in_words_of_pbs() -> None:
 
 def test_the_first_version_is_read_without_what_it_did_not_know() -> None:
     old = {key: data()[key] for key in ("promises", "holds", "preemptions")}
-    assert Ledger.from_data({**old, "version": 1, "backfilled": {"5.s": 80.0}}) == Ledger(*FULL[:3])
+    assert Ledger.from_data({**old, "version": 1, "backfilled": {"5.s": 80.0}}) == Ledger(
+        FULL.promises, FULL.earmarks, FULL.preemptions
+    )
 
 
 def test_the_second_version_is_read_without_what_was_learned_of_all_users_together() -> None:

@@ -310,4 +310,4 @@ def told(plan: Plan) -> object:
 
 
 def ledger_told(ledger: Ledger) -> object:
-    return tuple(dict(part) if isinstance(part, Mapping) else part for part in ledger)
+    return tuple(dict(part) if isinstance(part, Mapping) else part for part in ledger.fields().values())
