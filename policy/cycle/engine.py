@@ -187,11 +187,9 @@ class _Pass:
             if region.reservation is not None:
                 head, at_s = region.reservation.head.id, region.reservation.at_s
                 promised_s = builder.promises.get(head, at_s)
-                due_s = promised_s - grace_s if promised_s - grace_s > context.now_s else promised_s
-                cheap_from_s = max(region.reservation.until_s, region.promised_s) - cheap_s if cheap_s else due_s
-                builder.next_s = min(
-                    [builder.next_s, *(each for each in (due_s, cheap_from_s) if each > context.now_s)]
-                )
+                builder.wake_at(promised_s - grace_s if promised_s - grace_s > context.now_s else promised_s)
+                if cheap_s:
+                    builder.wake_at(max(region.reservation.until_s, region.promised_s) - cheap_s)
 
     # The order of attempts
 

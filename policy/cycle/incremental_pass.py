@@ -95,9 +95,10 @@ def keep_memo(context: Context, builder: PlanBuilder, region: Region, plan: Plan
     until_s = min(reservation.at_s, reservation.until_s, UNLIMITED_S if plan.next_s is None else plan.next_s)
     if context.shrinks:
         # A run that outlasts its shrunk estimate changes what the head can be promised.
-        until_s = min(
-            [until_s, *(e.end_s for e in builder.backfilled().values() if e.cuttable and e.end_s > context.now_s)]
-        )
+        now_s = context.now_s
+        for run in builder.backfilled().values():
+            if run.cuttable and now_s < run.end_s < until_s:
+                until_s = run.end_s
     if plan.starts and context.settings.rescue.enabled:
         # More may be spare beside the head than was left in this pass, so that a run can be cut for a short job.
         return

@@ -48,14 +48,14 @@ class PromisedCuts:
         if not backfilled:
             return NOTHING_EXPECTED
         grace_s = self._context.settings.checkpoint.grace_s
-        return {
-            run_id: entry.end_s
-            for run_id, entry in backfilled.items()
-            if entry.cuttable
-            and entry.end_s > now_s
-            and run_id in runs
-            and runs[run_id].start_s + grace_s < entry.end_s < runs[run_id].end_s
-        }
+        expected: dict[str, float] = {}
+        for run_id, entry in backfilled.items():
+            end_s = entry.end_s
+            if entry.cuttable and end_s > now_s:
+                run = runs.get(run_id)
+                if run is not None and run.start_s + grace_s < end_s < run.end_s:
+                    expected[run_id] = end_s
+        return expected
 
     def too_dear(self, expected: Mapping[str, float], at_s: float) -> set[str]:
         """The runs expected to end early that could not be cut at that time if they did not."""

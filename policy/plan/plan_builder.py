@@ -80,10 +80,11 @@ class PlanBuilder:
                 self.regions[queue] = region
         if context.shrinks:
             # The last promised time of a region matters only where runs may be cut at promised times.
-            for job_id, at_s in self._ledger.promises.items():
-                if job_id in cluster.jobs and cluster.jobs[job_id].queue in self.regions:
-                    region = self.regions[cluster.jobs[job_id].queue]
-                    region.promised_s = max(region.promised_s, at_s)
+            for job_id, at_s in self.promises.items():
+                job = cluster.jobs.get(job_id)
+                of_job = None if job is None else self.regions.get(job.queue)
+                if of_job is not None and at_s > of_job.promised_s:
+                    of_job.promised_s = at_s
 
     def _idle_in(self, vnodes: int) -> int:
         """The idle cores that belong to no running reservation."""
