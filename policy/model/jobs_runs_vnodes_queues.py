@@ -264,6 +264,17 @@ class Run(ValueMadeOften):
         self.exiting: Final = exiting
         self.subjob: Final = subjob
 
+    def __eq__(self, other: object) -> bool:
+        # Of two runs the ids differ, which is seen at once; allocations take long to compare.
+        if self is other:
+            return True
+        if not isinstance(other, Run):
+            return NotImplemented
+        return self.id == other.id and self.fields() == other.fields()
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.start_s))
+
 
 class Reading(NamedTuple):
     """What a vnode reported at ``at_s``: what is left of compute, memory and network bandwidth, the totals, its

@@ -145,13 +145,13 @@ class PlanBuilder:
 
     def cancel_start(self, run: Run, beneficiary: Job) -> bool:
         """Cancel a start of this same pass, as the beneficiary takes its cores; False for a run of before."""
-        start = next((start for start in self.starts if start.id == run.id), None)
-        if start is None:
+        at = next((at for at, start in enumerate(self.starts) if start.id == run.id), None)
+        if at is None:
             return False
         self.moves += 1
         self.taken_back += 1
         self.again = True
-        self.starts.remove(start)
+        del self.starts[at]
         placer, core_book = self._context.used_placer, self._context.used_core_book
         if placer is not None:
             placer.taken_back(run.job, run.allocation)
