@@ -7,11 +7,11 @@ they are. README.md has what preemption and contention do.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from time import process_time
-from typing import Callable, Final, Protocol
+from typing import Callable, Final
 
 from policy import Changes, Finished, Job, Ledger, Request, Snapshot, Vnode, decide
 from policy.model.jobs_runs_vnodes_queues import Reading
@@ -22,25 +22,10 @@ from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy, PolicyError
 from sim.replay.node_contention import Contention, Shape
 from sim.replay.orders_of_other_sites import entity_of
+from sim.replay.replay_observer import Observer
 from sim.workload.application_contention_traits import traits_of
 from sim.workload.windows_of_given_reservations import windows_of_nodes
 from sim.workload.workload import Cluster, TraceJob, Workload
-
-
-class Observer(Protocol):
-    """Watches a replay without changing it. :meth:`look` is called where ``next_s`` is before the next event."""
-
-    next_s: float
-
-    def look(self, until_s: float, snapshot: Snapshot, ledger: Ledger) -> None:
-        """This has been the state since the last event, and stays until before ``until_s``. Sets ``next_s``."""
-
-    def happened(self, now_s: float, submitted: Sequence[Job], ended: Sequence[Finished]) -> None:
-        """Jobs were submitted, and runs ended by themselves; they are decided about next."""
-
-    def started(self, job_id: str, now_s: float) -> None:
-        """A job started for the first time."""
-
 
 _PROGRESS_EVERY = 1000
 _NO_READINGS: Final[Mapping[str, Reading]] = {}
