@@ -6,6 +6,7 @@ an alteration counts as its user made it: at PBS's highest priority an older job
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 BENEFICIARY = 1023
@@ -20,6 +21,6 @@ def lower_priority(job: Any) -> None:
 
 def is_highest(job: Any) -> bool:
     """Whether a submission or an alteration names the priority of beneficiaries."""
-    # PBS's own type for it is no number.
-    priority = str(getattr(job, "Priority", None) or "")
-    return priority.isdigit() and int(priority) >= BENEFICIARY
+    # PBS's own type for it is no number, and it takes a sign.
+    priority = re.fullmatch(r"\+?([0-9]+)", str(getattr(job, "Priority", None) or ""))
+    return priority is not None and int(priority[1]) >= BENEFICIARY

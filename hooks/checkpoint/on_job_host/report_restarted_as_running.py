@@ -10,11 +10,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hooks.store.atomic_file import replace_file
+
 RESTARTED = "pbsteer-restarted-"
 """Prefix of notes in a MoM's ``mom_priv``, followed by a job's id: our script has restarted the job."""
 
-REPORTED_S = 60
-"""Seconds for which a restarted job is reported, two times at least."""
+REPORTED_S = 150
+"""Seconds for which a restarted job is reported: at the default interval four times, and two times at least. A pass
+waits for the server to see it for 300 s (:mod:`hooks.checkpoint.save_method.save_method_of_job`)."""
+
+
+_LEAST_REPORTS = 2
 
 
 class _Note(NamedTuple):
@@ -35,17 +41,17 @@ def report(job: Any, note: Path, now_s: float) -> None:
     """Have the MoM report another session of an event's job than before, again and again for :data:`REPORTED_S`.
 
     PBS drops what a run of a hook sets that is cut off, and the server a report that comes before the MoM's answer that
-    the job runs, which may take long on a busy host. An even number of changes gives the session its own sign back; the
-    run of the hook that then finds the time over deletes the note.
+    the job runs, which may take long on a busy host. The run of the hook that finds the time over and the session
+    without the opposite sign deletes the note. Raises OSError if the note cannot be written; nothing is reported then.
     """
     session = int(job.session_id)
     told = _read(note.read_text(encoding="ascii", errors="replace")) or _Note(session, -1, int(now_s))
     taken = told.taken + (told.session == session)
-    if taken and taken % 2 == 0 and not 0 <= now_s - told.since_s < REPORTED_S:
+    if session > 0 and taken >= _LEAST_REPORTS and not 0 <= int(now_s) - told.since_s < REPORTED_S:
         note.unlink()
         return
+    replace_file(note, f"{-session} {taken} {told.since_s}".encode("ascii"), sync=False)
     job.session_id = -session
-    note.write_text(f"{-session} {taken} {told.since_s}", encoding="ascii")
 
 
 def _read(text: str) -> _Note | None:

@@ -271,11 +271,12 @@ def test_in_advise_a_users_priority_stays_below_that_of_beneficiaries(hook: Hook
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)
     one = {"select": "1:ncpus=1"}
     for event, given in (("queuejob", submit(**one)), ("modifyjob", alter(one, {}))):
-        events = [{**given, "Priority": priority} for priority in (1023, 7)]
+        events = [{**given, "Priority": priority} for priority in (1023, "01023", "+1023", 7, "-1023", "²")]
         by_manager = {**given, "Priority": 1023, "requestor": "olga"}
         answer = hook.run(event, events=[*events, by_manager])
-        assert answer["verdicts"] == [None] * 3
-        assert [each["priority"] for each in answer["events"]] == [expected, "7", "1023"], event
+        assert (answer["verdicts"], answer["logged"]) == ([None] * 7, [])
+        written = ["1022"] * 3 if expected == "1022" else ["1023", "01023", "+1023"]
+        assert [each["priority"] for each in answer["events"]] == [*written, "7", "-1023", "²", "1023"], event
 
 
 def vnode_of(**available: Any) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class select(str):  # noqa: N801 - PBS's own name
 class priority:  # noqa: N801 - PBS's own name
     """A job's priority, which is no number: only its text can be read."""
 
-    def __init__(self, value: int) -> None:
+    def __init__(self, value: int | str) -> None:
         self._value = value
 
     def __str__(self) -> str:

@@ -36,21 +36,38 @@ def clock_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now_s
 
 
-def test_a_restarted_job_is_reported_for_a_minute_with_another_session_each_time(
+def test_a_restarted_job_is_reported_for_a_while_with_another_session_each_time(
     home: Path, clock_s: list[float]
 ) -> None:
     """The server drops reports that come before the MoM's answer that the job runs, however many."""
     note = home / "mom_priv" / f"{RESTARTED}1.s"
     for _ in range(2):
         write_saved_task_notes.write_whole(note, "")
-        for _ in range(3):
+        for _ in range(2):
             assert report(home, {"1.s": 42, "2.s": 43}) == {"1.s": -42, "2.s": 43}
-            clock_s[0] += 10
+            clock_s[0] += 60
             assert report(home, {"1.s": -42, "2.s": 43}) == {"1.s": 42, "2.s": 43}
-            clock_s[0] += 10
+            clock_s[0] += 60
         for _ in range(2):
             assert report(home, {"1.s": 42, "2.s": 43}) == {"1.s": 42, "2.s": 43}
             assert find_restarted(str(home)) == {}
+
+
+@pytest.mark.parametrize("text", ["", "-42", "42 twice", "-42 0 1000", "42 1000000 5", f"1 1 {'9' * 4000}"])
+def test_a_job_that_came_back_with_the_opposite_sign_ends_without(home: Path, clock_s: list[float], text: str) -> None:
+    """It was checkpointed, or the hook updated, between two reports."""
+    (home / "mom_priv" / f"{RESTARTED}1.s").write_text(text)
+    session = -42
+    for _ in range(6):
+        session = report(home, {"1.s": session})["1.s"]
+        clock_s[0] += 60
+    assert (session, find_restarted(str(home))) == (42, {})
+
+
+def test_where_the_note_cannot_be_written_nothing_is_reported(home: Path, clock_s: list[float]) -> None:
+    (home / "mom_priv" / f"{RESTARTED}1.s").touch()
+    (home / "mom_priv" / f".{RESTARTED}1.s.new").mkdir()
+    assert report(home, {"1.s": 42}) == {"1.s": 42}
 
 
 def test_where_the_hook_runs_seldom_there_are_two_reports(home: Path, clock_s: list[float]) -> None:
@@ -69,7 +86,7 @@ def test_what_the_mom_did_not_take_from_a_run_that_it_ended_is_reported_by_the_n
     (home / "mom_priv" / f"{RESTARTED}1.s").touch()
     for _ in range(2):
         assert report(home, {"1.s": 42}) == {"1.s": -42}
-    clock_s[0] += 100
+    clock_s[0] += 160
     for _ in range(2):
         assert report(home, {"1.s": -42}) == {"1.s": 42}
     assert report(home, {"1.s": 42}) == {"1.s": 42}
