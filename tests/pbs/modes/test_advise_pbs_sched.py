@@ -120,7 +120,7 @@ def test_the_highest_priority_of_an_older_job_gets_no_victims_cores(by_priority:
     submitted_before = pbs.qsub("carol", select=f"1:ncpus={cores}", options=["-p", str(TOP)])
     deploy(pbs, quick_settings("advise"))
     settle(pbs)
-    carols = pbs.qsub("carol", select=f"1:ncpus={cores}", options=["-p", str(TOP)])
+    carols = pbs.qsub("carol", select=f"1:ncpus={cores}", options=["-p", f"+{TOP}"])
     assert priority_of(pbs, carols) < TOP
     pbs.wait_until(lambda: priority_of(pbs, submitted_before) == 0, 120.0, "a pass gives it its level")
     bobs = pbs.qsub("bob", select=f"1:ncpus={cores}")
