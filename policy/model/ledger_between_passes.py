@@ -111,21 +111,8 @@ class Ledger(ValueMadeOften):
     """
 
     __slots__ = (
-        "asked",
-        "backfilled",
-        "classes",
-        "cores",
-        "cuts",
-        "earmarks",
-        "first_behind",
-        "history",
-        "learned",
-        "moved",
-        "preemptions",
-        "promises",
-        "seen_s",
-        "stripes",
-        "tried_in_vain",
+        "asked", "backfilled", "classes", "cores", "cuts", "earmarks", "first_behind", "history", "learned",
+        "moved", "preemptions", "promises", "seen_s", "stripes", "tried_in_vain",
     )  # fmt: skip
 
     def __init__(

@@ -148,17 +148,8 @@ class Plan(ValueMadeOften):
     """
 
     __slots__ = (
-        "again",
-        "classes",
-        "estimates",
-        "ledger",
-        "moved",
-        "next_s",
-        "preempts",
-        "started",
-        "starts",
-        "time_s",
-        "waits",
+        "again", "classes", "estimates", "ledger", "moved", "next_s", "preempts", "started", "starts",
+        "time_s", "waits",
     )  # fmt: skip
 
     def __init__(

@@ -29,15 +29,7 @@ class Changes(ValueMadeOften):
     """
 
     __slots__ = (
-        "finished",
-        "gone",
-        "gone_vnodes",
-        "queued",
-        "queues",
-        "readings",
-        "running",
-        "server",
-        "time_s",
+        "finished", "gone", "gone_vnodes", "queued", "queues", "readings", "running", "server", "time_s",
         "vnodes",
     )  # fmt: skip
 

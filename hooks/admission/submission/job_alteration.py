@@ -46,7 +46,7 @@ class Alteration(NamedTuple):
 
 
 def refuse_alteration(
-    alteration: Alteration, summary: Summary, settings: Settings, reread: RereadSummary | None = None
+    alteration: Alteration, summary: Summary, settings: Settings, reread: RereadSummary
 ) -> str | None:
     """The sentence to refuse an alteration with; None if it is allowed. Alterations of managers and operators, and of
     jobs that run, are not refused here."""
@@ -56,10 +56,9 @@ def refuse_alteration(
 
     def reread_for_user() -> Summary | None:
         # Looking at the vnodes holds the server up, and is in vain for a manager, whom nothing is refused.
-        return None if reread is None or alteration.is_privileged() else reread()
+        return None if alteration.is_privileged() else reread()
 
-    looks_again = None if reread is None else reread_for_user
-    refusal = find_impossible(after, alteration.queue, summary, settings, looks_again) or find_nonsense(after)
+    refusal = find_impossible(after, alteration.queue, summary, settings, reread_for_user) or find_nonsense(after)
     return None if refusal is None or alteration.is_privileged() else refusal
 
 

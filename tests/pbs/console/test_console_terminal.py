@@ -249,12 +249,14 @@ def colours(terminal: Terminal, beginning: str) -> set[str]:
 
 def fresh_colours(terminal: Terminal, beginning: str) -> set[str]:
     """The same while the server answers: on a busy machine it may have missed a poll already."""
-    found: set[str] = set()
-    while not found:
-        terminal.wait_until(lambda shown: "AWAY" not in shown, "a server that answers")
-        seen = colours(terminal, beginning)
-        found = seen if "AWAY" not in terminal.screen() else found
-    return found
+    found: list[set[str]] = []
+
+    def are_fresh(shown: str) -> bool:
+        found.append(colours(terminal, beginning))
+        return bool(found[-1]) and "AWAY" not in shown + terminal.screen()
+
+    terminal.wait_until(are_fresh, "the line while the server answers")
+    return found[-1]
 
 
 def seen_s(shown: str) -> int:
