@@ -248,12 +248,13 @@ def colours(terminal: Terminal, beginning: str) -> set[str]:
 
 
 def fresh_colours(terminal: Terminal, beginning: str) -> set[str]:
-    """The same while the server answers: on a busy machine it may have missed a poll already."""
+    """The same while the server answers, once the picture has its plan, without which a reason is missing. On a busy
+    machine the server may have missed a poll already."""
     found: list[set[str]] = []
 
     def are_fresh(shown: str) -> bool:
         found.append(colours(terminal, beginning))
-        return bool(found[-1]) and "AWAY" not in shown + terminal.screen()
+        return bool(found[-1]) and "more than the vnodes" in shown and "AWAY" not in shown + terminal.screen()
 
     terminal.wait_until(are_fresh, "the line while the server answers")
     return found[-1]
