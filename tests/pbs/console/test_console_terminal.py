@@ -189,17 +189,17 @@ def test_a_server_that_goes_away_leaves_its_last_picture_and_comes_back_by_itsel
     with console(pbs, state) as terminal:
         terminal.press("5")
         terminal.wait_for(f"{short(job)} alice workq Q")
-        fresh = fresh_colours(terminal, f"{short(job)} ")
+        fresh = fresh_colours(terminal, job)
         pbs.stop_server()
         try:
             terminal.wait_for("AWAY, seen", "trying again")
             assert re.search(rf"{short(job)} +alice +workq", terminal.screen()), "the last picture stays"
-            terminal.wait_until(lambda _: colours(terminal, f"{short(job)} ") != fresh, "the last picture in grey")
+            terminal.wait_until(lambda _: colours(terminal, job) not in (set(), fresh), "the last picture in grey")
             terminal.wait_until(lambda shown: seen_s(shown) > 2, "an age that grows")
         finally:
             pbs.start_server()
         terminal.wait_until(lambda shown: "AWAY" not in shown and "READ-ONLY" in shown, "the server again")
-        terminal.wait_until(lambda _: colours(terminal, f"{short(job)} ") == fresh, "a fresh picture")
+        terminal.wait_until(lambda _: colours(terminal, job) == fresh, "a fresh picture")
         terminal.wait_for("the server answers again")
         later = pbs.qsub("bob", select="1:ncpus=500")
         terminal.wait_for(f"{short(later)} bob workq Q")
@@ -212,7 +212,7 @@ def test_a_server_that_is_killed_while_it_takes_a_change_leaves_it_unconfirmed(
     with console(pbs, state) as terminal:
         terminal.press("5")
         terminal.wait_for(f"{short(job)} alice workq Q")
-        fresh = fresh_colours(terminal, f"{short(job)} ")
+        fresh = fresh_colours(terminal, job)
         unlock(terminal)
         terminal.command(f"priority 7 {short(job)}")
         terminal.wait_for(f"qalter -p 7 {job}", "a apply")
@@ -222,13 +222,13 @@ def test_a_server_that_is_killed_while_it_takes_a_change_leaves_it_unconfirmed(
         try:
             terminal.wait_for("AWAY, seen")
             assert re.search(rf"{short(job)} +alice +workq", terminal.screen()), "the last picture stays"
-            terminal.wait_until(lambda _: colours(terminal, f"{short(job)} ") != fresh, "the last picture in grey")
+            terminal.wait_until(lambda _: colours(terminal, job) not in (set(), fresh), "the last picture in grey")
             terminal.wait_until(lambda shown: seen_s(shown) > 2, "an age that grows")
             wait_for_stages(pbs, state, "sending", "unconfirmed")
         finally:
             pbs.start_server()
         terminal.wait_until(lambda shown: "AWAY" not in shown, "the server again")
-        terminal.wait_until(lambda _: colours(terminal, f"{short(job)} ") == fresh, "a fresh picture")
+        terminal.wait_until(lambda _: colours(terminal, job) == fresh, "a fresh picture")
         terminal.press("8")
         terminal.wait_for("1 never confirmed", "! unconfirmed", f"qalter -p 7 {job}", "0 → unknown")
     sending, lost = audit(state)
@@ -238,22 +238,23 @@ def test_a_server_that_is_killed_while_it_takes_a_change_leaves_it_unconfirmed(
     assert pbs.job(job)["Priority"] == 0, "the server was killed before it did it"
 
 
-def colours(terminal: Terminal, beginning: str) -> set[str]:
-    """The colours and styles in the screen's line that has this text near its beginning."""
+def colours(terminal: Terminal, job: str) -> set[str]:
+    """The colours and styles in the row of a job of alice's. The number alone would not name it: the tabs begin with
+    ``1 overview``, which job 1 would be taken for."""
     for line in terminal.painted().splitlines():
         plain = re.sub(r"\x1b\[[0-9;:]*m", "", line)
-        if plain.lstrip(" ▸>").startswith(beginning):
+        if re.match(rf"[ ▸>]*{short(job)} +alice ", plain):
             return set(re.findall(r"\x1b\[([0-9;:]+)m", line))
     return set()
 
 
-def fresh_colours(terminal: Terminal, beginning: str) -> set[str]:
+def fresh_colours(terminal: Terminal, job: str) -> set[str]:
     """The same while the server answers, once the picture has its plan, without which a reason is missing. On a busy
     machine the server may have missed a poll already."""
     found: list[set[str]] = []
 
     def are_fresh(shown: str) -> bool:
-        found.append(colours(terminal, beginning))
+        found.append(colours(terminal, job))
         return bool(found[-1]) and "more than the vnodes" in shown and "AWAY" not in shown + terminal.screen()
 
     terminal.wait_until(are_fresh, "the line while the server answers")
