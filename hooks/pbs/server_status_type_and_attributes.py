@@ -121,6 +121,8 @@ def read_whole(text: str, default: int) -> int:
 
     A text longer than any number of PBS's is none: it would overflow what is computed from it.
     """
+    if not text:
+        return default
     try:
         return int(text) if len(text) <= _MOST_CHARACTERS else default
     except ValueError:

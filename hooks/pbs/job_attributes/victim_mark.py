@@ -52,6 +52,8 @@ class Mark(NamedTuple):
         return float(self.saved_s if self.is_of_run(start_s) else self.then_s) or 0.0
 
 
+NO_MARK = Mark()
+
 Marks = Mapping[Optional[int], Mark]
 """The marks of a job under None, and those of an array's subjobs by index."""
 
@@ -81,7 +83,7 @@ def show_marks(marks: Marks) -> str:
     entries = [
         (f"[{index}] " if index is not None else "") + _show_mark(marks[index])
         for index in sorted(marks, key=lambda index: -1 if index is None else index)
-        if marks[index] != Mark()
+        if marks[index] != NO_MARK
     ]
     return _OURS + _BETWEEN.join(entries) if entries else ""
 

@@ -17,6 +17,7 @@ from hooks.pbs.custom_resources import OWN_SELECT, PLACE, PREFERENCES
 from hooks.pbs.job_attributes.job_ids_and_states import (
     _read_seconds,
     index_of,
+    is_array,
     is_running,
     read_indices,
     read_start_s,
@@ -24,7 +25,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
 )
 from hooks.pbs.job_attributes.own_dependencies import own_dependencies
 from hooks.pbs.job_attributes.select_before_striping import own_place
-from hooks.pbs.job_attributes.victim_mark import Mark, read_marks
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, NO_MARK, Mark, read_marks
 from hooks.pbs.server_status_type_and_attributes import Attributes, read_whole
 from hooks.translate.job.job_preferences import NO_PREFERENCES, Preferences, read_preferences, read_saves
 from hooks.translate.job.long_selects import LEFT_UNREAD, LongSelects
@@ -111,33 +112,35 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     queue, settings = texts.get("queue", ""), context.settings
     unread: list[str] = []
     user = texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0]
+    group = texts.get("egroup", "")
     select = texts.get(_OWN_SELECT, "") or texts.get("Resource_List.select", "")
-    has_runs = is_running(texts) or texts.get("job_state", "") == "B"
-    if has_runs or context.long_selects.may_read(job_id, user, select):
+    runs = is_running(texts)
+    if runs or texts.get("job_state", "") == "B" or context.long_selects.may_read(job_id, user, select):
         excess = find_excess(select, settings.submission)
     else:
         excess = LEFT_UNREAD
-    too_many = find_many_dependencies(own_dependencies(texts.get("depend", "")), settings.submission)
+    depend = texts.get("depend", "")
+    too_many = find_many_dependencies(own_dependencies(depend), settings.submission) if depend else ""
     request = _without_chunks(texts) if excess else _read_request(texts, context, unread)
     pinned = _read_pinned(texts, unread)
-    if pinned.spots:
+    if pinned is not None:
         request = _request_of(pinned, request)
     elif context.sets and queue in context.sets:
         request = context.sets[queue].apply(request)
     estimate_s = _read_estimate(texts, unread)
     preferences = _read_preferences(texts, settings.ranking)
     unread += preferences.unread
-    remaining, most = texts.get("array_indices_remaining", ""), settings.submission.array_size
-    subjobs = read_indices(remaining, unread, most) if "[]" in job_id else None
+    subjobs: tuple[int, ...] | None = None
+    if is_array(job_id):
+        subjobs = read_indices(texts.get("array_indices_remaining", ""), unread, settings.submission.array_size)
     if unread:
         report(queue, f"job {job_id}: {'; '.join(unread)}")
     not_before_s = _read_seconds(texts.get("Execution_Time", ""))
     order = context.orders.get(queue, _NO_ORDER)
     priority, own_priority = _read_priorities(texts, settings, order)
-    mark = read_marks(texts).get(None, Mark())
-    user = texts.get("euser", "") or texts.get("Job_Owner", "").partition("@")[0]
+    mark = read_marks(texts).get(None, NO_MARK) if MARK_KEY in texts else NO_MARK
     if context.vnodes_limit_runs:
-        request = request.of_owner((user, texts.get("egroup", "")))
+        request = request.of_owner((user, group))
     number = _SEQUENCE.match(job_id)
     blocked = (
         f"{unread[0]}, which cannot be read"
@@ -148,7 +151,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     if context.job_wide:
         job_wide, not_read = _read_job_wide(texts, context.job_wide)
         blocked = blocked or not_read
-    if not is_running(texts):
+    if not runs:
         if subjobs is not None and not blocked and _MOST_SUBJOBS in texts:
             subjobs, blocked = _limit_subjobs(subjobs, texts, context.running.get(job_id, 0))
         known = context.known.get(queue)
@@ -167,7 +170,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         queue,
         _read_seconds(texts.get("qtime", "")) or _read_seconds(texts.get("ctime", "")) or 0.0,
         estimate_s,
-        group=texts.get("egroup", ""),
+        group=group,
         project=texts.get("project", ""),
         priority=priority,
         # PBS requeues no job that names a reservation, and lets users name any at their submission.
@@ -179,12 +182,12 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         sequence=int(number.group()) if number else 0,
         job_wide=job_wide,
         saves=saves,
-        saved_s=mark.saved_before(read_start_s(texts)),
+        saved_s=mark.saved_before(read_start_s(texts)) if mark is not NO_MARK else 0.0,
         deferrable=preferences.deferrable,
         application=preferences.application,
         rank=preferences.rank,
         layout=preferences.layout,
-        pinned=pinned.vnodes,
+        pinned=pinned.vnodes if pinned is not None else (),
         own_priority=own_priority,
         entity=order.entity_of(texts, queue),
         order_values=order.values_of(texts),
@@ -283,16 +286,17 @@ def _read_plain_request(texts: Mapping[str, str], consumables: frozenset[str], u
     return Request((Chunk(1, tuple(sorted((name, amount) for name, amount in amounts.items() if amount))),))
 
 
-def _read_pinned(texts: Attributes, unread: list[str]) -> Allocation:
+def _read_pinned(texts: Attributes, unread: list[str]) -> Allocation | None:
     """The allocation to which PBS's own checkpoint pins a waiting job: it still has its ``exec_vnode`` and runs only
-    there."""
-    if is_running(texts) or texts.get("job_state", "") not in ("Q", "H", "W"):
-        return Allocation(())
+    there. None for any other job."""
+    vnodes = texts.get("exec_vnode", "")
+    if not vnodes or texts.get("job_state", "") not in ("Q", "H", "W"):
+        return None
     try:
-        return parse_exec_vnode(texts.get("exec_vnode", ""))
+        return parse_exec_vnode(vnodes)
     except AllocationError as error:
         unread.append(str(error))
-        return Allocation(())
+        return None
 
 
 def _request_of(allocation: Allocation, requested: Request) -> Request:
