@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Callable, NamedTuple
 
 from hooks.act.job_comments_to_write import find_comments
-from hooks.act.start_jobs import Starter
+from hooks.act.start_jobs import CHECKED_TOGETHER, Starter
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import REQUEUE
 from hooks.checkpoint.victims.held_victims_to_release import find_hold_comments, find_to_release
 from hooks.checkpoint.victims.plan_victim_requests import VictimRequest, find_silent, forget_hold, plan_asking
@@ -82,12 +83,14 @@ def apply_plan(
     connection: Connection,
     budget: Budget,
     release: Callable[[], None],
+    unguarded: Mapping[str, str] = MappingProxyType({}),
 ) -> Outcome:
     """Carry the plan out as far as ``permissions`` go: victims first, since they take longest to end, comments last.
 
     Where PBS's scheduler starts the jobs, victims are held until their beneficiary runs. In every queue, victims whose
     beneficiary no longer needs them are released. ``methods``: how jobs of a queue save that do not say. ``release`` is
-    called in each child process made here and drops what the child must not keep.
+    called in each child process made here and drops what the child must not keep. ``unguarded``: what each start was
+    decided on, where no hook judges starts.
     """
     attempts = Requests()
     failures = attempts.failures
@@ -102,7 +105,7 @@ def apply_plan(
         return Outcome(failures=tuple(failures), released=tuple(released), withdrawn=withdrawn)
     requests = _ask(connection, plan, server_status, permissions, settings, methods, attempts)
     victim_requests = VictimRequests(pbs_ifl, requests, release) if requests else None
-    starter = Starter(connection, server_status, plan.started.cluster())
+    starter = Starter(connection, server_status, plan.started.cluster(), unguarded)
     starts = _start(starter, plan.starts, permissions, budget, attempts)
     not_started = _find_refused(starter, failures)
     waiting = find_comments(plan, server_status, permissions.start | permissions.kept_back, settings, permissions.pause)
@@ -148,17 +151,19 @@ def _start(
     started: list[str] = []
     refused: list[str] = []
     unstarted: list[str] = []
-    not_again = 0
-    for start in planned:
-        if start.job.queue not in permissions.start:
-            continue
-        if start.id in permissions.not_again:
-            not_again += 1
-        elif budget.left_s() <= 0:
-            unstarted.append(start.id)
-        else:
-            (started if attempts.run(partial(starter.start, start)) else refused).append(start.id)
-    return _Starts(started, refused, unstarted, not_again)
+    permitted = [start for start in planned if start.job.queue in permissions.start]
+    due = [start for start in permitted if start.id not in permissions.not_again]
+    altered: dict[str, str] = {}
+    for position, start in enumerate(due):
+        if budget.left_s() <= 0:
+            unstarted = [each.id for each in due[position:]]
+            break
+        if position % CHECKED_TOGETHER == 0:
+            altered = starter.find_altered(due[position : position + CHECKED_TOGETHER])
+            attempts.failures += altered.values()
+        may_start = start.id not in altered and attempts.run(partial(starter.start, start))
+        (started if may_start else refused).append(start.id)
+    return _Starts(started, refused, unstarted, len(permitted) - len(due))
 
 
 def _comment(

@@ -7,12 +7,12 @@ many may be under way when the time is up.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from hooks.pbs.custom_resources import OWN_SELECT
-from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_plan
+from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, DIGESTED, digest_of_plan
 from hooks.pbs.job_attributes.select_before_striping import own_place
-from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.queues import read_sizes
 from policy.model.allocation import Allocation
@@ -21,22 +21,46 @@ from policy.plan.plan_types import Start
 from policy.state.cluster_index import ClusterIndex
 from policy.striping.spread_ranks import cut, total_pieces
 
+CHECKED_TOGETHER = 30
+"""So many jobs are read again with one request, just before they start."""
 _WAITING = "QHW"
 _REFUSED = "Not Running: PBS Error: "
 """The beginning of PBS's comment on a job that a hook or the job's host refused to start."""
 
 
 class Starter:
-    """Starts jobs in the order of the plan. A job array's resource list is cut into pieces once for all its subjobs."""
+    """Starts jobs in the order of the plan. A job array's resource list is cut into pieces once for all its subjobs.
+    ``unguarded`` has, for starts that no hook judges, the digest of what each was decided on."""
 
-    def __init__(self, connection: Connection, server_status: ServerStatus, cluster: ClusterIndex) -> None:
+    def __init__(
+        self, connection: Connection, server_status: ServerStatus, cluster: ClusterIndex, unguarded: Mapping[str, str]
+    ) -> None:
         self._connection = connection
+        self._unguarded = unguarded
         self._server_status = server_status
         self._cluster = cluster
         self._sizes = read_sizes(server_status.resources)
         self._reshaped: set[str] = set()
         self._without_reply: dict[str, str] = {}
         self._since_reply = 0
+
+    def find_altered(self, starts: Sequence[Start]) -> dict[str, str]:
+        """A sentence for each of these starts that no hook judges and whose job was altered since the plan, or cannot
+        be read again; a job that is gone is left to the server."""
+        unguarded = [start for start in starts if start.id in self._unguarded]
+        if not unguarded:
+            return {}
+        try:
+            found = self._connection.read_these_jobs([*dict.fromkeys(each.job.id for each in unguarded)], DIGESTED)
+        except IflError as error:
+            return {start.id: str(error) for start in unguarded}
+        altered = {}
+        for start in unguarded:
+            before, now = self._server_status.jobs.get(start.job.id, {}), found.get(start.job.id)
+            changes = find_changes(start, before, self._sizes)
+            if now is not None and digest_of_plan(now, changes) != self._unguarded[start.id]:
+                altered[start.id] = f"cannot start {start.id}: {ALTERED}"
+        return altered
 
     def start(self, start: Start) -> None:
         """Start the job exactly where the plan says. Raises :class:`hooks.pbs.pbs_ifl_client.IflError` if the server's

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from io import BytesIO
 from typing import NamedTuple
 
-from hooks.pbs.scheduler_switch_values import is_own_switch
+from hooks.pbs.own_switch_values import is_own_switch
 
 _LINE = re.compile(rb"([0-9/]{10} [0-9:]{8})[.0-9]*;[0-9a-f]{4};([^;]*);(\w+);([^;]*);(.*)")
 _STAMP = "%m/%d/%Y %H:%M:%S"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from hooks.pbs.scheduler_switch_values import is_own_switch
+from hooks.pbs.own_switch_values import is_own_switch
 
 MOST_TEXT = 4000
 """The longest command in the audit; a longer one is cut off."""
@@ -30,7 +30,8 @@ _ALL = "@default"
 
 def describe_request(event: Any, server: str, may_manage: Callable[[], bool]) -> Mapping[str, str] | None:
     """The entry of this event's request; None if it changes nothing, was refused, or is a pass's own switch of a
-    scheduler. ``server``: the name of this host; ``may_manage``: whether the requestor is a manager or operator."""
+    scheduler or of the hook of starts. ``server``: the name of this host; ``may_manage``: whether the requestor is a
+    manager or operator."""
     request = getattr(event, "management", None)
     user = str(event.requestor)
     command, stage, time_s, reply = UNREADABLE, "unconfirmed", None, ""

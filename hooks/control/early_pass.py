@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from hooks.control.wait_for_submission import SubmissionWait
 from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
+from policy.plan.plan_types import Plan
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 
 _SHARE = 10
@@ -308,3 +309,11 @@ def _version(path: Path) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return status.st_mtime_ns, status.st_ino
+
+
+def find_next_s(plan: Plan, grace_s: float) -> float | None:
+    """When time alone makes a pass do something else: the plan's own time (a save before a promised start, a delay that
+    is over), or the end of a victim's time to save. None if there is no such moment."""
+    ends_s = (earmark.since_s + grace_s for earmark in plan.ledger.earmarks.values() if earmark.victims)
+    moments_s = [] if plan.next_s is None else [plan.next_s]
+    return min((at_s for at_s in (*moments_s, *ends_s) if at_s > plan.time_s), default=None)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from policy.settings.settings_of_server_and_passes import ALWAYS
 from policy.settings.site_settings import Settings
 
 ATTRIBUTES = ("alarm", "freq", "order", "user", "fail_action", "debug", "enabled")
@@ -64,6 +65,11 @@ HOOK_EVENTS: Mapping[str, HookEvent] = {
     ),
 }
 """Our events. Hooks that may change a job come after the site's own, and so see what these made of it."""
+
+
+def is_switched_by_passes(event: str, settings: Settings) -> bool:
+    """Whether passes switch the hook of an event on and off (:mod:`hooks.control.start_guard`)."""
+    return event == "runjob" and settings.server.guard_starts != ALWAYS
 
 
 def attributes_of(event: str, settings: Settings) -> dict[str, str]:

@@ -20,7 +20,7 @@ from hooks.deploy.cleanup.release_victims_and_restore_priorities import (
     list_marked_jobs,
 )
 from hooks.deploy.deployment_record import RECORD, DeploymentRecord, demand_ours, take_back
-from hooks.deploy.hook_events_alarms_and_order import attributes_of
+from hooks.deploy.hook_events_alarms_and_order import attributes_of, is_switched_by_passes
 from hooks.deploy.hook_names import ALL_HOOKS, hooks_of
 from hooks.deploy.read_installed_server_state import (
     DeployError,
@@ -72,7 +72,9 @@ class DeploySteps:
                 )
         wanted = replace(
             found,
-            hooks={name: _make_hook(event, settings) for name, event in hooks_of(settings).items()},
+            hooks={
+                name: _make_hook(event, settings, found.hooks.get(name)) for name, event in hooks_of(settings).items()
+            },
             resources=RESOURCES,
         )
         written = DeploymentRecord.read(self._folder / RECORD)
@@ -171,5 +173,8 @@ class DeploySteps:
         return steps_between(now, then, self._folder / "hooks")
 
 
-def _make_hook(event: str, settings: Settings) -> Hook:
-    return Hook(event, attributes_of(event, settings), build(event), show_config(settings))
+def _make_hook(event: str, settings: Settings, present: Hook | None) -> Hook:
+    attributes = attributes_of(event, settings)
+    if present is not None and is_switched_by_passes(event, settings):
+        attributes["enabled"] = str(present.enabled).lower()
+    return Hook(event, attributes, build(event), show_config(settings))

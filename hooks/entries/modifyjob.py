@@ -7,10 +7,12 @@ logs are refused.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from hooks.admission.start.arrays_found_unaltered import forget_arrays
 from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import read_preemptibility
+from hooks.admission.submission.job_about_to_start import refuse_before_start
 from hooks.admission.submission.job_alteration import (
     Alteration,
     PreemptibilityChange,
@@ -27,6 +29,7 @@ from hooks.pbs.job_attributes.resource_list import change_resource_list, read_re
 from hooks.pbs.managers_and_operators import may_manage
 from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
+from policy.settings.site_settings import Settings
 
 
 def _read_preemptibility_change(event: Any) -> PreemptibilityChange | None:
@@ -59,6 +62,9 @@ def handle(pbs: Any) -> str | None:
     if is_highest(event.job) and not may_manage(pbs):
         _keep_below_beneficiaries(pbs, event)
     altered = _read_preemptibility_change(event)
+    refusal = _refuse_before_start(pbs, event, settings) if changes or altered or _has_new_owner(event.job) else None
+    if refusal:
+        return refusal
     if (not changes or OWN_SELECT in changes) and altered is None:
         return None
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
@@ -97,6 +103,20 @@ def handle(pbs: Any) -> str | None:
         return refusal
     change_resource_list(pbs, event.job.Resource_List, follow_alteration(alteration, summary, settings))
     return None
+
+
+def _has_new_owner(job: Any) -> bool:
+    """Whether the alteration changes the project or the group that the job counts for."""
+    return job.project is not None or job.group_list is not None
+
+
+def _refuse_before_start(pbs: Any, event: Any, settings: Settings) -> str | None:
+    summary = read_summary(pbs.pbs_conf["PBS_HOME"])
+    before = event.job_o
+    if not summary.unguarded or int(before.job_state) not in (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_BEGUN):
+        return None
+    refusal = refuse_before_start(str(before.id), summary, time.time(), settings.schedule.budget_s)
+    return refusal if refusal and not may_manage(pbs) else None
 
 
 def _keep_below_beneficiaries(pbs: Any, event: Any) -> None:

@@ -37,7 +37,7 @@ from hooks.control.decision_time_limit import (
     time_to_decide_s,
 )
 from hooks.control.drive_mode_obstacles import find_obstacles
-from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult
+from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult, find_next_s
 from hooks.control.fair_share_charges import (
     charge_usage,
     record_from_data,
@@ -49,6 +49,7 @@ from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
+from hooks.control.start_guard import may_go_unguarded, switch_guard
 from hooks.control.vnode_order_of_pbs_sched import find_vnode_orders_not_followed
 from hooks.forecast.forecast_due import is_forecast_due
 from hooks.pbs.files_and_output.dynamic_server_resources import find_asked_for
@@ -86,7 +87,6 @@ from policy.state.cluster_snapshot import Changes
 
 if TYPE_CHECKING:
     from policy.forecast.simulate_until_all_started import LimitsFrom
-
 
 _PROGRAMS_SHARE = 0.5
 """The share of a pass's time that the programs of dynamic resources may take."""
@@ -167,19 +167,11 @@ def run_pass(
     leaves_victims = not decision.plan.preempts or (grace_s > 0 and not outcome.requeued and not outcome.failures)
     may_be_followed = (is_unsettled or bool(decision.permissions.start)) and leaves_victims
     tried = [*outcome.started, *outcome.refused]
-    next_s = _find_next_s(decision.plan, grace_s)
+    next_s = find_next_s(decision.plan, grace_s)
     passed = PassResult(read_s + decide_s, cpu_s, tried, bool(outcome.started), is_unsettled, next_s)
     if early is None and is_real_server(pbs_ifl):
         warnings += _forecast(decision, found.raw, settings, state)
     return PassOutcome([*warnings, *outcome.failures], passed, may_be_followed, "".join(unstarted))
-
-
-def _find_next_s(plan: Plan, grace_s: float) -> float | None:
-    """When time alone makes a pass do something else: the plan's own time (a save before a promised start, a delay that
-    is over), or the end of a victim's time to save. None if there is no such moment."""
-    ends_s = (earmark.since_s + grace_s for earmark in plan.ledger.earmarks.values() if earmark.victims)
-    moments_s = [] if plan.next_s is None else [plan.next_s]
-    return min((at_s for at_s in (*moments_s, *ends_s) if at_s > plan.time_s), default=None)
 
 
 def _read(connection: Connection, settings: Settings, state: State, quota_plan: PlanFiles) -> ServerRead:
@@ -266,6 +258,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
         is_auto="auto" in settings.stripe.layouts,
     )
     advised_now = permissions.preempt - permissions.start
+    summary = replace(summary, unguarded=may_go_unguarded(settings, translation.modes, assignment, summary))
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     resource_changes = find_resource_changes(translation, server_status, summary, settings)
     notes = [*describe_left_out(plan.count("not-looked-at"), slowest), *found.problems]
@@ -331,7 +324,8 @@ def _act(
     plan, server_status = decision.plan, found.server_status
     quotas = set_limits(decision.quota_work, found.raw, state, connection, budget)
     pending_work = Requests(budget)
-    failures = switch(connection, decision.assignment, found.switched, state)
+    failures = switch_guard(connection, settings, decision.summary)
+    failures += switch(connection, decision.assignment, found.switched, state)
     budget.leave(least_s)
     above = give_advice(connection, decision.advice, pending_work)
     write_resource_changes(connection, decision.resource_changes, pending_work)
@@ -346,6 +340,7 @@ def _act(
         connection=connection,
         budget=budget,
         release=state.release_lock,
+        unguarded=decision.summary.planned if decision.summary.unguarded else {},
     )
     # PBS's scheduler may not have noticed that the cores of a beneficiary are free, nor that an array was released.
     coming = above & {start.job.id for start in plan.starts}

@@ -24,7 +24,7 @@ from hooks.checkpoint.save_method.copy_queue_save_method_to_job import find_meth
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import read_asked_method
 from hooks.pbs.custom_resources import is_reservation_queue
 from hooks.pbs.custom_resources_on_hosts import READING, SAVE
-from hooks.pbs.job_attributes.job_altered_since_plan import digest_of_job
+from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, digest_of_job
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty
 from hooks.store.event_hook_summary import LONGEST_CYCLE_S, Summary, read_summary
@@ -116,7 +116,7 @@ def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:
         if parent != job_id:
             note_unaltered(parent, of_event, planned, summary.planned_s)
         return None
-    return "the job was altered after this start of it had been planned: the next pass decides on it as it is now"
+    return ALTERED
 
 
 def _judge_requirements(

@@ -12,12 +12,10 @@ from types import TracebackType
 from typing import Any, Callable
 
 from hooks.pbs.attribute_lists_of_pbs_ifl import AttributeChain, CriteriaChain, clean, texts_of, walk
-from hooks.pbs.custom_resources import SOFT_LIMIT
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, may_have_runs
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE
-from hooks.pbs.scheduler_switch_values import OWN_SWITCHES
+from hooks.pbs.manager_requests import ManagerRequests
 from hooks.pbs.server_status_type_and_attributes import (
-    DEFAULT_SCHEDULER,
     ENDED_ATTRIBUTES,
     JOB_ATTRIBUTES,
     NAME,
@@ -73,7 +71,7 @@ class ServerAwayError(IflError):
     """The server takes no connection, or has ended it: it is down, or about to be."""
 
 
-class Connection:
+class Connection(ManagerRequests):
     """One connection to a server (the host's own if none is named). Use it in a ``with`` statement.
 
     A call blocks the whole process until the server answers.
@@ -341,45 +339,6 @@ class Connection:
     def set_priority(self, job_id: str, priority: int) -> None:
         """Set the priority of a waiting job or array, from -1024 to 1023."""
         self._alter(job_id, ("Priority", None, str(priority)))
-
-    def set_scheduling(self, scheduler: str, *, scheduling: bool) -> None:
-        """Switch a scheduler on, which also starts a cycle, or off, which ends the current cycle. The default scheduler
-        is switched off by unsetting the server's ``scheduling`` (:mod:`hooks.pbs.pause_in_server_attributes`)."""
-        ifl = self._ifl
-        change = ifl.attropl()
-        change.name, change.resource, change.value, change.op = (
-            "scheduling",
-            None,
-            OWN_SWITCHES[not scheduling],
-            ifl.SET,
-        )
-        what, how, name = ifl.MGR_OBJ_SCHED, ifl.MGR_CMD_SET, scheduler
-        if scheduler == DEFAULT_SCHEDULER and not scheduling:
-            change.value, change.op = "", ifl.UNSET
-            what, how, name = ifl.MGR_OBJ_SERVER, ifl.MGR_CMD_UNSET, ""
-        status = ifl.pbs_manager(self._handle, how, what, name, change, None)
-        self._demand(status, f"set scheduling = {scheduling} of scheduler {scheduler}")
-
-    def change_soft_limits(self, queue: str, resource: str, entries: str, *, remove: bool = False) -> None:
-        """Add entries (``[u:alice=128],[g:chem=64]``) to the soft limit on a resource of a queue, or of the server if
-        ``queue`` is empty; the other entries stay as they are. With ``remove`` take out those with these values."""
-        ifl = self._ifl
-        change = ifl.attropl()
-        change.name, change.resource, change.value, change.op = (
-            SOFT_LIMIT,
-            resource,
-            entries,
-            ifl.DECR if remove else ifl.INCR,
-        )
-        kind = ifl.MGR_OBJ_QUEUE if queue else ifl.MGR_OBJ_SERVER
-        status = ifl.pbs_manager(self._handle, ifl.MGR_CMD_SET, kind, queue, change, None)
-        place = f"queue {queue}" if queue else "the server"
-        self._demand(status, f"{'remove' if remove else 'set'} {entries} of {SOFT_LIMIT}.{resource} of {place}")
-
-    def soft_limits_command(self, queue: str, resource: str, entries: str, *, remove: bool = False) -> str:
-        """The command that would do the same as :meth:`change_soft_limits`, for the audit."""
-        place = f"queue {queue}" if queue else "server"
-        return f"qmgr -c 'set {place} {SOFT_LIMIT}.{resource} {'-=' if remove else '+='} {entries}'"
 
     def set_walltime(self, job_id: str, walltime: str) -> None:
         """Set the walltime of a waiting job."""

@@ -66,7 +66,8 @@ class Summary:
     is what driven jobs that are to be resumed need again, None for the whole vnode. ``quotas`` are soft quotas as
     texts. ``in_cycle`` are the queues in ``drive`` whose scheduler had a cycle for reservations and resumes at
     ``planned_s``. ``lists`` has the sockets and cores of starts that hand them to the job
-    (:func:`policy.model.lists_for_programs.show_entries`). ``stripes`` caches results computed from the summary.
+    (:func:`policy.model.lists_for_programs.show_entries`). ``unguarded``: the starts are made without the hook that
+    would judge them (:mod:`hooks.control.start_guard`). ``stripes`` caches results computed from the summary.
     """
 
     queues: Mapping[str, QueueSummary]
@@ -82,6 +83,7 @@ class Summary:
     quotas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     in_cycle: frozenset[str] = frozenset()
     lists: Mapping[str, str] = field(default_factory=dict)
+    unguarded: bool = False
     stripes: dict[Any, dict[str, str]] = field(default_factory=dict)
 
     def to_data(self) -> dict[str, Any]:
@@ -100,6 +102,7 @@ class Summary:
             "planned_s": self.planned_s,
             "in_cycle": sorted(self.in_cycle),
             "lists": dict(self.lists),
+            "unguarded": self.unguarded,
         }
 
     def mode(self, queue: str) -> str:
@@ -149,6 +152,7 @@ def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
         data.get("quotas", {}),
         frozenset(data.get("in_cycle", ())),
         data.get("lists", {}),
+        data.get("unguarded", False),
     )
 
 

@@ -182,6 +182,7 @@ def _status_calls(client: _Client) -> Mapping[str, object]:
         "pbs_selstat": lambda c, criteria, names, extend: client.ask(
             c, lambda: select(criteria, names, extend), names, _named(JOB)
         ),
+        "pbs_stathook": lambda c, name, names, extend: client.ask(c, list, names, ("enabled",)),
         "pbs_statsched": lambda c, names, extend: client.ask(c, lambda: stat_scheds(server), names, _named(SCHEDULER)),
         "pbs_statrsc": lambda c, name, names, extend: client.ask(
             c, lambda: stat_resources(server, name or ""), names, _RESOURCE_FLAGS

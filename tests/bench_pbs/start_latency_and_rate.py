@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.settings_of_server_and_passes import ALWAYS, NEEDED, ScheduleSettings, ServerSettings
 from policy.settings.site_settings import Settings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
@@ -16,6 +16,7 @@ LATENCY_JOBS = 10
 _SEED = 1
 _LONGEST_PAUSE_S = 5.0
 _PBS_SCHED, _HOOKED, _DRIVE = "pbs_sched", "pbs_sched beside a start hook that does nothing", "drive"
+_UNGUARDED = "drive, starts guarded only where needed"
 _NOOP = "bench_noop"
 
 
@@ -66,7 +67,7 @@ def measure_rate(jobs: int = 400, rounds: int = 3) -> list[Figure]:
     PBS runs a start hook for each start, and that alone costs it about a millisecond: who wants starts guarded pays it
     with any scheduler, so pbs_sched is measured beside a hook that does nothing, too.
     """
-    rates: dict[str, list[float]] = {_PBS_SCHED: [], _HOOKED: [], _DRIVE: []}
+    rates: dict[str, list[float]] = {_PBS_SCHED: [], _HOOKED: [], _DRIVE: [], _UNGUARDED: []}
     with (
         open_site(moms=4, vnodes=-(-jobs // 32)) as pbs,
         calling(pbs, "alice") as submitter,
@@ -82,21 +83,25 @@ def measure_rate(jobs: int = 400, rounds: int = 3) -> list[Figure]:
         *(Figure(f"starts per second, {who}", median(found), "/s", note=note) for who, found in rates.items()),
         Figure("drive's rate by pbs_sched's", drive / median(rates[_PBS_SCHED]), ""),
         Figure("drive's rate by pbs_sched's beside the hook", drive / median(rates[_HOOKED]), ""),
+        Figure(f"{_UNGUARDED}: rate by pbs_sched's", median(rates[_UNGUARDED]) / median(rates[_PBS_SCHED]), ""),
     ]
 
 
 def _start_all(pbs: PbsCluster, submitter: Caller, watcher: Caller, jobs: int, who: str) -> float:
     """Seconds from the first start to the last."""
     pbs.qmgr("set server scheduling = False")
-    if who == _DRIVE:
-        deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=5, budget_s=4.5, max_starts=100_000)))
+    is_ours = who in (_DRIVE, _UNGUARDED)
+    if is_ours:
+        schedule = ScheduleSettings(interval_s=5, budget_s=4.5, max_starts=100_000)
+        server = ServerSettings(guard_starts=NEEDED if who == _UNGUARDED else ALWAYS)
+        deploy(pbs, Settings(schedule=schedule, server=server))
     elif who == _HOOKED:
         path = pbs.testbed.folder / "noop.py"
         path.write_text("import pbs\npbs.event().accept()\n")
         pbs.qmgr(f"create hook {_NOOP} event=runjob", f"import hook {_NOOP} application/x-python default {path}")
     submitter.ask("submit", attributes=job_attributes("1:ncpus=1"), count=jobs, script=script(pbs, 600), queue="workq")
     watcher.send("watch", seconds=300, until=jobs, pause_s=0.05)
-    if who == _DRIVE:
+    if is_ours:
         _drive(pbs)
     else:
         pbs.qmgr("set server scheduling = True")

@@ -14,6 +14,7 @@ from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PAUSED_ATTRIBUTE, PRIORIT
 from hooks.pbs.custom_resources_on_hosts import SAVE
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, Attributes, Objects, ServerStatus
 from policy.model.limit_attributes import show_limits
+from policy.settings.settings_of_server_and_passes import ALWAYS
 from policy.settings.simulated_queues import TORQUE_MODES, QueueSettings
 from policy.settings.site_settings import OrderSettings, Settings, SettingsError
 
@@ -24,8 +25,8 @@ _REQUEUED_STATUS = "automatic_requeue_exit_code"
 
 
 def check_for_torque(settings: Settings, where: str) -> Settings:
-    """The settings as they hold on Torque: its queues have no order of a PBS scheduler. Raises :class:`SettingsError`
-    for what only PBS can."""
+    """The settings as they hold on Torque: its queues have no order of a PBS scheduler, and no hook judges starts.
+    Raises :class:`SettingsError` for what only PBS can."""
     problems = []
     allowed = " or ".join(TORQUE_MODES)
     if settings.server.mode not in TORQUE_MODES:
@@ -36,7 +37,8 @@ def check_for_torque(settings: Settings, where: str) -> Settings:
         problems.append(f"{where}: checkpoint.method = {method!r}; allowed on Torque is {_REQUEUE}: {asks}")
     if problems:
         raise SettingsError(problems)
-    return replace(settings, order=OrderSettings(settings.order.user_priority, "age"))
+    order = OrderSettings(settings.order.user_priority, "age")
+    return replace(settings, order=order, server=replace(settings.server, guard_starts=ALWAYS))
 
 
 def queues_saved_jobs(settings: Settings, server: Mapping[str, str]) -> bool:

@@ -15,7 +15,7 @@ from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.deploy.bundle_hook import digest_of, source_digest, version_of
 from hooks.deploy.deployment_record import RECORD, DeploymentRecord
 from hooks.deploy.health.hook_errors_in_log import Complaint, is_fresh
-from hooks.deploy.hook_events_alarms_and_order import HOOK_EVENTS, attributes_of
+from hooks.deploy.hook_events_alarms_and_order import HOOK_EVENTS, attributes_of, is_switched_by_passes
 from hooks.deploy.read_installed_server_state import Hook, Installed, read_applied
 from hooks.pbs.custom_resources import RESOURCES
 from policy.model.pbs_units import show_count, show_duration
@@ -35,7 +35,7 @@ _MEND_COMMAND = "mend alerts.command or its program, then pbsteer hooks alert se
 
 class HookHealth(NamedTuple):
     """One hook. ``digest`` and ``version``: those of its script; ``waiting``: the MoMs without the present copy;
-    ``faults``: sentences."""
+    ``faults``: sentences; ``may_be_off``: passes switch it off while it is not needed."""
 
     name: str
     enabled: bool
@@ -43,6 +43,7 @@ class HookHealth(NamedTuple):
     digest: str
     waiting: tuple[str, ...]
     faults: tuple[str, ...]
+    may_be_off: bool = False
 
 
 class Evidence(NamedTuple):
@@ -141,7 +142,8 @@ def _check_hook(
     if hook is None:
         return HookHealth(name, enabled=False, version="", digest="", waiting=(), faults=("not there",))
     digest = digest_of(hook.script or "")
-    faults = [] if hook.enabled else ["DISABLED"]
+    may_be_off = settings is not None and is_switched_by_passes(event, settings)
+    faults = [] if hook.enabled or may_be_off else ["DISABLED"]
     if digest != source_digest():
         faults.append(f"{digest or 'not ours'}, where this version is {source_digest()}")
     if hook.config is None:
@@ -161,7 +163,7 @@ def _check_hook(
             f"{show_count(len(waiting), 'MoM')} {'has' if len(waiting) == 1 else 'have'} an old copy or none ({shown});"
             " PBS sends it once it reaches them"
         )
-    return HookHealth(name, hook.enabled, version_of(hook.script or ""), digest, waiting, tuple(faults))
+    return HookHealth(name, hook.enabled, version_of(hook.script or ""), digest, waiting, tuple(faults), may_be_off)
 
 
 def _describe_faults(hooks: Sequence[HookHealth]) -> Iterator[tuple[str, str]]:

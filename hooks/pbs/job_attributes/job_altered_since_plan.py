@@ -1,8 +1,8 @@
-"""A digest of what the start of a job was decided on, so that the runjob hook can detect a change.
+"""A digest of what the start of a job was decided on, so that a change before the start is found.
 
 A job's owner may alter it until it starts, and PBS checks none of that at a start that names its vnodes. The pass
-leaves a digest of chunks and place, walltime, amounts for the whole job, queue, project, group and preemptibility, and
-the hook computes the same from the job that starts.
+leaves a digest of chunks and place, walltime, amounts for the whole job, queue, project, group and preemptibility. The
+runjob hook computes the same from the job that starts, or without that hook the pass from what it reads again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from hooks.pbs.job_attributes.resource_list import ASKED, read_all, read_resourc
 from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
 
+DIGESTED = ("Resource_List", "queue", "project", "egroup", "Rerunable", "Checkpoint")
+"""The attributes that a digest is made of."""
+ALTERED = "the job was altered after this start of it had been planned: the next pass decides on it as it is now"
 _PREFIX = "Resource_List."
 _SUMMED = frozenset({"nodect", "mpiprocs", "ompthreads", "nodes"})
 

@@ -12,6 +12,7 @@ import pytest
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
 from hooks.act.start_jobs import find_new_chunks
 from hooks.checkpoint.save_method.save_method_of_job import read_methods
+from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, digest_of_plan
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.requests_within_time_budget import Budget
@@ -63,6 +64,7 @@ def carry(
     seconds: float = 10,
     settings: Settings = PLAIN,
     since: ServerStatus | None = None,
+    unguarded: dict[str, str] | None = None,
 ) -> Outcome:
     """What comes of the plan on a server as it was ``seen``, or has become ``since``."""
     pbs_ifl.WORLD.update((since or seen).to_data())
@@ -77,6 +79,7 @@ def carry(
             connection=connection,
             budget=Budget(seconds),
             release=lambda: None,
+            unguarded=unguarded or {},
         )
 
 
@@ -356,3 +359,13 @@ def test_a_held_victim_is_let_go_in_every_mode(permissions: Permissions) -> None
     seen = server_status({"1.s": held, "2.s": running()})
     assert list(carry(make_plan(seen), seen, permissions).released) == ["1.s"]
     assert done()[:2] == [["release", "1.s", "s"], ["alter", "1.s", MARK_KEY, ""]]
+
+
+def test_a_job_altered_before_a_start_that_no_hook_judges_waits_for_the_next_pass() -> None:
+    seen = server_status({f"{number}.s": job() for number in range(2, 40)})
+    since = server_status({**seen.jobs, "35.s": job(Resource_List__walltime="99:00:00")})
+    plan = make_plan(seen, [(job_id, "(v1:ncpus=2)") for job_id in seen.jobs])
+    unguarded = {job_id: digest_of_plan(texts, {}) for job_id, texts in seen.jobs.items()}
+    outcome = carry(plan, seen, since=since, unguarded=unguarded)
+    assert set(outcome.started) == seen.jobs.keys() - {"35.s"}
+    assert (outcome.refused, outcome.failures) == (["35.s"], ["cannot start 35.s: " + ALTERED])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from hooks.act.start_jobs import Starter, find_walltime
+from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, digest_of_plan
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.allocation import parse_exec_vnode
@@ -27,7 +28,7 @@ def requests_at_start(seen: ServerStatus, job_id: str, place: str) -> list[list[
     """What the server is asked for when the job is started there."""
     snapshot = snapshot_of(seen, Settings())
     with Connection(pbs_ifl) as connection:
-        starter = Starter(connection, seen, snapshot.cluster())
+        starter = Starter(connection, seen, snapshot.cluster(), {})
         starter.start(Start(job_id, snapshot.jobs[job_id], parse_exec_vnode(place)))
     return [call for call in pbs_ifl.CALLS if call[0] not in ("connect", "disconnect")]
 
@@ -81,3 +82,36 @@ def test_a_job_that_may_shrink_is_given_its_longest_walltime_first() -> None:
 def test_a_walltime_that_is_there_or_needs_not_be_is_left_alone() -> None:
     assert find_walltime({"Resource_List.walltime": "00:10:00", "Resource_List.max_walltime": "02:00:00"}) == ""
     assert find_walltime({"Resource_List.min_walltime": "00:01:00"}) == ""
+
+
+def altered_since(seen: ServerStatus, since: ServerStatus, planned: dict[str, str]) -> dict[str, str]:
+    """What is found to be altered of the starts of all jobs, which no hook judges."""
+    pbs_ifl.WORLD.update(since.to_data())
+    snapshot = snapshot_of(seen, Settings())
+    with Connection(pbs_ifl) as connection:
+        starter = Starter(connection, seen, snapshot.cluster(), planned)
+        starts = [Start(job_id, each, parse_exec_vnode("(v1:ncpus=2)")) for job_id, each in snapshot.jobs.items()]
+        return starter.find_altered(starts)
+
+
+def test_a_job_that_its_owner_has_altered_since_the_plan_is_found_before_an_unguarded_start() -> None:
+    seen = server_status({"2.s": job(), "3.s": job(), "4.s": job()})
+    since = server_status({"2.s": job(), "3.s": job(Resource_List__walltime="99:00:00")})
+    starts = snapshot_of(seen, Settings()).jobs
+    planned = {job_id: digest_of_plan(seen.jobs[job_id], {}) for job_id in starts}
+    altered = altered_since(seen, since, planned)
+    assert altered == {"3.s": "cannot start 3.s: " + ALTERED}, "job 4 is gone, which the server says"
+
+
+def test_a_guarded_start_needs_no_second_look() -> None:
+    seen = server_status({"2.s": job()})
+    assert altered_since(seen, server_status({"2.s": job(cores=8)}), {}) == {}
+    assert [call[0] for call in pbs_ifl.CALLS] == ["connect", "disconnect"]
+
+
+def test_jobs_that_cannot_be_read_again_do_not_start_unguarded() -> None:
+    seen = server_status({"2.s": job()})
+    pbs_ifl.UNKNOWN_ATTRIBUTES.clear()
+    pbs_ifl.WORLD["ends"] = True
+    (why,) = altered_since(seen, seen, {"2.s": "digest"}).values()
+    assert "cannot read the jobs" in why

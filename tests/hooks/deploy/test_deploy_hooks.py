@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import DeployError, Reply, list_partitions
 from hooks.deploy.steps_between_server_states import show_steps
 from hooks.pbs.custom_resources import RESOURCES
+from policy.settings.settings_of_server_and_passes import ServerSettings
 from tests.hooks.admin_steps_for_deploy_tests import FAST, PART, SETTINGS, silent, snapshot, use_it
 from tests.hooks.fake_qmgr import FakeQmgr
 
@@ -151,3 +153,13 @@ def test_the_plan_is_in_groups_that_say_why(deployment: Deployment) -> None:
     assert all(len(line) < 80 for line in shown if line.startswith("#"))
     assert len([line for line in shown if not line.startswith("#")]) == len(steps)
     assert json.loads(json.dumps([step.to_data() for step in steps]))[0]["do"] == "write"
+
+
+def test_a_hook_that_passes_switch_stays_as_it_is(deployment: Deployment, qmgr: FakeQmgr) -> None:
+    needed = replace(SETTINGS, server=ServerSettings(guard_starts="needed"))
+    deployment.apply(needed, silent)
+    assert qmgr.hooks["pbsteer_runjob"]["enabled"] == "true"
+    qmgr.hooks["pbsteer_runjob"]["enabled"] = "false"
+    assert deployment.plan_apply(needed) == []
+    deployment.apply(SETTINGS, silent)
+    assert qmgr.hooks["pbsteer_runjob"]["enabled"] == "true"

@@ -13,7 +13,7 @@ from hooks.audit.shared_audit_file import CHANGES
 from tests.hooks.run_bundled_hook import Hook
 
 FORGED = "11/22/2026 12:00:00;0004;Server@hpc1;Que;workq;attributes set:  at request of root@hpc1"
-SET, SERVER, QUEUE, SCHED, HOST = 2, 0, 1, 6, 7
+SET, SERVER, QUEUE, SCHED, HOST, HOOK = 2, 0, 1, 6, 7, 8
 ADD, TAKE = 2, 3
 
 
@@ -84,12 +84,15 @@ def test_what_any_user_can_send_and_a_passes_own_switch_leave_no_line(hook: Hook
         request(99, 8, "y", code=15004),
         request(8, 8, "y"),
         request(SET, SCHED, "default", attribute("scheduling", "n"), requestor="root"),
+        request(SET, HOOK, "pbsteer_runjob", attribute("enabled", "n"), requestor="root"),
         request(3, SERVER, "", attribute("scheduling", "", op=1), requestor="root"),
     ]
     hook.run("management", events=events)
     assert read(hook) == []
     hook.run("management", events=[request(SET, SCHED, "default", attribute("scheduling", "n"), requestor="olga")])
     assert [entry["command"] for entry in read(hook)] == ["set sched default scheduling = n"]
+    hook.run("management", events=[request(SET, HOOK, "pbsteer_periodic", attribute("enabled", "n"), requestor="root")])
+    assert read(hook)[-1]["command"] == "set hook pbsteer_periodic enabled = n"
 
 
 def test_what_was_tried_by_one_who_may_is_a_failed_change(hook: Hook) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -127,3 +128,28 @@ def test_a_refusal_has_nothing_of_the_users_that_a_terminal_would_obey(hook: Hoo
     (verdict,) = hook.run("queuejob", events=[submit(select="1:ncpus=1:host=x\x0b\x1b[31m11/22")])["verdicts"]
     assert r"host=x\x0b\x1b[31m11/22" in verdict
     assert verdict.isprintable()
+
+
+def test_a_job_about_to_start_unguarded_is_altered_by_managers_alone(hook: Hook) -> None:
+    summary = {**summary_of("drive"), "planned": {"7.server": "digest"}, "unguarded": True, "planned_s": time.time()}
+    hook.state.publish(SUMMARY, summary, shared=False)
+
+    def altered(changes: dict[str, str], job_id: str = "7.server", state: int = 1, **more: Any) -> dict[str, Any]:
+        event = alter({"select": "1:ncpus=1", "walltime": "01:00:00"}, changes, state, **more)
+        event["job_o"]["id"] = job_id
+        return event
+
+    longer = {"walltime": "02:00:00"}
+    events = [
+        altered(longer),
+        altered({}, project="other"),
+        altered({}, group_list="chem"),
+        altered({}, Rerunable=False),
+        altered(longer, "8.server"),
+        altered(longer, state=4),
+        altered(longer, requestor="olga"),
+        altered({}),
+    ]
+    verdicts = hook.run("modifyjob", events=events)["verdicts"]
+    assert [bool(verdict) for verdict in verdicts] == [True] * 4 + [False] * 4
+    assert "about to start" in verdicts[0]

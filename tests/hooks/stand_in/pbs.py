@@ -48,6 +48,8 @@ class Record:
 
     Rerunable: Any = None
     Checkpoint: Any = None
+    project: Any = None
+    group_list: Any = None
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)

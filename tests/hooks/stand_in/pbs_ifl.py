@@ -14,7 +14,7 @@ EQ = 4
 GE = 6
 SET, UNSET = 0, 1
 MGR_CMD_SET, MGR_CMD_UNSET = 2, 3
-MGR_OBJ_SERVER, MGR_OBJ_SCHED = 0, 6
+MGR_OBJ_SERVER, MGR_OBJ_SCHED, MGR_OBJ_HOOK = 0, 6, 8
 
 WORLD: dict[str, Any] = {}
 CALLS: list[list[str]] = []
@@ -123,6 +123,11 @@ def pbs_statsched(handle: int, names: Any, extend: str | None) -> Any:
     return _answer(WORLD["scheds"], names)
 
 
+def pbs_stathook(handle: int, name: str, names: Any, extend: str | None) -> Any:
+    hooks = WORLD.get("hooks", {})
+    return _answer({name: hooks[name]}, names) if name in hooks else None
+
+
 def pbs_statresv(handle: int, name: str | None, names: Any, extend: str | None) -> Any:
     return _answer(WORLD["reservations"], names)
 
@@ -166,6 +171,8 @@ def pbs_alterjob(handle: int, job: str, changes: attrl, extend: str | None) -> i
 
 
 def pbs_manager(handle: int, command: int, kind: int, name: str, changes: attropl, extend: str | None) -> int:
+    if (command, kind, changes.name, changes.op) == (MGR_CMD_SET, MGR_OBJ_HOOK, "enabled", SET):
+        return _act(["hook", name, {"y": "true", "n": "false"}[changes.value]])
     assert changes.name == "scheduling"
     if (command, kind, changes.op) == (MGR_CMD_UNSET, MGR_OBJ_SERVER, UNSET):
         # PBS switches the default scheduler off by that, and shows no value of the server's own.

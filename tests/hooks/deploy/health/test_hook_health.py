@@ -18,6 +18,7 @@ from hooks.deploy.health.hook_health import Evidence, Health, check_health, find
 from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import Installed
 from hooks.pbs.custom_resources import RESOURCES, Resource
+from policy.settings.settings_of_server_and_passes import ServerSettings
 from policy.settings.site_settings import Settings
 from tests.hooks.fake_qmgr import FakeQmgr
 from tui.cli.hooks_commands.hooks_status import describe_health
@@ -276,3 +277,13 @@ def test_an_alert_that_lasts_and_a_command_that_failed_need_attention(installed:
     lines = list(describe_health(lasting._replace(last_pass={}), NOW_S))
     assert any(line.startswith("last alert: 20") for line in lines)
     assert "  switched on again" in lines
+
+
+def test_the_hook_of_starts_may_be_off_where_passes_switch_it(tmp_path: Path) -> None:
+    qmgr = FakeQmgr(tmp_path)
+    deployment = Deployment(str(tmp_path), qmgr)
+    deployment.apply(Settings(server=ServerSettings(guard_starts="needed")), lambda _: None)
+    qmgr.hooks["pbsteer_runjob"]["enabled"] = "false"
+    health = check(deployment.read())
+    assert health.problems == ()
+    assert any("off while passes alone start jobs" in line for line in describe_health(health, NOW_S))

@@ -1,4 +1,5 @@
-"""How a pass switches a scheduler on and off: in a form that PBS accepts and no person is likely to use.
+"""How a pass switches a scheduler, or the hook of starts, on and off: in a form that PBS accepts and no person is
+likely to use.
 
 That form distinguishes a pass from an administrator in PBS's log and in requests, as both may be root.
 """
@@ -9,7 +10,12 @@ import re
 
 OWN_SWITCHES = ("y", "n")
 """The values for on and off."""
-_OWN_SWITCH = re.compile(rf"unset server scheduling|set sched (?:\S+ )?scheduling = [{''.join(OWN_SWITCHES)}]")
+START_HOOK = "pbsteer_runjob"
+"""The hook of starts, the only one that a pass switches."""
+_VALUE = f"[{''.join(OWN_SWITCHES)}]"
+_OWN_SWITCH = re.compile(
+    rf"unset server scheduling|set sched (?:\S+ )?scheduling = {_VALUE}|set hook {START_HOOK} enabled = {_VALUE}"
+)
 
 
 def is_own_switch(command: str) -> bool:

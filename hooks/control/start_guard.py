@@ -1,0 +1,42 @@
+"""The hook of starts, switched off while none but passes start jobs, and on again before anybody else does.
+
+PBS needs some milliseconds for each start that a hook judges, whoever starts the job. A pass that starts jobs alone has
+just decided what the hook would check; the rest it checks itself (docs/hooks.md, "The guard of starts").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from hooks.control.scheduler_switch import Assignment
+from hooks.pbs.own_switch_values import START_HOOK
+from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.requests_within_time_budget import attempt
+from hooks.store.event_hook_summary import Summary
+from policy.settings.settings_of_server_and_passes import ALWAYS
+from policy.settings.site_settings import Settings
+
+
+def may_go_unguarded(settings: Settings, modes: Mapping[str, str], assignment: Assignment, summary: Summary) -> bool:
+    """Whether the pass may start its jobs without the hook: every queue in ``drive`` is driven, none is in ``advise``,
+    no scheduler has a cycle or is switched on, and no setting makes the hook change or delay jobs at their start."""
+    if settings.server.guard_starts == ALWAYS:
+        return False
+    driven = assignment.driven
+    is_alone = all(mode == "observe" or queue in driven for queue, mode in modes.items())
+    changes_jobs = settings.ranking.lists != "none" or any(summary.queues[queue].save for queue in driven)
+    others_start = bool(assignment.in_cycle or assignment.on)
+    return bool(driven) and is_alone and not others_start and not changes_jobs and not settings.stripe.stagger_s
+
+
+def switch_guard(connection: Connection, settings: Settings, summary: Summary) -> list[str]:
+    """Switch the hook as the summary has it, before the pass starts a job or switches a scheduler on; returns a
+    sentence if the server refuses. A pass that starts nothing leaves a hook on that could go off."""
+    if settings.server.guard_starts == ALWAYS or (summary.unguarded and not summary.starting):
+        return []
+    wanted = not summary.unguarded
+    if connection.is_hook_enabled(START_HOOK) in (wanted, None):
+        return []
+    error = attempt(partial(connection.set_hook_enabled, START_HOOK, enabled=wanted))
+    return [] if error is None else [str(error)]

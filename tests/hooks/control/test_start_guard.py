@@ -1,0 +1,87 @@
+"""The hook of starts goes off only while passes alone start jobs, and is on before anybody else does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hooks.control.start_guard import may_go_unguarded, switch_guard
+from hooks.pbs.own_switch_values import START_HOOK
+from hooks.pbs.pbs_ifl_client import Connection
+from hooks.store.event_hook_summary import NOTHING_KNOWN, QueueSummary, Summary
+from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
+from policy.settings.settings_of_server_and_passes import ServerSettings
+from policy.settings.site_settings import Settings
+from tests.hooks.control.driven_queue_statuses import NOTHING, assignment_of, see
+from tests.hooks.stand_in import pbs_ifl
+
+pytestmark = pytest.mark.usefixtures("fresh_server")
+
+NEEDED = Settings(server=ServerSettings(guard_starts="needed"))
+DRIVEN = assignment_of(see("False"), NOTHING)
+SUMMARY = replace(NOTHING_KNOWN, queues={"workq": QueueSummary("drive", {}, {}, 1, 1)}, starting={"1.server": False})
+
+
+@pytest.mark.parametrize(
+    ("settings", "modes", "assignment", "summary", "unguarded"),
+    [
+        (NEEDED, {"workq": "drive"}, DRIVEN, SUMMARY, True),
+        (NEEDED, {"workq": "drive", "other": "observe"}, DRIVEN, SUMMARY, True),
+        (Settings(), {"workq": "drive"}, DRIVEN, SUMMARY, False),
+        (NEEDED, {"workq": "drive", "other": "advise"}, DRIVEN, SUMMARY, False),
+        (NEEDED, {"workq": "drive", "other": "drive"}, DRIVEN, SUMMARY, False),
+        (NEEDED, {"workq": "observe"}, DRIVEN._replace(driven=frozenset()), SUMMARY, False),
+        (NEEDED, {"workq": "drive"}, DRIVEN._replace(in_cycle=frozenset({"workq"})), SUMMARY, False),
+        (NEEDED, {"workq": "drive"}, DRIVEN._replace(on=("other",)), SUMMARY, False),
+        (replace(NEEDED, stripe=StripeSettings(stagger_s=5)), {"workq": "drive"}, DRIVEN, SUMMARY, False),
+        (replace(NEEDED, ranking=RankingSettings(lists="cores")), {"workq": "drive"}, DRIVEN, SUMMARY, False),
+        (
+            NEEDED,
+            {"workq": "drive"},
+            DRIVEN,
+            replace(SUMMARY, queues={"workq": SUMMARY.queues["workq"]._replace(save="signal")}),
+            False,
+        ),
+    ],
+)
+def test_the_hook_may_be_off_only_while_passes_alone_start_jobs_and_it_has_nothing_else_to_do(
+    settings: Settings, modes: dict[str, str], assignment: Any, summary: Summary, unguarded: bool
+) -> None:
+    assert may_go_unguarded(settings, modes, assignment, summary) is unguarded
+
+
+def calls_for(present: str, settings: Settings, summary: Summary) -> list[list[str]]:
+    """What the server is asked for where its hook is so."""
+    pbs_ifl.CALLS.clear()
+    pbs_ifl.WORLD["hooks"] = {START_HOOK: {"enabled": present}} if present else {}
+    with Connection(pbs_ifl) as connection:
+        assert switch_guard(connection, settings, summary) == []
+    return [call for call in pbs_ifl.CALLS if call[0] == "hook"]
+
+
+def test_the_hook_is_switched_where_it_is_not_as_it_has_to_be() -> None:
+    off, on = replace(SUMMARY, unguarded=True), SUMMARY
+    assert calls_for("true", NEEDED, off) == [["hook", START_HOOK, "false"]]
+    assert calls_for("false", NEEDED, on) == [["hook", START_HOOK, "true"]]
+    assert calls_for("false", NEEDED, off) == calls_for("true", NEEDED, on) == []
+
+
+def test_a_pass_without_starts_leaves_the_hook_on() -> None:
+    idle = replace(SUMMARY, unguarded=True, starting={})
+    assert calls_for("true", NEEDED, idle) == []
+
+
+def test_where_the_guard_is_always_on_or_not_there_nothing_is_asked_for() -> None:
+    assert calls_for("false", Settings(), SUMMARY) == []
+    assert calls_for("", NEEDED, SUMMARY) == []
+
+
+def test_a_refused_switch_is_told() -> None:
+    pbs_ifl.WORLD["hooks"] = {START_HOOK: {"enabled": "false"}}
+    pbs_ifl.REFUSALS[START_HOOK] = "15007 Unauthorized Request"
+    with Connection(pbs_ifl) as connection:
+        (sentence,) = switch_guard(connection, NEEDED, SUMMARY)
+    assert "set enabled = True of hook pbsteer_runjob" in sentence
+    assert "Unauthorized" in sentence

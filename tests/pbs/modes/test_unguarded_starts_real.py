@@ -1,0 +1,100 @@
+"""``guard_starts = "needed"`` on a real server: the hook of starts is off while passes alone start jobs, and a job that
+its owner alters starts as it was decided on, or not yet."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from container import testbed as testbeds
+from hooks.audit.shared_audit_file import CHANGES
+from hooks.pbs.own_switch_values import START_HOOK
+from hooks.store.event_hook_summary import SUMMARY
+from policy.settings.settings_of_server_and_passes import ServerSettings
+from policy.settings.site_settings import Settings
+from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, quick_settings, state_of, wait_for_pass
+from tests.pbs.cluster import PbsCluster
+from tests.pbs.job_kinds.test_work_only_pbs_scheduler_does_in_drive import reservation, reserve
+from tests.pbs.modes import keep_altering_jobs
+from tests.pbs.modes.compare_placement_with_pbs_sched import driven
+
+
+def needed() -> Settings:
+    return replace(quick_settings(), server=ServerSettings(guard_starts="needed"))
+
+
+def is_guarded(pbs: PbsCluster) -> bool:
+    return "enabled = true" in pbs.qmgr(f"list hook {START_HOOK} enabled")
+
+
+def test_the_hook_is_off_while_passes_alone_start_jobs(pbs: PbsCluster) -> None:
+    deployment = deploy_and_drive(pbs, needed())
+    assert is_guarded(pbs), "a pass that starts nothing leaves it on"
+    job = pbs.qsub("alice")
+    pbs.wait_for_state(job, "R")
+    assert not is_guarded(pbs)
+    assert deployment.plan_apply(needed()) == []
+    shown = (state_of(pbs).path / CHANGES).read_text() if (state_of(pbs).path / CHANGES).exists() else ""
+    assert f"{START_HOOK} enabled" not in shown, "a pass's own switch is no administrator's change"
+    pbs.qmgr("set queue workq resources_available.pbsteer_mode = advise")
+    wait_for_pass(pbs)
+    assert is_guarded(pbs), "PBS's scheduler starts jobs"
+
+
+@pytest.mark.takes(60)
+def test_the_hook_is_on_while_the_scheduler_has_a_cycle_for_a_reservation(pbs: PbsCluster) -> None:
+    driven(pbs)
+    deploy(pbs, needed())
+    pbs.wait_for_state(pbs.qsub("alice"), "R")
+    pbs.wait_until(lambda: not is_guarded(pbs), 60.0, "passes start jobs alone")
+    name = reserve(pbs, 3600, 600)
+    seen: list[bool] = []
+
+    def is_confirmed() -> bool:
+        summary = state_of(pbs).read_published(SUMMARY)
+        if summary.get("in_cycle"):
+            seen.append(is_guarded(pbs) or not state_of(pbs).read_published(SUMMARY).get("in_cycle"))
+        return reservation(pbs, name)["reserve_state"] == "RESV_CONFIRMED"
+
+    pbs.wait_until(is_confirmed, 120.0, "it is confirmed")
+    assert seen, "the cycle was not seen"
+    # The summary is on disk a moment before the hook is on.
+    assert seen[-1]
+    pbs.wait_for_state(pbs.qsub("bob"), "R")
+    pbs.wait_until(lambda: not is_guarded(pbs), 60.0, "passes start jobs alone again")
+
+
+@contextlib.contextmanager
+def altering(pbs: PbsCluster, jobs: Sequence[str]) -> Iterator[None]:
+    """The jobs' owner makes them one core wide and two cores wide in turns, as fast as the server takes it."""
+    argv = ["/usr/bin/python3", "-I", str(Path(keep_altering_jobs.__file__).resolve()), pbs.spec.pbs_exec, *jobs]
+    words, environment = testbeds.build_command(pbs.testbed, "server", argv, user="alice", cwd=Path("/"))
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, text=True) as program:
+        yield
+        told = json.loads(program.communicate(timeout=60)[0])
+    assert told["taken"] > len(jobs), told
+
+
+def test_a_job_that_its_owner_keeps_altering_never_runs_on_other_cores_than_it_asks_for(pbs: PbsCluster) -> None:
+    deploy_and_drive(pbs, needed())
+    pbs.wait_for_state(pbs.qsub("alice"), "R")
+    assert not is_guarded(pbs)
+    jobs = [pbs.qsub("alice", select="1:ncpus=1", options=("-h",)) for _ in range(8)]
+    with altering(pbs, jobs):
+        for job in jobs:
+            pbs.run(["qrls", job], user="alice").demand_success()
+        until_s = time.monotonic() + 15
+        while time.monotonic() < until_s and any(pbs.job_state(job) != "R" for job in jobs):
+            time.sleep(0.5)
+    pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in jobs), 120.0, "all run")
+    for job in jobs:
+        found = pbs.job(job)
+        assert f"ncpus={found['Resource_List']['ncpus']})" in found["exec_vnode"], found
