@@ -15,13 +15,14 @@ _LOCAL = ("localhost", "localhost.localdomain")
 
 def may_manage(pbs: Any) -> bool:
     """Whether the requestor of this event is a manager or operator."""
-    event, server = pbs.event(), pbs.server()
+    event = pbs.event()
+    user, host = str(event.requestor), str(event.requestor_host)
+    # A pass is root on this host. For all others PBS makes an object of the whole server, most of a millisecond.
+    if is_privileged(user, host, _LOCAL[0]):
+        return True
+    server = pbs.server()
     return is_privileged(
-        str(event.requestor),
-        str(event.requestor_host),
-        str(server.server_host or ""),
-        str(server.managers or ""),
-        str(server.operators or ""),
+        user, host, str(server.server_host or ""), str(server.managers or ""), str(server.operators or "")
     )
 
 
