@@ -149,7 +149,7 @@ def test_long_texts_are_refused_and_those_that_are_there_stop_no_starts(pbs: Pbs
     long_text = [("Hold_Types", None, "u"), ("Resource_List", "software", "x" * 1_000_000)]
     attributes = job_attributes("1:ncpus=1", more=long_text)
     with calling(pbs, "alice") as caller:
-        caller.ask("submit", attributes=attributes, count=60, script=script(pbs, 600), queue="workq")
+        caller.ask("submit", attributes=attributes, count=150, script=script(pbs, 600), queue="workq")
     budget = ScheduleSettings(interval_s=5, budget_s=0.1)
     deploy_and_drive(pbs, replace(quick_settings(), schedule=budget))
     assert last_pass(pbs)["seconds"]["read_s"] > budget.budget_s
