@@ -160,7 +160,7 @@ def _start(
             break
         if position % CHECKED_TOGETHER == 0:
             altered = starter.find_altered(due[position : position + CHECKED_TOGETHER])
-            attempts.failures += altered.values()
+            attempts.failures += dict.fromkeys(altered.values())
         may_start = start.id not in altered and attempts.run(partial(starter.start, start))
         (started if may_start else refused).append(start.id)
     return _Starts(started, refused, unstarted, len(permitted) - len(due))

@@ -113,7 +113,9 @@ def _has_new_owner(job: Any) -> bool:
 def _refuse_before_start(pbs: Any, event: Any, settings: Settings) -> str | None:
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     before = event.job_o
-    if not summary.unguarded or int(before.job_state) not in (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_BEGUN):
+    # Held jobs too: their owner could hold a job, alter it and let it go again before it starts.
+    waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
+    if not summary.unguarded or int(before.job_state) not in waiting:
         return None
     refusal = refuse_before_start(str(before.id), summary, time.time(), settings.schedule.budget_s)
     return refusal if refusal and not may_manage(pbs) else None

@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
 from hooks.act.job_priorities_for_pbs_sched import find_advice, give_advice
-from hooks.act.soft_walltime_stripe_for_waiting_jobs import (
-    find_resource_changes,
-    write_resource_changes,
-)
+from hooks.act.soft_walltime_stripe_for_waiting_jobs import find_resource_changes, write_resource_changes
 from hooks.audit.audit_from_server_log import copy_server_changes
 from hooks.checkpoint.victims.victims_not_requeued import (
     NOT_REQUEUED,
@@ -38,12 +35,7 @@ from hooks.control.decision_time_limit import (
 )
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult, find_next_s
-from hooks.control.fair_share_charges import (
-    charge_usage,
-    record_from_data,
-    record_to_data,
-    write_usage,
-)
+from hooks.control.fair_share_charges import charge_usage, record_from_data, record_to_data, write_usage
 from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
