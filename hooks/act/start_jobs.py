@@ -30,7 +30,7 @@ _REFUSED = "Not Running: PBS Error: "
 
 class Starter:
     """Starts jobs in the order of the plan. A job array's resource list is cut into pieces once for all its subjobs.
-    ``unguarded`` has, for starts that no hook judges, the digest of what each was decided on."""
+    ``unguarded`` has, for starts that perhaps no hook judges, the digest of what each was decided on."""
 
     def __init__(
         self, connection: Connection, server_status: ServerStatus, cluster: ClusterIndex, unguarded: Mapping[str, str]

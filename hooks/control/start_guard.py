@@ -7,13 +7,15 @@ just decided what the hook would check; the rest it checks itself (docs/hooks.md
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from hooks.control.scheduler_switch import Assignment
 from hooks.pbs.own_switch_values import START_HOOK
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.requests_within_time_budget import attempt
-from hooks.store.event_hook_summary import Summary
+from hooks.store.event_hook_summary import SUMMARY, Summary
+from hooks.store.state_files import State
 from policy.settings.settings_of_server_and_passes import ALWAYS
 from policy.settings.site_settings import Settings
 
@@ -35,8 +37,22 @@ def switch_guard(connection: Connection, settings: Settings, summary: Summary) -
     sentence if the server refuses. A pass that starts nothing leaves a hook on that could go off."""
     if settings.server.guard_starts == ALWAYS or (summary.unguarded and not summary.starting):
         return []
-    wanted = not summary.unguarded
-    if connection.is_hook_enabled(START_HOOK) in (wanted, None):
-        return []
-    error = attempt(partial(connection.set_hook_enabled, START_HOOK, enabled=wanted))
+    error = attempt(partial(_set, connection, wanted=not summary.unguarded))
     return [] if error is None else [str(error)]
+
+
+def _set(connection: Connection, *, wanted: bool) -> None:
+    if connection.is_hook_enabled(START_HOOK) not in (wanted, None):
+        connection.set_hook_enabled(START_HOOK, enabled=wanted)
+
+
+def end_of_starts(state: State, summary: Summary) -> None:
+    """Put on disk that the pass starts no more jobs: from now on their owners may alter those that still wait."""
+    if summary.unguarded and summary.starting:
+        state.publish(SUMMARY, replace(summary, unguarded=False).to_data(), shared=False, sync=False)
+
+
+def digests_to_compare(settings: Settings, summary: Summary) -> Mapping[str, str]:
+    """What each start was decided on, where the pass itself compares it with the job just before: wherever passes
+    switch the hook, also while it is on, since the server may have refused to switch it."""
+    return {} if settings.server.guard_starts == ALWAYS else summary.planned

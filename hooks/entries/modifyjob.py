@@ -25,7 +25,7 @@ from hooks.admission.submission.reread_vnodes_before_refusing_submission import 
 from hooks.admission.texts.overlong_job_texts import refuse_beyond_bounds
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.custom_resources_on_hosts import SAVE
-from hooks.pbs.job_attributes.resource_list import change_resource_list, read_resource_list, without_empty
+from hooks.pbs.job_attributes.resource_list import change_resource_list, read_all, read_resource_list, without_empty
 from hooks.pbs.managers_and_operators import may_manage
 from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
@@ -62,7 +62,7 @@ def handle(pbs: Any) -> str | None:
     if is_highest(event.job) and not may_manage(pbs):
         _keep_below_beneficiaries(pbs, event)
     altered = _read_preemptibility_change(event)
-    refusal = _refuse_before_start(pbs, event, settings) if changes or altered or _has_new_owner(event.job) else None
+    refusal = _refuse_before_start(pbs, event, settings, touches_request=bool(changes) or altered is not None)
     if refusal:
         return refusal
     if (not changes or OWN_SELECT in changes) and altered is None:
@@ -105,17 +105,17 @@ def handle(pbs: Any) -> str | None:
     return None
 
 
-def _has_new_owner(job: Any) -> bool:
-    """Whether the alteration changes the project or the group that the job counts for."""
-    return job.project is not None or job.group_list is not None
-
-
-def _refuse_before_start(pbs: Any, event: Any, settings: Settings) -> str | None:
+def _refuse_before_start(pbs: Any, event: Any, settings: Settings, *, touches_request: bool) -> str | None:
+    """Refuse an alteration that comes between the decision on a start and the start. What touches neither the request
+    nor the project or group that the job counts for is let through."""
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
-    before = event.job_o
+    before, job = event.job_o, event.job
     # Held jobs too: their owner could hold a job, alter it and let it go again before it starts.
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
     if not summary.unguarded or int(before.job_state) not in waiting:
+        return None
+    # Amounts for the whole job, such as licences, are none of the resources that requests are judged by.
+    if not (touches_request or job.project is not None or job.group_list is not None or read_all(job.Resource_List)):
         return None
     refusal = refuse_before_start(str(before.id), summary, time.time(), settings.schedule.budget_s)
     return refusal if refusal and not may_manage(pbs) else None

@@ -41,7 +41,7 @@ from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_
 from hooks.control.scheduler_sorts_by_priority import find_unsorted
 from hooks.control.scheduler_switch import Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
-from hooks.control.start_guard import may_go_unguarded, switch_guard
+from hooks.control.start_guard import digests_to_compare, end_of_starts, may_go_unguarded, switch_guard
 from hooks.control.vnode_order_of_pbs_sched import find_vnode_orders_not_followed
 from hooks.forecast.forecast_due import is_forecast_due
 from hooks.pbs.files_and_output.dynamic_server_resources import find_asked_for
@@ -141,10 +141,12 @@ def run_pass(
         decide_s = time.monotonic() - begun_s - read_s
         cpu_s = time.process_time() - begun_cpu_s
         if early is not None and budget.left_s() <= 0:
+            end_of_starts(state, decision.summary)
             return PassOutcome(warnings, PassResult(read_s + decide_s, cpu_s), may_be_followed=False)
         not_again = early.tried if early is not None else frozenset()
         least_s = time_to_act_s(schedule.budget_s) if early is None else 0.0
         outcome, quotas = _act(decision, found, acting, state, pbs_ifl, connection, budget, least_s, not_again)
+        end_of_starts(state, decision.summary)
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if early is None else []
     all_notes = [*notes, *decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
@@ -332,7 +334,7 @@ def _act(
         connection=connection,
         budget=budget,
         release=state.release_lock,
-        unguarded=decision.summary.planned if decision.summary.unguarded else {},
+        unguarded=digests_to_compare(settings, decision.summary),
     )
     # PBS's scheduler may not have noticed that the cores of a beneficiary are free, nor that an array was released.
     coming = above & {start.job.id for start in plan.starts}

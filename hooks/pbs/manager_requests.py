@@ -13,6 +13,8 @@ from hooks.pbs.own_switch_values import OWN_SWITCHES
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER
 
 _ENABLED = "enabled"
+_NO_SUCH_HOOK = 15136
+"""``PBSE_HOOKERROR``, which PBS answers for a hook that is not there."""
 
 
 class ManagerRequests:
@@ -23,6 +25,10 @@ class ManagerRequests:
 
     def _demand(self, status: int, what: str) -> None:
         """Raise if the status of a request says that it was refused; ``what`` names it."""
+        raise NotImplementedError
+
+    def _errno(self) -> int:
+        """The error number of the last request."""
         raise NotImplementedError
 
     def set_scheduling(self, scheduler: str, *, scheduling: bool) -> None:
@@ -69,6 +75,8 @@ class ManagerRequests:
         chain = AttributeChain(self._ifl, [(_ENABLED, None, "")])
         answer = self._ifl.pbs_stathook(self._handle, name, chain.head, None)
         if not answer:
+            code = self._errno()
+            self._demand(0 if code == _NO_SUCH_HOOK else code, f"read hook {name}")
             return None
         try:
             return texts_of(answer).get(_ENABLED, "") == "true"

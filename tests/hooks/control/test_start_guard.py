@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hooks.control.start_guard import may_go_unguarded, switch_guard
+from hooks.control.start_guard import digests_to_compare, end_of_starts, may_go_unguarded, switch_guard
 from hooks.pbs.own_switch_values import START_HOOK
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.store.event_hook_summary import NOTHING_KNOWN, QueueSummary, Summary
+from hooks.store.event_hook_summary import SUMMARY as SUMMARY_FILE
+from hooks.store.state_files import State
 from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
 from policy.settings.settings_of_server_and_passes import ServerSettings
 from policy.settings.site_settings import Settings
@@ -21,7 +24,9 @@ pytestmark = pytest.mark.usefixtures("fresh_server")
 
 NEEDED = Settings(server=ServerSettings(guard_starts="needed"))
 DRIVEN = assignment_of(see("False"), NOTHING)
-SUMMARY = replace(NOTHING_KNOWN, queues={"workq": QueueSummary("drive", {}, {}, 1, 1)}, starting={"1.server": False})
+SUMMARY = replace(
+    NOTHING_KNOWN, queues={"workq": QueueSummary("drive", {}, {}, 1, 1, chunk={})}, starting={"1.server": False}
+)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +81,35 @@ def test_a_pass_without_starts_leaves_the_hook_on() -> None:
 def test_where_the_guard_is_always_on_or_not_there_nothing_is_asked_for() -> None:
     assert calls_for("false", Settings(), SUMMARY) == []
     assert calls_for("", NEEDED, SUMMARY) == []
+
+
+def test_the_end_of_the_starts_lets_owners_alter_their_jobs_again(tmp_path: Path) -> None:
+    state = State(tmp_path / "pbsteer")
+    with state.locked():
+        end_of_starts(state, replace(SUMMARY, unguarded=True, planned={"1.server": "digest"}))
+        assert state.read_published(SUMMARY_FILE)["unguarded"] is False
+        assert state.read_published(SUMMARY_FILE)["planned"] == {"1.server": "digest"}
+
+
+def test_a_pass_that_has_started_nothing_writes_no_summary_again(tmp_path: Path) -> None:
+    state = State(tmp_path / "pbsteer")
+    with state.locked():
+        end_of_starts(state, replace(SUMMARY, unguarded=True, starting={}))
+        end_of_starts(state, SUMMARY)
+        assert state.read_published(SUMMARY_FILE) == {}
+
+
+def test_starts_are_compared_wherever_the_hook_may_be_off() -> None:
+    summary = replace(SUMMARY, planned={"1.server": "digest"})
+    assert digests_to_compare(NEEDED, summary) == {"1.server": "digest"}
+    assert digests_to_compare(Settings(), summary) == {}
+
+
+def test_a_server_that_does_not_say_whether_the_hook_is_on_is_told_of() -> None:
+    pbs_ifl.WORLD.update({"hooks": {START_HOOK: {"enabled": "true"}}, "ends": True})
+    with Connection(pbs_ifl) as connection:
+        (sentence,) = switch_guard(connection, NEEDED, replace(SUMMARY, unguarded=True))
+    assert "read hook pbsteer_runjob" in sentence
 
 
 def test_a_refused_switch_is_told() -> None:

@@ -145,6 +145,7 @@ def test_a_job_about_to_start_unguarded_is_altered_by_managers_alone(hook: Hook)
         altered({}, project="other"),
         altered({}, group_list="chem"),
         altered({}, Rerunable=False),
+        altered({"licences": "900"}),
         altered(longer, state=2),
         altered(longer, "8.server"),
         altered(longer, state=4),
@@ -152,5 +153,5 @@ def test_a_job_about_to_start_unguarded_is_altered_by_managers_alone(hook: Hook)
         altered({}),
     ]
     verdicts = hook.run("modifyjob", events=events)["verdicts"]
-    assert [bool(verdict) for verdict in verdicts] == [True] * 5 + [False] * 4
+    assert [bool(verdict) for verdict in verdicts] == [True] * 6 + [False] * 4
     assert "about to start" in verdicts[0]

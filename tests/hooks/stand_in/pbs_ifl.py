@@ -124,8 +124,10 @@ def pbs_statsched(handle: int, names: Any, extend: str | None) -> Any:
 
 
 def pbs_stathook(handle: int, name: str, names: Any, extend: str | None) -> Any:
-    hooks = WORLD.get("hooks", {})
-    return _answer({name: hooks[name]}, names) if name in hooks else None
+    if name not in WORLD.get("hooks", {}):
+        _error[:] = [15136, f"{name} does not exist!"]
+        return None
+    return _answer({name: WORLD["hooks"][name]}, names)
 
 
 def pbs_statresv(handle: int, name: str | None, names: Any, extend: str | None) -> Any:

@@ -53,7 +53,7 @@ def describe_health(health: Health, now_s: float) -> Iterator[str]:
     """The health as lines for administrators."""
     width = max(len(hook.name) for hook in health.hooks)
     for hook in health.hooks if health.installed else ():
-        off = "off while passes alone start jobs" if hook.may_be_off else "DISABLED"
+        off = "off, as passes switch it" if hook.may_be_off else "DISABLED"
         state = f"{'enabled' if hook.enabled else off}, {hook.version} {hook.digest}".rstrip()
         known = ", this version" if hook.digest == source_digest() else ""
         yield f"{hook.name:<{width}} " + (state + known if hook.digest or hook.enabled else "not there or not ours")

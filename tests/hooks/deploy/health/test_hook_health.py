@@ -286,4 +286,4 @@ def test_the_hook_of_starts_may_be_off_where_passes_switch_it(tmp_path: Path) ->
     qmgr.hooks["pbsteer_runjob"]["enabled"] = "false"
     health = check(deployment.read())
     assert health.problems == ()
-    assert any("off while passes alone start jobs" in line for line in describe_health(health, NOW_S))
+    assert any("off, as passes switch it" in line for line in describe_health(health, NOW_S))
