@@ -114,8 +114,9 @@ def _refuse_before_start(pbs: Any, event: Any, settings: Settings, *, touches_re
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
     if not summary.unguarded or int(before.job_state) not in waiting:
         return None
+    counts_for_another = any(getattr(job, name, None) is not None for name in ("project", "group_list"))
     # Amounts for the whole job, such as licences, are none of the resources that requests are judged by.
-    if not (touches_request or job.project is not None or job.group_list is not None or read_all(job.Resource_List)):
+    if not (touches_request or counts_for_another or read_all(job.Resource_List)):
         return None
     refusal = refuse_before_start(str(before.id), summary, time.time(), settings.schedule.budget_s)
     return refusal if refusal and not may_manage(pbs) else None

@@ -24,6 +24,7 @@ from tests.pbs.cluster import PbsCluster
 from tests.pbs.job_kinds.test_work_only_pbs_scheduler_does_in_drive import reservation, reserve
 from tests.pbs.modes import keep_altering_jobs
 from tests.pbs.modes.compare_placement_with_pbs_sched import driven
+from tests.pbs.submission.test_altered_planned_start import between_passes
 
 
 def needed() -> Settings:
@@ -98,3 +99,24 @@ def test_a_job_that_its_owner_keeps_altering_never_runs_on_other_cores_than_it_a
     for job in jobs:
         found = pbs.job(job)
         assert f"ncpus={found['Resource_List']['ncpus']})" in found["exec_vnode"], found
+
+
+def test_what_a_start_was_decided_on_is_not_altered_by_the_owner_before_it(pbs: PbsCluster) -> None:
+    pbs.qmgr("create resource lic type=long,flag=q", "set server resources_available.lic = 4")
+    deploy_and_drive(pbs, needed())
+    job, state = pbs.qsub("alice", options=("-h",), select="1:ncpus=1"), state_of(pbs)
+    group = pbs.run(["id", "-gn", "alice"]).stdout.strip()
+    changes = (
+        ("-l", "select=1:ncpus=2"), ("-l", "walltime=00:20:00"), ("-l", "lic=3"), ("-P", "other"), ("-r", "n"),
+        ("-c", "n"), ("-W", f"group_list={group}"),
+    )  # fmt: skip
+    with between_passes(state):
+        planned = {**state.read_published(SUMMARY), "planned": {job: "digest"}, "unguarded": True}
+        state.publish(SUMMARY, {**planned, "planned_s": time.time()}, shared=False)
+        for change in changes:
+            assert "about to start" in pbs.run(["qalter", *change, job], user="alice").stderr, change
+        pbs.run(["qalter", "-N", "renamed", job], user="alice").demand_success()
+        pbs.run(["qalter", *changes[1], job]).demand_success()
+        state.publish(SUMMARY, {**planned, "unguarded": False}, shared=False)
+        for change in changes:
+            pbs.run(["qalter", *change, job], user="alice").demand_success()
