@@ -16,6 +16,7 @@ from tests.pbs.modes.compare_placement_with_pbs_sched import driven
 
 PBSTEER = str(Path(sys.executable).with_name("pbsteer"))
 STOPPED = "set server scheduling = False"
+UP = {"free", "job-busy"}
 
 
 def demand_pause(pbs: PbsCluster, words: str) -> str:
@@ -68,6 +69,8 @@ def test_a_stop_outlasts_a_restart_of_the_server_and_driving_is_none_after_one(p
     demand_pause(pbs, STOPPED)
     pbs.stop_server()
     pbs.start_server()
+    # A job for which no vnode is up yet would not start now.
+    pbs.wait_until(lambda: {each["state"] for each in pbs.pbsnodes().values()} <= UP, LATE_S, "all vnodes are up")
     demand_pause(pbs, STOPPED)
 
 
