@@ -83,14 +83,14 @@ def apply_plan(
     connection: Connection,
     budget: Budget,
     release: Callable[[], None],
-    unguarded: Mapping[str, str] = MappingProxyType({}),
+    digests: Mapping[str, str] = MappingProxyType({}),
 ) -> Outcome:
     """Carry the plan out as far as ``permissions`` go: victims first, since they take longest to end, comments last.
 
     Where PBS's scheduler starts the jobs, victims are held until their beneficiary runs. In every queue, victims whose
     beneficiary no longer needs them are released. ``methods``: how jobs of a queue save that do not say. ``release`` is
-    called in each child process made here and drops what the child must not keep. ``unguarded``: what each start was
-    decided on, where no hook judges starts.
+    called in each child process made here and drops what the child must not keep. ``digests``: what each start was
+    decided on, where the pass itself compares it just before.
     """
     attempts = Requests()
     failures = attempts.failures
@@ -105,7 +105,7 @@ def apply_plan(
         return Outcome(failures=tuple(failures), released=tuple(released), withdrawn=withdrawn)
     requests = _ask(connection, plan, server_status, permissions, settings, methods, attempts)
     victim_requests = VictimRequests(pbs_ifl, requests, release) if requests else None
-    starter = Starter(connection, server_status, plan.started.cluster(), unguarded)
+    starter = Starter(connection, server_status, plan.started.cluster(), digests)
     starts = _start(starter, plan.starts, permissions, budget, attempts)
     not_started = _find_refused(starter, failures)
     waiting = find_comments(plan, server_status, permissions.start | permissions.kept_back, settings, permissions.pause)

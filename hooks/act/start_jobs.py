@@ -30,13 +30,13 @@ _REFUSED = "Not Running: PBS Error: "
 
 class Starter:
     """Starts jobs in the order of the plan. A job array's resource list is cut into pieces once for all its subjobs.
-    ``unguarded`` has, for starts that perhaps no hook judges, the digest of what each was decided on."""
+    ``digests`` has what each start was decided on, for those to be compared just before."""
 
     def __init__(
-        self, connection: Connection, server_status: ServerStatus, cluster: ClusterIndex, unguarded: Mapping[str, str]
+        self, connection: Connection, server_status: ServerStatus, cluster: ClusterIndex, digests: Mapping[str, str]
     ) -> None:
         self._connection = connection
-        self._unguarded = unguarded
+        self._digests = digests
         self._server_status = server_status
         self._cluster = cluster
         self._sizes = read_sizes(server_status.resources)
@@ -45,20 +45,20 @@ class Starter:
         self._since_reply = 0
 
     def find_altered(self, starts: Sequence[Start]) -> dict[str, str]:
-        """A sentence for each of these starts that no hook judges and whose job was altered since the plan, or cannot
+        """A sentence for each of these starts whose digest is known and whose job was altered since the plan, or cannot
         be read again; a job that is gone is left to the server."""
-        unguarded = [start for start in starts if start.id in self._unguarded]
-        if not unguarded:
+        compared = [start for start in starts if start.id in self._digests]
+        if not compared:
             return {}
         try:
-            found = self._connection.read_these_jobs([*dict.fromkeys(each.job.id for each in unguarded)], DIGESTED)
+            found = self._connection.read_these_jobs([*dict.fromkeys(each.job.id for each in compared)], DIGESTED)
         except IflError as error:
-            return {start.id: str(error) for start in unguarded}
+            return {start.id: str(error) for start in compared}
         altered = {}
-        for start in unguarded:
+        for start in compared:
             before, now = self._server_status.jobs.get(start.job.id, {}), found.get(start.job.id)
             changes = find_changes(start, before, self._sizes)
-            if now is not None and digest_of_plan(now, changes) != self._unguarded[start.id]:
+            if now is not None and digest_of_plan(now, changes) != self._digests[start.id]:
                 altered[start.id] = f"cannot start {start.id}: {ALTERED}"
         return altered
 

@@ -1,7 +1,7 @@
-"""The hook of starts, switched off while none but passes start jobs, and on again before anybody else does.
+"""The hook of starts: off while passes alone start jobs, and on again before PBS's scheduler may start any.
 
-PBS needs some milliseconds for each start that a hook judges, whoever starts the job. A pass that starts jobs alone has
-just decided what the hook would check; the rest it checks itself (docs/hooks.md, "The guard of starts").
+PBS needs some milliseconds for each start that a hook checks, by a pass or by a scheduler. A pass that starts jobs
+alone has just decided what the hook would check; the rest it checks itself (docs/hooks.md, "The guard of starts").
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _set(connection: Connection, *, wanted: bool) -> None:
 
 
 def end_of_starts(state: State, summary: Summary) -> None:
-    """Put on disk that the pass starts no more jobs: from now on their owners may alter those that still wait."""
+    """Write to disk that the pass has made its starts: owners may alter the jobs that still wait."""
     if summary.unguarded and summary.starting:
         state.publish(SUMMARY, replace(summary, unguarded=False).to_data(), shared=False, sync=False)
 

@@ -110,7 +110,7 @@ def _refuse_before_start(pbs: Any, event: Any, settings: Settings, *, touches_re
     nor the project or group that the job counts for is let through."""
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     before, job = event.job_o, event.job
-    # Held jobs too: their owner could hold a job, alter it and let it go again before it starts.
+    # Held jobs too: their owner could hold a job, alter it and release it before it starts.
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
     if not summary.unguarded or int(before.job_state) not in waiting:
         return None

@@ -334,7 +334,7 @@ def _act(
         connection=connection,
         budget=budget,
         release=state.release_lock,
-        unguarded=digests_to_compare(settings, decision.summary),
+        digests=digests_to_compare(settings, decision.summary),
     )
     # PBS's scheduler may not have noticed that the cores of a beneficiary are free, nor that an array was released.
     coming = above & {start.job.id for start in plan.starts}

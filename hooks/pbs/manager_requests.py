@@ -5,6 +5,7 @@ They are part of :class:`hooks.pbs.pbs_ifl_client.Connection`, which has the con
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from hooks.pbs.attribute_lists_of_pbs_ifl import AttributeChain, texts_of
@@ -17,19 +18,19 @@ _NO_SUCH_HOOK = 15136
 """``PBSE_HOOKERROR``, which PBS answers for a hook that is not there."""
 
 
-class ManagerRequests:
+class ManagerRequests(ABC):
     """The requests of a connection; each raises :class:`hooks.pbs.pbs_ifl_client.IflError` if the server refuses it."""
 
     _ifl: Any
     _handle: Any
 
+    @abstractmethod
     def _demand(self, status: int, what: str) -> None:
         """Raise if the status of a request says that it was refused; ``what`` names it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _errno(self) -> int:
         """The error number of the last request."""
-        raise NotImplementedError
 
     def set_scheduling(self, scheduler: str, *, scheduling: bool) -> None:
         """Switch a scheduler on, which also starts a cycle, or off, which ends the current cycle. The default scheduler

@@ -64,7 +64,7 @@ def carry(
     seconds: float = 10,
     settings: Settings = PLAIN,
     since: ServerStatus | None = None,
-    unguarded: dict[str, str] | None = None,
+    digests: dict[str, str] | None = None,
 ) -> Outcome:
     """What comes of the plan on a server as it was ``seen``, or has become ``since``."""
     pbs_ifl.WORLD.update((since or seen).to_data())
@@ -79,7 +79,7 @@ def carry(
             connection=connection,
             budget=Budget(seconds),
             release=lambda: None,
-            unguarded=unguarded or {},
+            digests=digests or {},
         )
 
 
@@ -365,7 +365,7 @@ def test_a_job_altered_before_a_start_that_no_hook_judges_waits_for_the_next_pas
     seen = server_status({f"{number}.s": job() for number in range(2, 40)})
     since = server_status({**seen.jobs, "35.s": job(Resource_List__walltime="99:00:00")})
     plan = make_plan(seen, [(job_id, "(v1:ncpus=2)") for job_id in seen.jobs])
-    unguarded = {job_id: digest_of_plan(texts, {}) for job_id, texts in seen.jobs.items()}
-    outcome = carry(plan, seen, since=since, unguarded=unguarded)
+    digests = {job_id: digest_of_plan(texts, {}) for job_id, texts in seen.jobs.items()}
+    outcome = carry(plan, seen, since=since, digests=digests)
     assert set(outcome.started) == seen.jobs.keys() - {"35.s"}
     assert (outcome.refused, outcome.failures) == (["35.s"], ["cannot start 35.s: " + ALTERED])
