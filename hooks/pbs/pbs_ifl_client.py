@@ -34,6 +34,11 @@ _GONE = (15001, 15139)
 _UNKNOWN_ATTRIBUTE = 15002
 _NO_VNODES = (15062, 15064)
 """Error numbers if no vnode matches, and if the server has none at all."""
+_ENDED_AT_HOST = (15001, 15016, 15139)
+"""Error numbers for an unknown job, one in a state for which the request is invalid (its epilogue runs), and a finished
+one (pbs_error.h)."""
+_NO_SIGNAL = "STILLRUNNING"
+"""No signal has this name. PBS takes 16 characters, of which Torque's ``SIG`` is a part."""
 _ENDED = 15031
 """The server ended the connection in the middle of its answer (``PBSE_PROTOCOL``), as it does when it is stopped."""
 HOLDING_STATES = "RES"
@@ -306,6 +311,18 @@ class Connection(ManagerRequests):
     def signal(self, job_id: str, name: str) -> None:
         """Send a signal (``USR2``) to all processes of a running job. Its MoM has to answer, which may take a while."""
         self._demand(self._ifl.pbs_sigjob(self._handle, job_id, name, None), f"send {name} to {job_id}")
+
+    def has_ended_at_host(self, job_id: str) -> bool:
+        """Whether the MoM says that a job has ended which the server still has as running (docs/saving.md, "What counts
+        as the end of a job").
+
+        The MoM is sent a signal that does not exist, which it answers before it looks for a process: with an error; or
+        with none, if it has reported the job's end, after it has reported it again."""
+        try:
+            self.signal(job_id, _NO_SIGNAL)
+        except IflError as error:
+            return error.code in _ENDED_AT_HOST
+        return True
 
     def checkpoint(self, job_id: str) -> None:
         """Hold a running job with its MoM's checkpoint action, which ends it; without an action it runs on, held."""

@@ -7,11 +7,12 @@ Results are those of the real calls: linked lists or None for status requests, 0
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from signal import Signals
 from types import ModuleType
 from typing import Callable
 
 from sim.pbs_server.objects.attributes import JOB, QUEUE, SCHEDULER, SERVER, VNODE, Table, split_key
-from sim.pbs_server.objects.errors import HOOK_REJECTED, PROTOCOL, UNDEFINED_ATTRIBUTE, PbsError
+from sim.pbs_server.objects.errors import HOOK_REJECTED, PROTOCOL, UNDEFINED_ATTRIBUTE, UNKNOWN_SIGNAL, PbsError
 from sim.pbs_server.requests.manager_changes import Change, Command, Object, Operation, manage
 from sim.pbs_server.requests.status_requests import (
     Stat,
@@ -205,9 +206,11 @@ def _job_calls(client: _Client) -> Mapping[str, object]:
                 server.alter_job(job_id, {"comment": f"Not Running: PBS Error: {error.text}"})
         return 0
 
-    def signal(job_id: str, _name: str) -> None:
-        """Simulated programs take no signals; the job must exist."""
+    def signal(job_id: str, name: str) -> None:
+        """Simulated programs take no signals; the job and the signal must exist."""
         server.look_up(job_id)
+        if f"SIG{name.removeprefix('SIG')}" not in Signals.__members__:
+            raise PbsError(UNKNOWN_SIGNAL)
 
     def change(command: int, kind: int, name: str, changes: _Link | None) -> None:
         asked = [

@@ -1,7 +1,8 @@
 """Sends the victims' requests (signal, checkpoint, requeue) in parallel, from child processes, as the server answers a
 requeue only when the job has ended.
 
-Each victim is read again just before its request, as its run may be over by then.
+Each victim is read again just before its request, as its run may be over by then; its MoM is asked too, where PBS would
+run an ended job again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _LATEST_S = 30.0
 the job may have started elsewhere. The victim's time to save is not extended by it."""
 _NOT_REQUEUED = "not requeued"
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
-_LOOKED_AT = ("job_state", "stime", "comment", MARK_ATTRIBUTE)
+_LOOKED_AT = ("job_state", "substate", "stime", "comment", MARK_ATTRIBUTE)
+_RUNS = "42"
+"""The substate of a job whose MoM can have sent its end; not of one that is still sent to its MoM."""
 _LATE = "{} got no request, as those before it took too long"
 _LETS_GO = frozenset({15001, 15016, 15139})
 """PBS's error numbers for an unknown job, a job in a state that cannot be requeued (not running, or exiting), and a
@@ -137,19 +140,22 @@ def _ask(pbs_ifl: Any, requests: Sequence[VictimRequest], until_s: float) -> dic
 
 
 def _ask_one(connection: Connection, request: VictimRequest) -> bool:
-    """Send one request. False if there is no need: the run is over, or the job was deleted (PBS would queue a deleted
-    job again that takes its time to die), or a checkpoint is no longer wanted. Raises :class:`IflError`."""
+    """Send one request. False if there is no need: the run is over, or the job was deleted (PBS would queue either
+    again, as its MoM reports the end later), or a checkpoint is no longer wanted. Raises :class:`IflError`."""
     texts = connection.read_job(request.id, _LOOKED_AT)
     if was_deleted(texts) or read_start_s(texts) != request.start_s:
         return False
     if request.how == SIGNAL:
         connection.signal(request.id, request.signal)
-    elif request.how == REQUEUE:
-        connection.requeue(request.id)
-    elif _is_waited_for(texts):
-        connection.checkpoint(request.id)
-    else:
+        return True
+    if request.how == CHECKPOINT and not _is_waited_for(texts):
         return False
+    if texts.get("substate", "") == _RUNS and connection.has_ended_at_host(request.id):
+        return False
+    if request.how == REQUEUE:
+        connection.requeue(request.id)
+    else:
+        connection.checkpoint(request.id)
     return True
 
 

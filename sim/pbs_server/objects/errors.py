@@ -9,6 +9,7 @@ UNKNOWN_JOB = 15001
 UNDEFINED_ATTRIBUTE = 15002
 READ_ONLY = 15003
 INVALID_REQUEST = 15004
+UNKNOWN_SIGNAL = 15013
 BAD_VALUE = 15014
 MODIFIED_WHILE_RUNNING = 15015
 BAD_STATE = 15016
@@ -35,6 +36,7 @@ _WORDS = {
     UNDEFINED_ATTRIBUTE: "Undefined attribute ",
     READ_ONLY: "Cannot set attribute, read only or insufficient permission ",
     INVALID_REQUEST: "Invalid request",
+    UNKNOWN_SIGNAL: "Unknown/illegal signal name",
     BAD_VALUE: "Illegal attribute or resource value",
     MODIFIED_WHILE_RUNNING: "Cannot modify attribute while job running ",
     BAD_STATE: "Request invalid for state of job",

@@ -2,11 +2,12 @@
 
 ``WORLD`` is a picture's data; what was done is in ``CALLS``; a job id in ``REFUSALS`` has its requests refused, with
 the error number that the words may begin with. A start that nobody waits for tells nothing, and the job what came of
-it.
+it. A signal that does not exist is answered as a MoM does for a running job, or with the job's ``MOM_ANSWERS``.
 """
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ MGR_OBJ_SERVER, MGR_OBJ_SCHED, MGR_OBJ_HOOK = 0, 6, 8
 WORLD: dict[str, Any] = {}
 CALLS: list[list[str]] = []
 REFUSALS: dict[str, str] = {}
+MOM_ANSWERS: dict[str, int] = {}
 UNKNOWN_ATTRIBUTES: set[str] = set()
 FREED: list[Any] = []
 
@@ -152,7 +154,10 @@ def pbs_rerunjob(handle: int, job: str, extend: str | None) -> int:
 
 
 def pbs_sigjob(handle: int, job: str, name: str, extend: str | None) -> int:
-    return _act(["signal", job, name])
+    if f"SIG{name.removeprefix('SIG')}" in signal.Signals.__members__:
+        return _act(["signal", job, name])
+    _error[:] = [MOM_ANSWERS.get(job, 15013), "Execution server rejected request"]
+    return int(_error[0])
 
 
 def pbs_holdjob(handle: int, job: str, holds: str, extend: str | None) -> int:

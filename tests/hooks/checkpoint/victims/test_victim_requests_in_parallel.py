@@ -22,7 +22,7 @@ VICTIMS = (VictimRequest("12.server", REQUEUE, start_s=START_S), VictimRequest("
 
 @pytest.fixture(autouse=True)
 def fresh_server() -> Iterator[None]:
-    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.WORLD):
+    for log in (pbs_ifl.CALLS, pbs_ifl.REFUSALS, pbs_ifl.MOM_ANSWERS, pbs_ifl.WORLD):
         log.clear()
     pbs_ifl.WORLD.update(server_status({"12.server": running(), "8[2].server": running(1)}).to_data())
     yield
@@ -103,6 +103,27 @@ def test_a_run_that_nobody_meant_is_let_alone(how: str, since: dict[str, str] | 
         pbs_ifl.WORLD["jobs"]["12.server"] = {**since, MARK_KEY: HELD}
     victim_requests = VictimRequests(pbs_ifl, [VictimRequest("12.server", how, "USR2", START_S)], lambda: None)
     assert (acts(), victim_requests.failures, victim_requests.skipped) == ([], {}, {"12.server"})
+
+
+@pytest.mark.parametrize("how", [CHECKPOINT, REQUEUE])
+@pytest.mark.parametrize("answer", [0, 15001, 15016, 15139], ids=["end sent again", "unknown", "epilogue", "finished"])
+def test_a_run_that_has_ended_at_its_host_is_let_end(how: str, answer: int) -> None:
+    """PBS would queue it again: the request comes before the MoM's word."""
+    pbs_ifl.WORLD["jobs"]["12.server"] = {**running(substate="42"), MARK_KEY: HELD}
+    pbs_ifl.MOM_ANSWERS["12.server"] = answer
+    victim_requests = VictimRequests(pbs_ifl, [VictimRequest("12.server", how, "", START_S)], lambda: None)
+    assert (acts(), victim_requests.failures, victim_requests.skipped) == ([], {}, {"12.server"})
+
+
+@pytest.mark.parametrize("how", [CHECKPOINT, REQUEUE])
+@pytest.mark.parametrize(
+    ("substate", "answer"), [("42", 15013), ("42", 15010), ("41", 0)], ids=["runs", "no answer", "not at its host yet"]
+)
+def test_a_run_of_which_the_host_says_no_end_gets_its_request(how: str, substate: str, answer: int) -> None:
+    pbs_ifl.WORLD["jobs"]["12.server"] = {**running(substate=substate), MARK_KEY: HELD}
+    pbs_ifl.MOM_ANSWERS["12.server"] = answer
+    VictimRequests(pbs_ifl, [VictimRequest("12.server", how, "", START_S)], lambda: None)
+    assert [call[0] for call in acts()] == ["hold" if how == CHECKPOINT else "requeue"]
 
 
 def test_a_child_tells_whom_it_let_alone(monkeypatch: pytest.MonkeyPatch) -> None:

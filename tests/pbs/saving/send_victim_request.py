@@ -1,0 +1,38 @@
+"""Sends one victim's request as a pass does, with the mark that a pass has written before, and prints what came of it.
+
+Usage: PYTHON -I send_victim_request.py SOURCES PBS_EXEC JOB METHOD
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+
+def main() -> None:
+    """Wait for a line on standard input between the mark and the request."""
+    sources, pbs_exec, job_id, method = sys.argv[1:]
+    sys.path[:0] = [sources, str(Path(pbs_exec) / "lib" / "python" / "altair")]
+    import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
+
+    from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
+    from hooks.checkpoint.victims.victim_requests_in_parallel import VictimRequests
+    from hooks.pbs.job_attributes.job_ids_and_states import read_start_s
+    from hooks.pbs.job_attributes.victim_mark import Mark, show_marks
+    from hooks.pbs.pbs_ifl_client import Connection
+
+    with Connection(pbs_ifl) as connection:
+        asked_s = int(time.time())
+        mark = Mark("9.s", method, asked_s, asked_s + 60, held=True)
+        connection.set_mark(job_id, show_marks({None: mark}))
+        start_s = read_start_s(connection.read_job(job_id, ("job_state", "stime")))
+    sys.stdin.readline()
+    victim_requests = VictimRequests(pbs_ifl, [VictimRequest(job_id, method, start_s=start_s)], lambda: None)
+    victim_requests.wait(60)
+    json.dump({"skipped": sorted(victim_requests.skipped), "failures": victim_requests.failures}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""A victim that has ended while the server does not know it yet: PBS would queue it again, and it is let end.
+
+``pbs_comm``, which carries what server and MoM say to each other, stands still from before the job's end until after
+the pass's request.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from container import testbed as testbeds
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE
+from tests.pbs.cluster import PbsCluster
+from tests.pbs.saving import send_victim_request
+from tests.pbs.saving.checkpointing_test_jobs import with_actions
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@contextlib.contextmanager
+def messages_held_back(pbs: PbsCluster) -> Iterator[None]:
+    """Nothing passes between the server and its MoMs."""
+    pbs.run(["pkill", "-STOP", "-x", "pbs_comm"]).demand_success()
+    try:
+        yield
+    finally:
+        pbs.run(["pkill", "-CONT", "-x", "pbs_comm"]).demand_success()
+
+
+@pytest.mark.parametrize("method", [CHECKPOINT, REQUEUE])
+def test_a_job_that_has_ended_by_itself_is_neither_saved_nor_requeued(pbs: PbsCluster, method: str) -> None:
+    may_end = Path(pbs.testbed.home("alice")) / "may-end"
+    may_end.unlink(missing_ok=True)
+    job = pbs.qsub("alice", ("/bin/sh", "-c", f"while [ ! -e {may_end} ]; do sleep 0.2; done"))
+    pbs.wait_for_state(job, "R")
+    pbs.wait_until(lambda: pbs.job(job)["substate"] == 42, 60.0, "its MoM has said that it runs")
+    argv = ["/usr/bin/python3", "-I", str(Path(send_victim_request.__file__).resolve())]
+    words, environment = testbeds.build_command(
+        pbs.testbed, "server", [*argv, str(ROOT), pbs.spec.pbs_exec, job, method], cwd=Path("/")
+    )
+    pipe = subprocess.PIPE
+    with (
+        with_actions(pbs, "save", "restart"),
+        subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, text=True) as program,
+    ):
+        pbs.wait_until(lambda: "estimated" in pbs.job(job), 60.0, "it has its mark")
+        with messages_held_back(pbs):
+            may_end.touch()
+            pbs.wait_until(lambda: f"{job};Obit sent" in pbs.mom_log(), 60.0, "its MoM has sent its end")
+            assert pbs.job_state(job) == "R"
+            assert program.stdin is not None
+            program.stdin.write("go\n")
+            program.stdin.flush()
+            # The server has the request by then; what it does with it cannot be seen.
+            time.sleep(2)
+        told = json.loads(program.communicate(timeout=120)[0])
+    ended = pbs.wait_for_state(job, "FH")
+    assert (ended["job_state"], ended["run_count"], ended["Exit_status"]) == ("F", 1, 0)
+    assert told == {"skipped": [job], "failures": {}}
