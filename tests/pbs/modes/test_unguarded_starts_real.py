@@ -79,6 +79,8 @@ def altering(pbs: PbsCluster, jobs: Sequence[str]) -> Iterator[None]:
     words, environment = testbeds.build_command(pbs.testbed, "server", argv, user="alice", cwd=Path("/"))
     pipe = subprocess.PIPE
     with subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, text=True) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "begun\n"
         yield
         told = json.loads(program.communicate(timeout=60)[0])
     assert told["taken"] > len(jobs), told
