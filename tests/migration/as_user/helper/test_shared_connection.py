@@ -62,13 +62,15 @@ def shown() -> list[str]:
     return [one.name for one in Path(PLACE).iterdir()] if Path(PLACE).is_dir() else []
 
 
-def is_connected() -> bool:
-    return subprocess.run(["pgrep", "-u", str(UID), "-f", "ControlMaster=yes"], check=False).returncode == 0
+def is_connected(landing: Path) -> bool:
+    """Whether this test's ssh runs: other tests on this machine have theirs."""
+    pattern = f"{landing / 'ssh'} .*ControlMaster=yes"
+    return subprocess.run(["pgrep", "-u", str(UID), "-f", pattern], check=False).returncode == 0
 
 
-def wait_until_closed() -> None:
+def wait_until_closed(landing: Path) -> None:
     deadline = time.monotonic() + 20
-    while is_connected():
+    while is_connected(landing):
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
@@ -83,7 +85,7 @@ def test_the_socket_is_in_a_folder_that_nobody_else_sees_and_goes_with_the_conne
         connection.ask("survey")
         connection.ask("state")
         assert shown() == []
-        assert is_connected()
+        assert is_connected(landing)
         master, folder, *commands = log.read_text().splitlines()
         assert "ControlMaster=yes" in master
         assert folder == f"folder 700 {UID}"
@@ -92,7 +94,7 @@ def test_the_socket_is_in_a_folder_that_nobody_else_sees_and_goes_with_the_conne
         assert all("ControlPersist=no" in line for line in (master, *commands))
         assert "key of a job" not in log.read_text()
         connection.close()
-        assert not is_connected()
+        assert not is_connected(landing)
 
 
 def test_it_ends_with_the_process_that_has_it(
@@ -100,9 +102,9 @@ def test_it_ends_with_the_process_that_has_it(
 ) -> None:
     stand_in(monkeypatch, landing, tmp_path)
     Connection(session, "guest", "mg@a", b"key").ask("survey")
-    assert is_connected()
+    assert is_connected(landing)
     session.close()
-    wait_until_closed()
+    wait_until_closed(landing)
     assert shown() == []
 
 
@@ -113,7 +115,7 @@ def test_nothing_is_left_where_its_helper_is_killed(
     Connection(session, "guest", "mg@a", b"key").ask("survey")
     assert session._helper is not None
     session._helper._process.kill()
-    wait_until_closed()
+    wait_until_closed(landing)
     assert shown() == []
     assert not [one for one in Path("/tmp").glob(".mg-*") if one.stat().st_uid == UID]  # noqa: S108 - where none is
 
