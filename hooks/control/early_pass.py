@@ -47,10 +47,10 @@ _BUSY_S = 2.0
 """For this long after a pass that has started jobs, polls come at the shortest interval: jobs that end at once leave
 their cores idle until a poll sees it."""
 
-_WOKEN_S = (0.004, 0.006, 0.01, 0.02, 0.04, 0.08, 0.16)
+_WOKEN_S = (0.002, 0.002, 0.003, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
 """Before each poll after a submission has woken the process: its hook runs before the server has the job, which mostly
-takes some milliseconds more. Submissions meanwhile wake it no further, so there are some twenty such polls a second at
-most."""
+takes some milliseconds more. Submissions meanwhile wake it no further, so there are less than thirty such polls a
+second."""
 
 _APART_S = 1.0
 """A pass that only the plan's time calls for begins so long after the last one began at least."""

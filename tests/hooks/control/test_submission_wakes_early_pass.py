@@ -46,16 +46,16 @@ def test_a_submission_that_comes_to_nothing_brings_no_pass(clock: Clock, config:
     clock.at[at_s] = clock.submit
     assert run_early_passes(clock, config, SELDOM, spent_s=0.01)[1] == 0
     woken = [poll_s for poll_s in polls if at_s <= poll_s <= at_s + 0.33]
-    assert len(woken) == 7
+    assert len(woken) == 9
     assert len(polls) - len(woken) <= 15, "then the polls come at their interval again"
 
 
-def test_however_many_submissions_there_are_the_server_is_polled_some_twenty_times_a_second(
+def test_however_many_submissions_there_are_the_server_is_polled_less_than_thirty_times_a_second(
     clock: Clock, config: Path, polls: list[float]
 ) -> None:
     clock.at.update({clock.now_s + number / 200: clock.submit for number in range(3000)})
     run_early_passes(clock, config, SELDOM, spent_s=0.01)
-    assert 10 * 14 <= len(polls) <= 25 * 15
+    assert 10 * 14 <= len(polls) < 30 * 15
 
 
 @pytest.mark.parametrize("cpu_s", [0.02, 0.1])
