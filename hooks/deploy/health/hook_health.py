@@ -87,6 +87,7 @@ def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> 
     hints: list[str] = []
     if installed.hooks:
         problems.update(_describe_faults(hooks))
+        problems.update(dict.fromkeys(_describe_hook_left_off(hooks, evidence, now_s), ""))
         parts = [*_check_resources(installed), *_check_record(evidence)]
         problems.update(dict.fromkeys(parts, _APPLY))
         if parts or len(installed.hooks) < len(names):
@@ -176,6 +177,17 @@ def _describe_faults(hooks: Sequence[HookHealth]) -> Iterator[tuple[str, str]]:
         waits = any(hook.waiting and fault == hook.faults[-1] for hook in hooks)
         several = f" and {show_count(len(others), _OTHER)}" if others else ""
         yield f"{first}{several}: {fault}", _WAIT_FOR_MOMS if waits else _APPLY
+
+
+def _describe_hook_left_off(hooks: Sequence[HookHealth], evidence: Evidence, now_s: float) -> Iterator[str]:
+    """The hooks that passes had switched off before they failed and handed the queues back."""
+    if evidence.breaker.is_resting(now_s, evidence.applied_s):
+        for hook in hooks:
+            if hook.may_be_off and not hook.enabled:
+                yield (
+                    f"{hook.name} is off until the next pass, and PBS's scheduler starts jobs without it; on again:"
+                    f' qmgr -c "set hook {hook.name} enabled = true"'
+                )
 
 
 def _config_of_the_pass(installed: Installed, hook: Hook) -> str | None:

@@ -287,3 +287,14 @@ def test_the_hook_of_starts_may_be_off_where_passes_switch_it(tmp_path: Path) ->
     health = check(deployment.read())
     assert health.problems == ()
     assert any("off, as passes switch it" in line for line in describe_health(health, NOW_S))
+
+
+def test_the_hook_of_starts_that_passes_left_off_is_a_problem_while_they_rest(tmp_path: Path) -> None:
+    qmgr = FakeQmgr(tmp_path)
+    deployment = Deployment(str(tmp_path), qmgr)
+    deployment.apply(Settings(server=ServerSettings(guard_starts="needed")), lambda _: None)
+    resting = CircuitBreaker(unfinished=2, setbacks=1, rests=1, rest_began_s=int(NOW_S))
+    left_off = "pbsteer_runjob is off until the next pass"
+    assert not any(left_off in problem for problem in check(deployment.read(), breaker=resting).problems)
+    qmgr.hooks["pbsteer_runjob"]["enabled"] = "false"
+    assert any(left_off in problem for problem in check(deployment.read(), breaker=resting).problems)
