@@ -6,7 +6,6 @@ A compiled wheel has native modules beside the sources; a Python that they are n
 from __future__ import annotations
 
 from importlib.machinery import EXTENSION_SUFFIXES
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 import click
@@ -23,6 +22,9 @@ def is_policy_compiled() -> bool:
 def show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
     """Print the version, and end."""
     if wanted and not ctx.resilient_parsing:
+        # Every command would load it, and it loads a tenth of all that `status` does.
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
         try:
             installed = version("pbsteer")
         except PackageNotFoundError:
