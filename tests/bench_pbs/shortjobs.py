@@ -1,8 +1,7 @@
 """Jobs that end at once, until the last one has ended: an array of them and single ones, by pbs_sched and by passes.
 
-Both are measured in one run on one testbed, with the hooks in: pbs_sched starts the jobs while they are in ``observe``,
-the passes in ``drive``, at their default interval. What the machine does besides falls on both alike, and
-by turns.
+All are measured in one run on one testbed: pbs_sched without hooks and beside those in ``observe``, and passes in
+``drive`` at their default interval. What the machine does besides falls on all alike, and by turns.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import Callable
 
+from policy.settings.settings_of_server_and_passes import ALWAYS, NEEDED, ServerSettings
 from policy.settings.site_settings import Settings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, without_hooks
@@ -17,30 +17,31 @@ from tests.hooks.deploy_on_testbed import deploy, last_pass, set_mode
 from tests.pbs.cluster import PbsCluster
 
 SUBJOBS, SINGLES = 2000, 1000
-ROUNDS = 4
+ROUNDS = 2
 _AT_MOST_ARRAY, _AT_MOST_SINGLES = 1.0, 1.5
 _LONGEST_S = 1800
-_OBSERVE, _DRIVE = "observe", "drive"
+_PLAIN, _OBSERVE, _DRIVE = "pbs_sched", "pbs_sched beside the hooks in observe", "drive"
+_UNGUARDED = "drive, starts guarded only where needed"
+_ALL = (_PLAIN, _OBSERVE, _DRIVE, _UNGUARDED)
 _SCRIPT = "#!/bin/sh\n/bin/true\n"
 
 
 def measure(rounds: int = ROUNDS, subjobs: int = SUBJOBS, singles: int = SINGLES) -> list[Figure]:
-    """Medians of the seconds from the first submission to the last end, and drive's by pbs_sched's."""
-    array: dict[str, list[float]] = {_OBSERVE: [], _DRIVE: []}
-    single: dict[str, list[float]] = {_OBSERVE: [], _DRIVE: []}
-    with open_site() as pbs, calling(pbs, "alice") as caller, without_hooks(pbs):
-        deploy(pbs, Settings())
+    """Medians of the seconds from the first submission to the last end, and drive's by pbs_sched's without hooks."""
+    array: dict[str, list[float]] = {who: [] for who in _ALL}
+    single: dict[str, list[float]] = {who: [] for who in _ALL}
+    with open_site() as pbs, calling(pbs, "alice") as caller:
         path = pbs.testbed.folder / "true.sh"
         path.write_text(_SCRIPT)
         path.chmod(0o755)
         for round_ in range(rounds):
-            # The server gets slower with each job that it remembers, so each mode is first in every other round.
-            for mode in (_OBSERVE, _DRIVE) if round_ % 2 else (_DRIVE, _OBSERVE):
-                _set_mode(pbs, mode)
-                array[mode].append(_time(caller, lambda: _submit(caller, 1, str(path), f"1-{subjobs}")))
-                single[mode].append(_time(caller, lambda: _submit(caller, singles, str(path))))
-    cores = pbs.spec.moms * pbs.spec.vnodes * pbs.spec.cores
-    note = f"on {cores} cores, median of {rounds} rounds"
+            # The server gets slower with each job that it remembers, so the order turns around with each round.
+            for who in _ALL[:: -1 if round_ % 2 else 1]:
+                with without_hooks(pbs):
+                    _prepare(pbs, who)
+                    array[who].append(_time(caller, lambda: _submit(caller, 1, str(path), f"1-{subjobs}")))
+                    single[who].append(_time(caller, lambda: _submit(caller, singles, str(path))))
+    note = f"on {pbs.spec.moms * pbs.spec.vnodes * pbs.spec.cores} cores, median of {rounds} rounds"
     return [
         *_compare(f"array of {subjobs:,} that end at once", array, _AT_MOST_ARRAY, note),
         *_compare(f"{singles:,} jobs that end at once", single, _AT_MOST_SINGLES, note),
@@ -48,18 +49,23 @@ def measure(rounds: int = ROUNDS, subjobs: int = SUBJOBS, singles: int = SINGLES
 
 
 def _compare(what: str, seconds: dict[str, list[float]], at_most: float, note: str) -> list[Figure]:
-    theirs, ours = median(seconds[_OBSERVE]), median(seconds[_DRIVE])
-    rounds = {mode: f"{note}: {' '.join(f'{value:.1f}' for value in values)}" for mode, values in seconds.items()}
-    return [
-        Figure(f"{what}, pbs_sched with the hooks in observe", theirs, "s", note=rounds[_OBSERVE]),
-        Figure(f"{what}, drive", ours, "s", note=rounds[_DRIVE]),
-        Figure(f"{what}, drive's time by pbs_sched's", ours / theirs, "", at_most),
+    rounds = {who: f"{note}: {' '.join(f'{value:.1f}' for value in values)}" for who, values in seconds.items()}
+    times = [Figure(f"{what}, {who}", median(values), "s", note=rounds[who]) for who, values in seconds.items()]
+    theirs = median(seconds[_PLAIN])
+    ratios = [
+        Figure(f"{what}, {who}: time by pbs_sched's", median(seconds[who]) / theirs, "", at_most if ours else None)
+        for who, ours in ((_OBSERVE, False), (_DRIVE, True), (_UNGUARDED, True))
     ]
+    return [*times, *ratios]
 
 
-def _set_mode(pbs: PbsCluster, mode: str) -> None:
+def _prepare(pbs: PbsCluster, who: str) -> None:
+    """Have jobs started so; returns once a pass has."""
+    if who == _PLAIN:
+        return
+    deploy(pbs, Settings(server=ServerSettings(guard_starts=NEEDED if who == _UNGUARDED else ALWAYS)))
+    mode, wanted = ("observe", []) if who == _OBSERVE else ("drive", ["workq"])
     set_mode(pbs, mode)
-    wanted = ["workq"] if mode == _DRIVE else []
     seen_s = last_pass(pbs).get("time_s", 0.0)
     pbs.wait_until(
         lambda: last_pass(pbs).get("time_s", 0.0) > seen_s and last_pass(pbs).get("acted") == wanted,
