@@ -41,7 +41,7 @@ def _read_preemptibility_change(event: Any) -> PreemptibilityChange | None:
     return PreemptibilityChange(
         None if rerunable is None else bool(rerunable),
         None if checkpoint is None else str(checkpoint),
-        before.Rerunable is None or bool(before.Rerunable),
+        bool(before.Rerunable),
         str(before.Checkpoint or ""),
     )
 

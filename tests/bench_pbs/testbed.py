@@ -99,6 +99,7 @@ def job_attributes(select: str, walltime: str = "01:00:00", more: Sequence[Attri
     """A job's attributes."""
     return [
         ("Job_Name", None, "bench"),
+        ("Rerunable", None, "True"),
         ("Output_Path", None, "/dev/null"),
         ("Error_Path", None, "/dev/null"),
         ("Resource_List", "select", select),

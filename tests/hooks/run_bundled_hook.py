@@ -126,4 +126,5 @@ class Hook:
 
 
 def submit(**resources: str) -> dict[str, Any]:
-    return {"queue": "workq", "Resource_List": resources}
+    """A job as qsub sends it."""
+    return {"queue": "workq", "Rerunable": 1, "Resource_List": resources}

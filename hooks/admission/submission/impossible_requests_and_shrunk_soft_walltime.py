@@ -122,10 +122,10 @@ class Preemptibility(NamedTuple):
 def read_preemptibility(
     rerunable: object, checkpoint: object, resource_list: Mapping[str, str], settings: Settings, *, array: bool = False
 ) -> Preemptibility:
-    """The :class:`Preemptibility` of a job by its ``Rerunable``, ``Checkpoint`` (None before PBS has set its defaults)
-    and preferences."""
+    """The :class:`Preemptibility` of a job by its ``Rerunable`` (None: a program other than qsub left it out, and PBS
+    requeues no such job), ``Checkpoint`` (None before PBS has set its default) and preferences."""
     save = read_preferences(resource_list, settings.ranking)
-    return Preemptibility(rerunable is None or bool(rerunable), read_saves(str(checkpoint or ""), save, array=array))
+    return Preemptibility(bool(rerunable), read_saves(str(checkpoint or ""), save, array=array))
 
 
 def shrink_estimate(

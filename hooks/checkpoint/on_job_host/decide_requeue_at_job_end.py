@@ -156,7 +156,7 @@ def ask_server(pbs_ifl: Any, job_id: str, within_s: float) -> RunOnServer | None
         return None
     mark = read_marks(texts).get(index_of(job_id))
     is_host_there = is_there({"state": texts.get(_VNODE_STATE, "")})
-    is_rerunnable = texts.get("Rerunable") != "False"
+    is_rerunnable = texts.get("Rerunable") == "True"
     return RunOnServer(read_start_s(texts), mark or Mark(), is_rerunnable, is_host_there, was_deleted(texts))
 
 

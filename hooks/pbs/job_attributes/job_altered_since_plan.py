@@ -29,7 +29,7 @@ def digest_of_plan(texts: Attributes, changes: Mapping[str, str]) -> str:
     listed = {name[len(_PREFIX) :]: text for name, text in texts.items() if name.startswith(_PREFIX)}
     listed = {**listed, **changes}
     resource_list = without_empty(listed)
-    kept = (texts.get("Rerunable", "True") == "True", texts.get("Checkpoint", ""))
+    kept = (texts.get("Rerunable", "") == "True", texts.get("Checkpoint", ""))
     owners = (texts.get("project", ""), texts.get("egroup", ""))
     return _digest(resource_list, listed, texts.get("queue", ""), *owners, *kept)
 
@@ -37,9 +37,8 @@ def digest_of_plan(texts: Attributes, changes: Mapping[str, str]) -> str:
 def digest_of_job(job: Any) -> str:
     """The digest of a job as PBS gives it to a hook."""
     queue, project, group, checkpoint = (_read(job, name) for name in ("queue", "project", "egroup", "Checkpoint"))
-    rerunable = job.Rerunable is None or bool(job.Rerunable)
     resource_list = without_empty(read_resource_list(job.Resource_List))
-    return _digest(resource_list, read_all(job.Resource_List), queue, project, group, rerunable, checkpoint)
+    return _digest(resource_list, read_all(job.Resource_List), queue, project, group, bool(job.Rerunable), checkpoint)
 
 
 def _read(job: Any, name: str) -> str:

@@ -173,8 +173,9 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         group=group,
         project=texts.get("project", ""),
         priority=priority,
-        # PBS requeues no job that names a reservation, and lets users name any at their submission.
-        rerunable=texts.get("Rerunable", "True") == "True" and not texts.get("reserve_ID"),
+        # PBS requeues no job without the attribute, which qsub always sends and other programs may leave out; and none
+        # that names a reservation, of which users may name any at their submission.
+        rerunable=texts.get("Rerunable", "") == "True" and not texts.get("reserve_ID"),
         blocked=blocked,
         not_before_s=not_before_s,
         subjobs=subjobs,

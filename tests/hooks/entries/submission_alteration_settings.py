@@ -29,5 +29,5 @@ def summary_of(mode: str) -> dict[str, Any]:
 
 
 def alter(before: dict[str, str], changes: dict[str, str], state: int = 1, **more: Any) -> dict[str, Any]:
-    job_o = {"queue": "workq", "job_state": state, "euser": "alice", "Resource_List": before}
+    job_o = {"queue": "workq", "job_state": state, "euser": "alice", "Rerunable": 1, "Resource_List": before}
     return {"Resource_List": changes, "job_o": job_o, **more}

@@ -231,10 +231,10 @@ def test_what_can_never_run_is_refused_only_where_pbsteer_starts_jobs(
 def test_an_estimate_is_shrunk_only_of_a_job_that_can_be_cut_also_once_it_is_altered(hook: Hook) -> None:
     hook.state.publish(SUMMARY, SUMMARY_DATA, shared=False)
     long = {"select": "1:ncpus=8", "walltime": "10:00:00"}
-    events = [{**submit(**long), **more} for more in ({}, {"Rerunable": 0}, {"Checkpoint": "n"}, {"Rerunable": 1})]
+    events = [{**submit(**long), **more} for more in ({}, {"Rerunable": 0}, {"Checkpoint": "n"}, {"Rerunable": None})]
     answer = hook.run("queuejob", events=events, settings=HALF)
     assert [event["resources"].get("soft_walltime") for event in answer["events"]] == [
-        "05:00:00", None, None, "05:00:00",
+        "05:00:00", None, None, None,
     ]  # fmt: skip
     events = [alter({**long, "soft_walltime": "05:00:00"}, {}, Rerunable=0), alter(long, {}, Rerunable=1)]
     for event in events:

@@ -40,6 +40,14 @@ def test_a_waiting_job_is_what_was_asked_for() -> None:
     assert (seen.own_priority, seen.rerunable, seen.blocked, seen.subjobs) == (7, False, "", None)
 
 
+def test_a_job_without_rerunable_is_one_that_pbs_does_not_requeue() -> None:
+    """qsub always sends it; other programs may leave it out."""
+    texts = job()
+    del texts["Rerunable"]
+    assert not only_job(texts).rerunable
+    assert only_job(job()).rerunable
+
+
 @pytest.mark.parametrize(
     ("user_priority", "of_manager", "expected"),
     [

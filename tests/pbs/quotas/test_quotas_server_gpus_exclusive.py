@@ -1,9 +1,10 @@
-"""Quotas of the server, of GPUs beside cores, and of exclusive jobs, on a real server."""
+"""Quotas of the server, of GPUs beside cores, of exclusive jobs, and of jobs without `Rerunable`, on a real server."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tests.bench_pbs.testbed import calling, script
 from tests.hooks.deploy_on_testbed import deploy_and_drive, quick_settings
 from tests.pbs.cluster import PbsCluster
 
@@ -74,3 +75,20 @@ def test_chunks_without_cores_count_as_cores(pbs: PbsCluster) -> None:
     wait_for_all(pbs, [bobs])
     assert sorted(pbs.job_state(job) for job in over) == ["Q", "R"]
     assert pbs.job_state(kept) == "R"
+
+
+def test_jobs_of_programs_that_leave_rerunable_out_run_within_quota_only(pbs: PbsCluster) -> None:
+    """qsub sends ``Rerunable`` with each job. PBS requeues no job without it, so alice's second one waits beside idle
+    cores."""
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=8]'")
+    deploy_and_drive(pbs, quick_settings())
+    attributes = [("Resource_List", "select", "1:ncpus=8"), ("Resource_List", "walltime", "01:00:00")]
+    with calling(pbs, "alice") as caller:
+        within, beyond = caller.ask("submit", attributes=attributes, count=2, script=script(pbs, 3600), queue="workq")[
+            "ids"
+        ]
+    assert "Rerunable" not in pbs.job(within)
+    wait_for_all(pbs, [within])
+    pbs.wait_until(lambda: "pbsteer" in pbs.job(beyond).get("comment", ""), 120.0, "a pass has told why it waits")
+    assert "would use 8 + 8 of a quota of 8" in pbs.job(beyond)["comment"]
+    assert pbs.job_state(beyond) == "Q"

@@ -161,7 +161,8 @@ def test_where_no_run_is_cut_no_estimate_is_shrunk(kind: str) -> None:
 @pytest.mark.parametrize(
     ("rerunable", "checkpoint", "asked", "array", "preemptibility"),
     [
-        (None, None, {}, False, Preemptibility(True, None)),
+        (None, None, {}, False, Preemptibility(False, None)),
+        (1, None, {}, False, Preemptibility(True, None)),
         (1, "u", {}, False, Preemptibility(True, None)),
         (0, None, {}, False, Preemptibility(False, None)),
         (1, "n", {"pbsteer_save": "signal"}, False, Preemptibility(True, False)),
