@@ -25,6 +25,7 @@ def test_the_reason_of_the_pass_stands_beside_the_consoles_once_the_job_has_chan
     pbs.wait_until(lambda: journal.read().reasons.of(waits) is not None, LATE_S, "a pass that tells why the job waits")
     wait_for_pass(pbs)
     pbs.qmgr("set hook pbsteer_periodic enabled = False")
+    pbs.wait_until(lambda: pbs.run(["pgrep", "-f", "pbs_python --hook"]).status != 0, LATE_S, "the last pass has ended")
     wanted = journal.read().reasons.of(waits)
     assert wanted is not None
     page = explained(pbs, waits)
