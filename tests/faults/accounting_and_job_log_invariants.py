@@ -32,10 +32,11 @@ class Life(NamedTuple):
 
 class Crowd(NamedTuple):
     """A vnode with more cores in use than it has, by the accounting log: the cores of each job that held it when
-    ``line`` was written."""
+    ``line`` was written, and when the run had begun in which it did."""
 
     vnode: str
     jobs: Mapping[str, int]
+    starts_s: Mapping[str, float]
     line: str
 
 
@@ -143,7 +144,8 @@ class Books:
         self.lives[job_id] = life._replace(running=allocation, starts=life.starts + 1, start_s=time_of(line))
         for vnode in allocation.vnodes:
             if self._used[vnode] > self._cores[vnode]:
-                self.crowds.append(Crowd(vnode, dict(self._holders(vnode)), line))
+                jobs = dict(self._holders(vnode))
+                self.crowds.append(Crowd(vnode, jobs, {job: self.lives[job].start_s for job in jobs}, line))
 
     def _holders(self, vnode: str) -> Iterator[tuple[str, int]]:
         for job_id, life in self.lives.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import shlex
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -120,10 +120,11 @@ class Workload:
         self._twice = len(lines)
         return [f"a job's program ran beside another one of it: {line}" for line in fresh]
 
-    def find_alive(self, jobs: Collection[str], time_s: float) -> set[str]:
-        """Those of these jobs whose programs were alive then, or may have been, as they had just been started."""
-        found = {job for job in jobs if time_s - self._books.lives[job].start_s <= _UNTIL_IT_WRITES_S}
-        for spell in read_spells(self._diaries, jobs):
+    def find_alive(self, starts_s: Mapping[str, float], time_s: float) -> set[str]:
+        """Those of these jobs, each with the start of its run then, whose programs were alive at that time, or may have
+        been, as they had just been started."""
+        found = {job for job, start_s in starts_s.items() if time_s - start_s <= _UNTIL_IT_WRITES_S}
+        for spell in read_spells(self._diaries, starts_s):
             last_s = spell.end_s if spell.is_whole else spell.end_s + _BETWEEN_LINES_S
             if spell.begin_s - 1.0 <= time_s <= last_s:
                 found.add(spell.job)

@@ -109,6 +109,17 @@ def test_a_vnode_with_more_in_use_than_it_has_is_a_crowd(tmp_path: Path) -> None
     assert (crowd.vnode, crowd.jobs) == ("m1", {"1.s": 5, "2.s": 5})
 
 
+def test_a_crowd_keeps_when_each_run_had_begun_whatever_comes_later(tmp_path: Path) -> None:
+    start = f"S;1.s;user=alice {PLACE}"
+    books = read_books(tmp_path, start, *SECOND)
+    write(tmp_path, f"R;1.s;user=alice {PLACE}")
+    write(tmp_path, start)
+    books.read()
+    earlier, later = books.crowds
+    assert later.starts_s["1.s"] - earlier.starts_s["1.s"] == 1
+    assert earlier.starts_s["1.s"] == earlier.starts_s["2.s"]
+
+
 def test_a_start_that_a_server_tells_again_after_it_was_away_is_none(tmp_path: Path) -> None:
     start = f"S;1.s;user=alice {PLACE}"
     books = read_books(tmp_path, start, start)

@@ -423,7 +423,7 @@ class Ground:
         self.books.crowds.clear()
         found = []
         for crowd in crowds:
-            alive = self.workload.find_alive(crowd.jobs, time_of(crowd.line))
+            alive = self.workload.find_alive(crowd.starts_s, time_of(crowd.line))
             used = sum(crowd.jobs[job] for job in alive)
             if used > self.pbs.spec.cores:
                 found.append(f"{crowd.vnode} held {used} cores by {sorted(alive)}: {self.books.tell(crowd.jobs)}")
