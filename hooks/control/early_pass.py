@@ -49,7 +49,7 @@ their cores idle until a poll sees it."""
 
 _WOKEN_S = (0.002, 0.002, 0.003, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
 """Before each poll after a submission has woken the process: its hook runs before the server has the job, which mostly
-takes some milliseconds more. Submissions meanwhile wake it no further, so there are less than thirty such polls a
+takes some milliseconds more. Submissions meanwhile wake it no further, so there are fewer than thirty such polls a
 second."""
 
 _APART_S = 1.0

@@ -34,9 +34,9 @@ _GONE = (15001, 15139)
 _UNKNOWN_ATTRIBUTE = 15002
 _NO_VNODES = (15062, 15064)
 """Error numbers if no vnode matches, and if the server has none at all."""
-_ENDED_AT_HOST = (15001, 15016, 15139)
-"""Error numbers for an unknown job, one in a state for which the request is invalid (its epilogue runs), and a finished
-one (pbs_error.h)."""
+NOT_RUNNING = frozenset({15001, 15016, 15139})
+"""Error numbers for an unknown job, one in a state for which the request is invalid (not running, or exiting), and a
+finished one (pbs_error.h)."""
 _NO_SIGNAL = "STILLRUNNING"
 """No signal has this name. PBS takes 16 characters, of which Torque's ``SIG`` is a part."""
 _ENDED = 15031
@@ -321,7 +321,7 @@ class Connection(ManagerRequests):
         try:
             self.signal(job_id, _NO_SIGNAL)
         except IflError as error:
-            return error.code in _ENDED_AT_HOST
+            return error.code in NOT_RUNNING
         return True
 
     def checkpoint(self, job_id: str) -> None:

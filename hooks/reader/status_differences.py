@@ -11,14 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, may_have_runs, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import RUNS_AT_HOST, is_subjob, may_have_runs, parent_of
 from hooks.pbs.pbs_ifl_client import HOLDING_STATES, Connection, Texts
 from hooks.reader.rows_with_shared_keys import Part, Rows, rest_of
 
 WHOLE_AGAIN_S = 600.0
 _MOST_SINGLE = 200
-_SETTLED = "42"
-"""The substate of a running job. A job that starts or ends changes its substate without a new mtime (observed)."""
 _CHANGED = "mtime"
 _ENDED_STATES = frozenset("FMX")
 _COUNTS = ("state_count", "job_history_enable")
@@ -119,7 +117,7 @@ class Differences:
             if changed.isdigit():
                 self._newest_s = max(self._newest_s, int(changed))
             state = self._states[job_id] = texts.get("job_state", "")
-            moves = state in HOLDING_STATES and texts.get("substate", _SETTLED) != _SETTLED
+            moves = state in HOLDING_STATES and texts.get("substate", RUNS_AT_HOST) != RUNS_AT_HOST
             (self._moving.add if moves else self._moving.discard)(job_id)
             yield job_id, texts
 

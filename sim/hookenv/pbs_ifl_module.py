@@ -12,7 +12,14 @@ from types import ModuleType
 from typing import Callable
 
 from sim.pbs_server.objects.attributes import JOB, QUEUE, SCHEDULER, SERVER, VNODE, Table, split_key
-from sim.pbs_server.objects.errors import HOOK_REJECTED, PROTOCOL, UNDEFINED_ATTRIBUTE, UNKNOWN_SIGNAL, PbsError
+from sim.pbs_server.objects.errors import (
+    BAD_STATE,
+    HOOK_REJECTED,
+    PROTOCOL,
+    UNDEFINED_ATTRIBUTE,
+    UNKNOWN_SIGNAL,
+    PbsError,
+)
 from sim.pbs_server.requests.manager_changes import Change, Command, Object, Operation, manage
 from sim.pbs_server.requests.status_requests import (
     Stat,
@@ -207,8 +214,11 @@ def _job_calls(client: _Client) -> Mapping[str, object]:
         return 0
 
     def signal(job_id: str, name: str) -> None:
-        """Simulated programs take no signals; the job and the signal must exist."""
-        server.look_up(job_id)
+        """Simulated programs take no signals; the job must run, and the signal exist."""
+        parent, index = server.look_up(job_id)
+        job = parent if index is None else parent.subjobs.get(index)
+        if job is None or job.state not in ("R", "B"):
+            raise PbsError(BAD_STATE)
         if f"SIG{name.removeprefix('SIG')}" not in Signals.__members__:
             raise PbsError(UNKNOWN_SIGNAL)
 

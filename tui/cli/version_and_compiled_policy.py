@@ -22,7 +22,7 @@ def is_policy_compiled() -> bool:
 def show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
     """Print the version, and end."""
     if wanted and not ctx.resilient_parsing:
-        # Every command would load it, and it loads a tenth of all that `status` does.
+        # Slow to load, and every command loads this module.
         from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
         try:

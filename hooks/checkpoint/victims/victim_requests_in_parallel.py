@@ -16,9 +16,9 @@ from typing import Any, Callable
 from hooks.checkpoint.forked_server_request import Child, read_piece, start_child
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
-from hooks.pbs.job_attributes.job_ids_and_states import read_start_s, was_deleted
+from hooks.pbs.job_attributes.job_ids_and_states import RUNS_AT_HOST, read_start_s, was_deleted
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, read_marks
-from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
+from hooks.pbs.pbs_ifl_client import NOT_RUNNING, Connection, IflError, is_real_server
 from hooks.pbs.server_status_type_and_attributes import Attributes
 
 _MOST_CHILDREN = 16
@@ -28,12 +28,7 @@ the job may have started elsewhere. The victim's time to save is not extended by
 _NOT_REQUEUED = "not requeued"
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
 _LOOKED_AT = ("job_state", "substate", "stime", "comment", MARK_ATTRIBUTE)
-_RUNS = "42"
-"""The substate of a job whose MoM can have sent its end; not of one that is still sent to its MoM."""
 _LATE = "{} got no request, as those before it took too long"
-_LETS_GO = frozenset({15001, 15016, 15139})
-"""PBS's error numbers for an unknown job, a job in a state that cannot be requeued (not running, or exiting), and a
-finished job (pbs_error.h)."""
 
 
 class VictimRequests:
@@ -133,7 +128,7 @@ def _ask(pbs_ifl: Any, requests: Sequence[VictimRequest], until_s: float) -> dic
                         answers[request.id] = "", ""
                 except IflError as error:
                     how = _NOT_REQUEUED if request.how == REQUEUE and error.code else ""
-                    answers[request.id] = ("", "") if error.code in _LETS_GO else (how, str(error))
+                    answers[request.id] = ("", "") if error.code in NOT_RUNNING else (how, str(error))
     except IflError as error:
         return dict.fromkeys((request.id for request in requests), ("", str(error)))
     return answers
@@ -150,7 +145,7 @@ def _ask_one(connection: Connection, request: VictimRequest) -> bool:
         return True
     if request.how == CHECKPOINT and not _is_waited_for(texts):
         return False
-    if texts.get("substate", "") == _RUNS and connection.has_ended_at_host(request.id):
+    if texts.get("substate", "") == RUNS_AT_HOST and connection.has_ended_at_host(request.id):
         return False
     if request.how == REQUEUE:
         connection.requeue(request.id)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 NO_CHECKPOINT = "n"
 """The value of ``Checkpoint`` for a job that must not be checkpointed (``qsub -c n``)."""
 
+RUNS_AT_HOST = "42"
+"""The substate of a job that runs, as its MoM has reported. It has another one while it is sent to its MoM or ends."""
+
 
 _DELETED = re.compile(r" and terminated(?: by [^\s@]+@\S+)?\Z")
 """The end that PBS adds to a running job's comment as soon as the job is deleted (``req_deletejob2`` calls

@@ -50,7 +50,7 @@ def test_a_submission_that_comes_to_nothing_brings_no_pass(clock: Clock, config:
     assert len(polls) - len(woken) <= 15, "then the polls come at their interval again"
 
 
-def test_however_many_submissions_there_are_the_server_is_polled_less_than_thirty_times_a_second(
+def test_however_many_submissions_there_are_the_server_is_polled_fewer_than_thirty_times_a_second(
     clock: Clock, config: Path, polls: list[float]
 ) -> None:
     clock.at.update({clock.now_s + number / 200: clock.submit for number in range(3000)})

@@ -156,7 +156,7 @@ def pbs_rerunjob(handle: int, job: str, extend: str | None) -> int:
 def pbs_sigjob(handle: int, job: str, name: str, extend: str | None) -> int:
     if f"SIG{name.removeprefix('SIG')}" in signal.Signals.__members__:
         return _act(["signal", job, name])
-    _error[:] = [MOM_ANSWERS.get(job, 15013), "Execution server rejected request"]
+    _error[:] = [MOM_ANSWERS.get(job, 15013), "Unknown/illegal signal name"]
     return int(_error[0])
 
 

@@ -1,7 +1,7 @@
 """A user's program that alters waiting jobs as fast as the server takes it, until its standard input ends.
 
-It gives each job a select of one core and of two cores in turns, and prints a line when each has had both; in the end
-how many alterations were taken, and how many refused with each of the server's messages.
+It gives each job a select of one core and of two cores in turns, and prints a line when each has had both. Last, it
+prints how many alterations were taken, and how many refused with each of the server's messages.
 
 Usage: PYTHON -I keep_altering_jobs.py PBS_EXEC JOB...
 """

@@ -1,4 +1,4 @@
-"""A victim that has ended while the server does not know it yet: PBS would queue it again, and it is let end.
+"""A victim that has ended while the server does not know it yet: PBS would queue it again, so it gets no request.
 
 ``pbs_comm``, which carries what server and MoM say to each other, stands still from before the job's end until after
 the pass's request.
