@@ -84,13 +84,15 @@ def apply_plan(
     budget: Budget,
     release: Callable[[], None],
     digests: Mapping[str, str] = MappingProxyType({}),
+    is_judged_on: Callable[[str], bool] = lambda _: True,
 ) -> Outcome:
     """Carry the plan out as far as ``permissions`` go: victims first, since they take longest to end, comments last.
 
     Where PBS's scheduler starts the jobs, victims are held until their beneficiary runs. In every queue, victims whose
     beneficiary no longer needs them are released. ``methods``: how jobs of a queue save that do not say. ``release`` is
     called in each child process made here and drops what the child must not keep. ``digests``: what each start was
-    decided on, where the pass itself compares it just before.
+    decided on, where the pass itself compares it just before. ``is_judged_on``: whether the end of a job on
+    this host is judged by our hook.
     """
     attempts = Requests()
     failures = attempts.failures
@@ -103,7 +105,7 @@ def apply_plan(
         attempts.run(partial(connection.set_comment, job_id, comment))
     if not permissions.start and not permissions.preempt and not permissions.kept_back:
         return Outcome(failures=tuple(failures), released=tuple(released), withdrawn=withdrawn)
-    requests = _ask(connection, plan, server_status, permissions, settings, methods, attempts)
+    requests = _ask(connection, plan, server_status, permissions, settings, methods, attempts, is_judged_on)
     victim_requests = VictimRequests(pbs_ifl, requests, release) if requests else None
     starter = Starter(connection, server_status, plan.started.cluster(), digests)
     starts = _start(starter, plan.starts, permissions, budget, attempts)
@@ -230,11 +232,13 @@ def _ask(
     settings: Settings,
     methods: Mapping[str, str],
     attempts: Requests,
+    is_judged_on: Callable[[str], bool],
 ) -> list[VictimRequest]:
     """The requests to those victims whose marks could be written: without a mark the next pass would not know of the
     request."""
     victims = [preempt for preempt in plan.preempts if _may_preempt(preempt, server_status, permissions)]
-    asking = plan_asking(victims, server_status, settings, methods, permissions.preempt - permissions.start)
+    held = permissions.preempt - permissions.start
+    asking = plan_asking(victims, server_status, settings, methods, held, is_judged_on)
     unmarked = {
         job_id
         for job_id, text in asking.marks.items()

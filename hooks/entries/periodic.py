@@ -35,6 +35,7 @@ from hooks.control.decision_time_limit import (
 )
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult, find_next_s
+from hooks.control.end_hook_switch import EndHookOnHosts, switch_end_hook
 from hooks.control.fair_share_charges import charge_usage, record_from_data, record_to_data, write_usage
 from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
@@ -194,18 +195,9 @@ def _read(connection: Connection, settings: Settings, state: State, quota_plan: 
     switched = Switched.read(state)
     charged = record_from_data(state.read_published(FAIR_SHARE))
     return ServerRead(
-        raw,
-        server_status,
-        files,
-        priorities,
-        switched,
-        runs,
-        charged,
-        state.read_ledger,
-        quota_plan,
-        problems,
+        raw, server_status, files, priorities, switched, runs, charged, state.read_ledger, quota_plan, problems,
         not_requeued,
-    )
+    )  # fmt: skip
 
 
 def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Budget) -> Decision:
@@ -251,8 +243,8 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
         lists=_list_cores(plan, permissions.start) if settings.ranking.lists != "none" else NO_LISTS,
         is_auto="auto" in settings.stripe.layouts,
     )
-    advised_now = permissions.preempt - permissions.start
     summary = replace(summary, unguarded=may_go_unguarded(settings, translation.modes, assignment, summary))
+    advised_now = permissions.preempt - permissions.start
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     resource_changes = find_resource_changes(translation, server_status, summary, settings)
     notes = [*describe_left_out(plan.count("not-looked-at"), slowest), *found.problems]
@@ -315,10 +307,11 @@ def _act(
 ) -> tuple[Outcome, QuotaOutcome]:
     """Set planned quotas, switch the schedulers, advise them, and carry the plan out, without the starts of the jobs in
     ``not_again``. Advising and carrying out get at least ``least_s`` each, whatever is left of the budget."""
-    plan, server_status = decision.plan, found.server_status
+    plan, server_status, methods = decision.plan, found.server_status, decision.translation.methods
     quotas = set_limits(decision.quota_work, found.raw, state, connection, budget)
     pending_work = Requests(budget)
     failures = switch_guard(connection, settings, decision.summary)
+    failures += switch_end_hook(connection, settings, server_status, methods, state)
     failures += switch(connection, decision.assignment, found.switched, state)
     budget.leave(least_s)
     above = give_advice(connection, decision.advice, pending_work)
@@ -329,12 +322,13 @@ def _act(
         server_status,
         decision.permissions._replace(not_for=decision.advice.above - above, not_again=not_again),
         settings,
-        decision.translation.methods,
+        methods,
         pbs_ifl=pbs_ifl,
         connection=connection,
         budget=budget,
         release=state.release_lock,
         digests=digests_to_compare(settings, decision.summary),
+        is_judged_on=EndHookOnHosts(connection, settings, state.path.parent).is_on,
     )
     # PBS's scheduler may not have noticed that the cores of a beneficiary are free, nor that an array was released.
     coming = above & {start.job.id for start in plan.starts}

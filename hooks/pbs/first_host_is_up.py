@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 
 EXEC_VNODE = "exec_vnode"
-_FIRST_VNODE = re.compile(r"\(([^():+\s]+)[:+)]")
+_FIRST_VNODE = re.compile(r"\(?([^():+\s]+)(?:[:+)]|$)")
+"""PBS omits the parentheses after ``qrun -H VNODE`` (``n1:ncpus=8``)."""
 _NOT_THERE = frozenset({"down", "state-unknown", "stale"})
 
 

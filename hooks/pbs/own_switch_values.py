@@ -1,4 +1,4 @@
-"""How a pass switches a scheduler, or the hook of starts, on and off: in a form that PBS accepts and no person is
+"""How a pass switches a scheduler, or one of two hooks, on and off: in a form that PBS accepts and no person is
 likely to use.
 
 That form distinguishes a pass from an administrator in PBS's log and in requests, as both may be root.
@@ -11,10 +11,13 @@ import re
 OWN_SWITCHES = ("y", "n")
 """The values for on and off."""
 START_HOOK = "pbsteer_runjob"
-"""The hook of starts, the only one that a pass switches."""
+"""The hook of starts."""
+END_HOOK = "pbsteer_execjob_epilogue"
+"""The hook at a job's end. Passes switch these two and no other."""
 _VALUE = f"[{''.join(OWN_SWITCHES)}]"
 _OWN_SWITCH = re.compile(
-    rf"unset server scheduling|set sched (?:\S+ )?scheduling = {_VALUE}|set hook {START_HOOK} enabled = {_VALUE}"
+    rf"unset server scheduling|set sched (?:\S+ )?scheduling = {_VALUE}"
+    rf"|set hook (?:{START_HOOK}|{END_HOOK}) enabled = {_VALUE}"
 )
 
 

@@ -17,7 +17,7 @@ from policy.values.frozen_value import FrozenValue
 MODES = ("observe", "advise", "drive")
 RESERVATIONS = ("within-quota", "any")
 REFUSED_FROM = ("never", "drive", "advise")
-ALWAYS, NEEDED = GUARDED = ("always", "needed")
+ALWAYS, NEEDED = SWITCHED = ("always", "needed")
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,14 @@ class SubmissionSettings(FrozenValue):
 class ServerSettings(FrozenValue):
     """Server-wide: the mode of queues that name none, the group that may read the journal (none where it is empty), and
     how many days the journal is kept. ``guard_starts``: whether the hook of starts is always on, or only while it is
-    needed because others than passes start jobs."""
+    needed because others than passes start jobs. ``end_hook``: whether the hook at a job's end is always on, or only
+    while some job could be asked to save."""
 
     mode: str = choice_setting("observe", MODES)
     journal_group: str = text_setting("", "the name of a group on the server host")
     journal_days: int = whole_setting(14, 1, 3650)
-    guard_starts: str = choice_setting(ALWAYS, GUARDED)
+    guard_starts: str = choice_setting(ALWAYS, SWITCHED)
+    end_hook: str = choice_setting(NEEDED, SWITCHED)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 from container.hosts.find_and_enter_running_host import find_host_process
-from policy.settings.settings_of_server_and_passes import ScheduleSettings
+from policy.settings.settings_of_server_and_passes import ALWAYS, ScheduleSettings, ServerSettings
 from policy.settings.site_settings import Settings
 from tests.bench_pbs.benchmark_result import Figure, median
 from tests.bench_pbs.testbed import Caller, calling, job_attributes, open_site, script, without_hooks
@@ -28,7 +28,8 @@ def measure(jobs: int = 60) -> list[Figure]:
     """``jobs`` jobs that end at once, without a hook, with one that does nothing, and with ours, in alternation."""
     seconds: dict[str, list[float]] = {"": [], _NOOP: [], _HOOK: []}
     with open_site(moms=1) as pbs, without_hooks(pbs), calling(pbs, "alice") as caller:
-        deploy(pbs, Settings(schedule=ScheduleSettings(interval_s=2, budget_s=1.5)))
+        schedule, server = ScheduleSettings(interval_s=2, budget_s=1.5), ServerSettings(end_hook=ALWAYS)
+        deploy(pbs, Settings(schedule=schedule, server=server))
         pbs.qmgr("set hook pbsteer_periodic enabled = False", "set hook pbsteer_exechost_periodic enabled = False")
         path = pbs.testbed.folder / "noop.py"
         path.write_text("import pbs\npbs.event().accept()\n")

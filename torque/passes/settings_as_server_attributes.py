@@ -25,8 +25,8 @@ _REQUEUED_STATUS = "automatic_requeue_exit_code"
 
 
 def check_for_torque(settings: Settings, where: str) -> Settings:
-    """The settings as they hold on Torque: its queues have no order of a PBS scheduler, and no hook judges starts.
-    Raises :class:`SettingsError` for what only PBS can."""
+    """The settings as they hold on Torque: its queues have no order of a PBS scheduler, and it has no hooks for
+    starts and ends. Raises :class:`SettingsError` for what only PBS can."""
     problems = []
     allowed = " or ".join(TORQUE_MODES)
     if settings.server.mode not in TORQUE_MODES:
@@ -38,7 +38,7 @@ def check_for_torque(settings: Settings, where: str) -> Settings:
     if problems:
         raise SettingsError(problems)
     order = OrderSettings(settings.order.user_priority, "age")
-    return replace(settings, order=order, server=replace(settings.server, guard_starts=ALWAYS))
+    return replace(settings, order=order, server=replace(settings.server, guard_starts=ALWAYS, end_hook=ALWAYS))
 
 
 def queues_saved_jobs(settings: Settings, server: Mapping[str, str]) -> bool:

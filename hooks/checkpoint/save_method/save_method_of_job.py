@@ -13,14 +13,11 @@ from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.save_method_names import SAVE_METHODS
 from policy.settings.site_settings import Settings
 
+METHOD_OF_JOB = f"Resource_List.{SAVE}"
+"""The attribute of a job that names its own method."""
 _ABOUT_TO_RUN = "41"
-
-
 _REPORTED_S = 300
 """Seconds within which hosts with our ``exechost_periodic`` hook have reported that a restarted job runs."""
-
-
-_SAVE_ATTRIBUTE = f"Resource_List.{SAVE}"
 
 
 def read_methods(server_status: ServerStatus, settings: Settings, report: Callable[[str], None]) -> dict[str, str]:
@@ -46,13 +43,14 @@ def find_method(job_id: str, texts: Attributes, methods: Mapping[str, str], ran_
     """
     if texts.get("Checkpoint", "") == NO_CHECKPOINT:
         return REQUEUE
-    asked_for = texts.get(_SAVE_ATTRIBUTE, "")
+    asked_for = texts.get(METHOD_OF_JOB, "")
     method = asked_for if asked_for in SAVE_METHODS else methods.get(texts.get("queue", ""), REQUEUE)
     if method == CHECKPOINT and (is_subjob(job_id) or "[]" in job_id):
         return REQUEUE
-    cannot = wide or (_is_about_to_run(texts) and ran_s > _REPORTED_S)
+    cannot = wide or (is_about_to_run(texts) and ran_s > _REPORTED_S)
     return SIGNAL if method == CHECKPOINT and cannot else method
 
 
-def _is_about_to_run(texts: Attributes) -> bool:
+def is_about_to_run(texts: Attributes) -> bool:
+    """Whether the server has not heard yet that the job runs on its host."""
     return texts.get("substate", "") == _ABOUT_TO_RUN

@@ -7,11 +7,11 @@ from there.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from hooks.checkpoint.save_method.copy_queue_save_method_to_job import find_method_to_write
-from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
-from hooks.checkpoint.save_method.save_method_of_job import _SAVE_ATTRIBUTE, _is_about_to_run, find_method
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SAVING, SIGNAL
+from hooks.checkpoint.save_method.save_method_of_job import METHOD_OF_JOB, find_method, is_about_to_run
 from hooks.pbs.first_host_is_up import find_first_vnode, is_there
 from hooks.pbs.host_of_vnode_and_multi_host_job import has_other_hosts, host_of
 from hooks.pbs.job_attributes.job_comment_format import make_comment
@@ -55,7 +55,7 @@ class Asking(NamedTuple):
     held without a mark that says for which beneficiary. ``comments`` are for jobs that have none: PBS records a
     deletion in a job's comment, but only by appending to one. ``patient`` are the victims that get no request in this
     pass: an earlier pass asked them to save and they have time left, or their first host is not up, or they cannot be
-    checkpointed yet, or a user has deleted them.
+    checkpointed yet, or its host's copy of the hook that judges its end is not on yet, or a user has deleted them.
     """
 
     marks: Mapping[str, str]
@@ -71,9 +71,11 @@ def plan_asking(
     settings: Settings,
     methods: Mapping[str, str],
     held: Collection[str] = (),
+    is_judged_on: Callable[[str], bool] = lambda _: True,
 ) -> Asking:
     """The requests to send to the victims now. ``methods``: how jobs of a queue save that do not say. Victims in the
-    queues ``held`` are held until their beneficiary runs."""
+    queues ``held`` are held until their beneficiary runs. ``is_judged_on``: whether the end of a job on this host
+    is judged by our hook, without which a job that saves would have ended for good."""
     marks: dict[str, dict[int | None, Mark]] = {}
     requests: list[VictimRequest] = []
     patient: list[str] = []
@@ -84,7 +86,7 @@ def plan_asking(
         if was_deleted(texts) or not is_there(server_status.vnodes.get(vnode, {})):
             patient.append(victim.id)
             continue
-        index = index_of(victim.id)
+        host, index = host_of(vnode, server_status.vnodes), index_of(victim.id)
         marked = victim.id if index is None else parent_of(victim.id)
         known = marks.get(marked) or _current_marks(marked, server_status)
         mark, hold = known.get(index, Mark()), victim.run.job.queue in held
@@ -105,12 +107,12 @@ def plan_asking(
             wide = has_other_hosts(texts, server_status.vnodes)
             how = find_method(victim.id, all_texts, methods, server_status.time_s - victim.run.start_s, wide=wide)
             if how == SIGNAL and find_method_to_write(
-                all_texts.get(_SAVE_ATTRIBUTE, ""), how, settings.checkpoint.method
+                all_texts.get(METHOD_OF_JOB, ""), how, settings.checkpoint.method
             ):
                 # The queue got its method after the job had started. The host, which sees no queues, would take its end
                 # for final.
                 how = REQUEUE
-            if how == CHECKPOINT and _is_about_to_run(texts):
+            if (how == CHECKPOINT and is_about_to_run(texts)) or (how in SAVING and not is_judged_on(host)):
                 patient.append(victim.id)
                 continue
         before = server_status.jobs.get(marked, {}).get("Hold_Types", "")
@@ -127,7 +129,7 @@ def plan_asking(
             if known.get(None) != whole:
                 known[None] = whole
                 marks[marked] = known
-        signal, host = settings.checkpoint.signal if how == SIGNAL else "", host_of(vnode, server_status.vnodes)
+        signal = settings.checkpoint.signal if how == SIGNAL else ""
         requests.append(VictimRequest(victim.id, how, signal, read_start_s(texts), host, not asked))
     shown = {job_id: show_marks(known) for job_id, known in marks.items()}
     asked_to_save = [request.id for request in requests if request.how != REQUEUE and not is_subjob(request.id)]

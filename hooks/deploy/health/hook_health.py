@@ -18,6 +18,8 @@ from hooks.deploy.health.hook_errors_in_log import Complaint, is_fresh
 from hooks.deploy.hook_events_alarms_and_order import HOOK_EVENTS, attributes_of, is_switched_by_passes
 from hooks.deploy.read_installed_server_state import Hook, Installed, read_applied
 from hooks.pbs.custom_resources import RESOURCES
+from hooks.pbs.files_and_output.moms_waiting_for_hook_copy import find_waiting_moms
+from hooks.pbs.own_switch_values import START_HOOK
 from policy.model.pbs_units import show_count, show_duration
 from policy.settings.site_settings import Settings
 
@@ -115,27 +117,6 @@ def check_health(evidence: Evidence, names: Mapping[str, str], now_s: float) -> 
     )
 
 
-def find_waiting_moms(tracking: str) -> dict[str, tuple[str, ...]]:
-    """The MoMs that do not have the present copy of a hook, by hook.
-
-    PBS writes a line ``host:port hook action number`` whenever what is still to be sent to a MoM has changed; action 0
-    means nothing is (its ``hook_track_save``). The file may have older entries beside the one that counts: the last
-    line with the highest number.
-    """
-    actions: dict[tuple[str, str], tuple[int, str]] = {}
-    for line in tracking.splitlines():
-        words = line.split()
-        if len(words) == 4 and words[3].isdecimal():
-            key, number = (words[1], words[0].rpartition(":")[0]), int(words[3])
-            if number >= actions.get(key, (0, ""))[0]:
-                actions[key] = (number, words[2])
-    waiting: dict[str, list[str]] = {}
-    for (hook, mom), (_, action) in actions.items():
-        if action != "0":
-            waiting.setdefault(hook, []).append(mom)
-    return {hook: tuple(sorted(moms)) for hook, moms in waiting.items()}
-
-
 def _check_hook(
     name: str, event: str, installed: Installed, waiting: tuple[str, ...], settings: Settings | None
 ) -> HookHealth:
@@ -180,10 +161,10 @@ def _describe_faults(hooks: Sequence[HookHealth]) -> Iterator[tuple[str, str]]:
 
 
 def _describe_hook_left_off(hooks: Sequence[HookHealth], evidence: Evidence, now_s: float) -> Iterator[str]:
-    """The hooks that passes had switched off before they failed and handed the queues back."""
+    """The hook of starts, if passes had switched it off before they failed and handed the queues back."""
     if evidence.breaker.is_resting(now_s, evidence.applied_s):
         for hook in hooks:
-            if hook.may_be_off and not hook.enabled:
+            if hook.name == START_HOOK and hook.may_be_off and not hook.enabled:
                 yield (
                     f"{hook.name} is off until the next pass, and PBS's scheduler starts jobs without it; on again:"
                     f' qmgr -c "set hook {hook.name} enabled = true"'

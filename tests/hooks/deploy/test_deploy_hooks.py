@@ -155,11 +155,12 @@ def test_the_plan_is_in_groups_that_say_why(deployment: Deployment) -> None:
     assert json.loads(json.dumps([step.to_data() for step in steps]))[0]["do"] == "write"
 
 
-def test_a_hook_that_passes_switch_stays_as_it_is(deployment: Deployment, qmgr: FakeQmgr) -> None:
-    needed = replace(SETTINGS, server=ServerSettings(guard_starts="needed"))
+@pytest.mark.parametrize("name", ["pbsteer_runjob", "pbsteer_execjob_epilogue"])
+def test_a_hook_that_passes_switch_stays_as_it_is(deployment: Deployment, qmgr: FakeQmgr, name: str) -> None:
+    needed = replace(SETTINGS, server=ServerSettings(guard_starts="needed", end_hook="needed"))
     deployment.apply(needed, silent)
-    assert qmgr.hooks["pbsteer_runjob"]["enabled"] == "true"
-    qmgr.hooks["pbsteer_runjob"]["enabled"] = "false"
+    assert qmgr.hooks[name]["enabled"] == "true"
+    qmgr.hooks[name]["enabled"] = "false"
     assert deployment.plan_apply(needed) == []
-    deployment.apply(SETTINGS, silent)
-    assert qmgr.hooks["pbsteer_runjob"]["enabled"] == "true"
+    deployment.apply(replace(SETTINGS, server=ServerSettings(guard_starts="always", end_hook="always")), silent)
+    assert qmgr.hooks[name]["enabled"] == "true"

@@ -14,7 +14,8 @@ from hooks.pbs.first_host_is_up import find_first_vnode
         ("(n-1.site[0]:ncpus=2:mem=4gb+n-1.site[1]:ncpus=2)", "n-1.site[0]"),
         ("(v1)", "v1"),
         ("", ""),
-        ("v1:ncpus=2", ""),
+        ("v1:ncpus=2", "v1"),
+        ("v1", "v1"),
         ("(:ncpus=2)", ""),
     ],
 )

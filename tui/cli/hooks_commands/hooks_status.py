@@ -22,6 +22,7 @@ from hooks.deploy.health.hook_health import Evidence, Health, check_health
 from hooks.deploy.hook_names import hooks_of
 from hooks.deploy.read_installed_server_state import read_applied
 from hooks.pbs.custom_resources import MODE
+from hooks.pbs.files_and_output.moms_waiting_for_hook_copy import read_tracking
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
 from policy.model.pbs_units import show_count, show_duration
@@ -39,7 +40,7 @@ def read_health(deployment: Deployment, home: Path, now_s: float) -> Health:
         deployment.read(),
         DeploymentRecord.read(folder / RECORD),
         folder.exists(),
-        _read_tracking(home),
+        read_tracking(home),
         State(folder).read_published(LAST_PASS),
         read_complaints(home / "server_logs", now_s),
         _read_applied_s(home),
@@ -159,11 +160,3 @@ def _read_applied_s(home: Path) -> float:
         with contextlib.suppress(OSError):
             applied_s = max(applied_s, (home / "server_priv" / "hooks" / f"{_PASS}.{suffix}").stat().st_mtime)
     return applied_s
-
-
-def _read_tracking(home: Path) -> str:
-    """PBS's file of the hooks that MoMs have not been sent yet; empty where there is none."""
-    try:
-        return (home / "server_priv" / "hooks" / "tracking.TR").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

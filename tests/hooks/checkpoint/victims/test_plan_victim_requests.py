@@ -165,6 +165,22 @@ def test_a_restarted_job_is_waited_for_until_it_can_be_checkpointed(held: tuple[
 # A victim that is asked to save
 
 
+@pytest.mark.parametrize(("settings", "how"), [(SIGNAL, ""), (CHECKPOINT, ""), (Settings(), "requeue")])
+def test_none_is_asked_before_the_hook_that_judges_its_end_is_on_its_host(settings: Settings, how: str) -> None:
+    seen, hosts = server_status({**WAITING, "1.s": running()}), list[str]()
+    victims, methods = victims_of(seen, settings, again=False, beneficiary="9.s"), methods_of(seen, settings)
+
+    def is_judged_on(host: str) -> bool:
+        hosts.append(host)
+        return False
+
+    asking = plan_asking(victims, seen, settings, methods, is_judged_on=is_judged_on)
+    if how:
+        assert (asking.requests, hosts) == ((request_to("1.s", how),), []), "a requeue needs no hook"
+    else:
+        assert (asking, hosts) == (Asking({}, (), ("1.s",)), ["v1"])
+
+
 def test_first_it_is_marked_and_asked() -> None:
     asking = ask({"1.s": running()})
     assert asking.requests == (request_to("1.s", "signal", "USR2"),)

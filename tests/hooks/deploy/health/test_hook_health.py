@@ -14,7 +14,7 @@ from hooks.deploy.bundle_hook import source_digest
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.deployment_record import DeploymentRecord
 from hooks.deploy.health.hook_errors_in_log import Complaint
-from hooks.deploy.health.hook_health import Evidence, Health, check_health, find_waiting_moms
+from hooks.deploy.health.hook_health import Evidence, Health, check_health
 from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import Installed
 from hooks.pbs.custom_resources import RESOURCES, Resource
@@ -137,14 +137,6 @@ def test_moms_that_have_an_old_copy_are_named(installed: Installed) -> None:
     tracking = SENT + "m2:15002 pbsteer_exechost_periodic 2 8\nm3:15002 other 2 8\nm2:15002 pbsteer_runjob 2 8\n"
     (told,) = check(installed, tracking=tracking).problems
     assert told.startswith("pbsteer_exechost_periodic: 1 MoM has an old copy or none (m2)")
-
-
-def test_the_last_line_of_the_highest_number_of_a_mom_and_hook_counts() -> None:
-    lines = [
-        "a:1 h 3 1", "b:1 h 3 1", "a:1 h 1 1", "a:1 h 0 1", "c:1 h 0 1", "c:1 h 16 2", "c:1 h 0 1", "d:1 h 35 3",
-        "d:1 h 0 4", "torn li", "e:1 h 3 x",
-    ]  # fmt: skip
-    assert find_waiting_moms("\n".join(lines)) == {"h": ("b", "c")}
 
 
 @pytest.mark.parametrize(
@@ -279,13 +271,27 @@ def test_an_alert_that_lasts_and_a_command_that_failed_need_attention(installed:
     assert "  switched on again" in lines
 
 
-def test_the_hook_of_starts_may_be_off_where_passes_switch_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "always", "needed"),
+    [
+        ("pbsteer_runjob", ServerSettings(), ServerSettings(guard_starts="needed")),
+        ("pbsteer_execjob_epilogue", ServerSettings(end_hook="always"), ServerSettings()),
+    ],
+)
+def test_a_hook_may_be_off_only_where_passes_switch_it(
+    tmp_path: Path, name: str, always: ServerSettings, needed: ServerSettings
+) -> None:
     qmgr = FakeQmgr(tmp_path)
     deployment = Deployment(str(tmp_path), qmgr)
-    deployment.apply(Settings(server=ServerSettings(guard_starts="needed")), lambda _: None)
-    qmgr.hooks["pbsteer_runjob"]["enabled"] = "false"
-    health = check(deployment.read())
-    assert health.problems == ()
+    deployment.apply(Settings(server=always), lambda _: None)
+    qmgr.hooks[name]["enabled"] = "false"
+    assert check(deployment.read()).problems == (f"{name}: DISABLED",)
+    deployment.apply(Settings(server=needed), lambda _: None)
+    qmgr.hooks[name]["enabled"] = "false"
+    resting = CircuitBreaker(unfinished=2, setbacks=1, rests=1, rest_began_s=int(NOW_S))
+    for breaker in (CircuitBreaker(), resting)[: 1 if name == "pbsteer_runjob" else 2]:
+        health = check(deployment.read(), breaker=breaker)
+        assert not any(name in problem for problem in health.problems)
     assert any("off, as passes switch it" in line for line in describe_health(health, NOW_S))
 
 
