@@ -261,12 +261,15 @@ def test_results_wait_until_their_folder_is_there_again(target: Target) -> None:
 
 def test_a_guest_that_is_preempted_waits_and_runs_again(target: Target) -> None:
     cores = target.centre.spec.cores
-    folder = target.folder("guest", "echo x >> runs; sleep 6; cat runs | wc -l")
+    folder = target.folder("guest", "echo x >> runs; while [ ! -e go ]; do sleep 0.2; done; cat runs | wc -l")
     gid = target.offer(folder, cores=cores)
-    target.wait_for(gid, "Submitted", ran=1)
-    target.on("b", "carol", 'sbatch --parsable -p workq -n "$1" --output /dev/null --wrap "sleep 4"', str(cores))
+    there = target.wait_for(gid, "Submitted", ran=1).dstdir
+    submit = 'sbatch --parsable -p workq -n "$1" --output /dev/null --wrap "sleep 3600"'
+    carols = target.on("b", "carol", submit, str(cores)).strip()
     record = target.wait_for(gid, "Submitted", requeues=1)
     assert record.reason == "requeued, 1 times"
+    target.on("b", "carol", 'scancel "$1"', carols)
+    target.on("b", "alice", 'touch "$1/go"', there)
     # Slurm lets a requeued job wait for two minutes.
     target.on("b", "root", 'scontrol update jobid="$1" StartTime=now', record.localid)
     record = target.end(gid)

@@ -93,13 +93,16 @@ def test_a_silent_mom_blocks_nobody_for_longer_than_the_setting(torque: TorqueCl
         done = pbsteer(torque, "do", "requeue", job_id, "--confirm", short(job_id), settings=_SHORT)
         took_s = time.monotonic() - began_s
         status = pbsteer(torque, "status", settings=_SHORT)
+        both_took_s = time.monotonic() - began_s
     finally:
         torque.run(["pkill", "-CONT", "-x", "pbs_mom"], host="m1").demand_success()
     assert done.status == 1
     assert "sent, but not confirmed: qrerun" in done.stdout + done.stderr
     # Torque's own qrerun waits for five minutes.
     assert took_s < 60.0
-    assert status.status == 0
+    assert both_took_s < 120.0
+    # The server polls the MoMs of running jobs, and now and then answers nobody while it waits for this one.
+    assert status.status == 0 or "does not answer" in status.stderr, status
     assert audited(torque)[-1] == ("unconfirmed", f"qrerun {job_id}")
 
 
