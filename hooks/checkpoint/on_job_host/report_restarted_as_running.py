@@ -15,20 +15,21 @@ from hooks.store.atomic_file import replace_file
 RESTARTED = "pbsteer-restarted-"
 """Prefix of notes in a MoM's ``mom_priv``, followed by a job's id: our script has restarted the job."""
 
-REPORTED_S = 150
-"""Seconds for which a restarted job is reported: at the default interval four times, and two times at least. A pass
-waits for the server to see it for 300 s (:mod:`hooks.checkpoint.save_method.save_method_of_job`)."""
+HELD_S = 118
+"""How long a session is told before the other one. A MoM tells its server every two minutes at least; the server hears
+nothing of what the MoM was told in between. Two runs of the hook at the default interval take two minutes. A pass waits
+for the server to hear of it for 300 s (:mod:`hooks.checkpoint.save_method.save_method_of_job`)."""
 
-
-_LEAST_REPORTS = 2
+_LEAST_HELD = 2
+"""The session that the server knows may have either sign."""
 
 
 class _Note(NamedTuple):
-    """What a note says: the session that the MoM was told, how many earlier ones it has taken, and when the first
-    report was made (seconds of the host's clock)."""
+    """What a note says: the session that the MoM was told, since when (seconds of the host's clock), and how many were
+    told before for long enough."""
 
     session: int
-    taken: int
+    held: int
     since_s: int
 
 
@@ -38,19 +39,25 @@ def find_restarted(pbs_home: str) -> dict[str, Path]:
 
 
 def report(job: Any, note: Path, now_s: float) -> None:
-    """Have the MoM report another session of an event's job than before, again and again for :data:`REPORTED_S`.
+    """Have the MoM report another session of an event's job than before for :data:`HELD_S`, and then the first again.
 
     PBS drops what a run of a hook sets that is cut off, and the server a report that comes before the MoM's answer that
-    the job runs, which may take long on a busy host. The run of the hook that finds the time over and the session
-    without the opposite sign deletes the note. Raises OSError if the note cannot be written; nothing is reported then.
+    the job runs, which may take long on a busy host: what is told for a while is reported several times. The note is
+    deleted at the end of a time without the opposite sign. Raises OSError if the note cannot be written; nothing is
+    reported then.
     """
-    session = int(job.session_id)
-    told = _read(note.read_text(encoding="ascii", errors="replace")) or _Note(session, -1, int(now_s))
-    taken = told.taken + (told.session == session)
-    if session > 0 and taken >= _LEAST_REPORTS and not 0 <= int(now_s) - told.since_s < REPORTED_S:
-        note.unlink()
-        return
-    replace_file(note, f"{-session} {taken} {told.since_s}".encode("ascii"), sync=False)
+    session, held = int(job.session_id), 0
+    told = _read(note.read_text(encoding="ascii", errors="replace"))
+    if told is not None:
+        held = told.held
+        if told.session == session:
+            if 0 <= int(now_s) - told.since_s < HELD_S:
+                return
+            held += 1
+            if session > 0 and held >= _LEAST_HELD:
+                note.unlink()
+                return
+    replace_file(note, f"{-session} {held} {int(now_s)}".encode("ascii"), sync=False)
     job.session_id = -session
 
 
