@@ -1,4 +1,4 @@
-"""The hook at a job's end: off while no job could be asked to save, and on its host again before one is asked.
+"""The hook at a job's end: off while no job could be asked to save, and on at its host again before one is asked.
 
 For it PBS starts a Python process at each job's end, which takes longer than a short job runs (docs/hooks.md, "The hook
 at a job's end").
@@ -46,34 +46,29 @@ def is_end_hook_needed(server_status: ServerStatus, methods: Mapping[str, str]) 
 def switch_end_hook(
     connection: Connection, settings: Settings, server_status: ServerStatus, methods: Mapping[str, str], state: State
 ) -> list[str]:
-    """Switch the hook on if it is needed, and off :data:`KEPT_S` after it was; returns a sentence if the server
-    refuses. A server without this hook is left alone."""
-    if settings.server.end_hook == ALWAYS:
-        return []
+    """Switch the hook on if it is needed or is always to be on, and off :data:`KEPT_S` after it was needed; returns a
+    sentence if the server refuses. A server without this hook is left alone."""
     needed, now_s = is_end_hook_needed(server_status, methods), server_status.time_s
     last_s = _read_time(state.read_published(END_HOOK_NEEDED))
     if needed and not 0 <= now_s - last_s < _NOTED_S:
         state.publish(END_HOOK_NEEDED, {"time_s": now_s}, shared=False, sync=False)
-    wanted = needed or 0 <= now_s - last_s < KEPT_S
+    wanted = settings.server.end_hook == ALWAYS or needed or 0 <= now_s - last_s < KEPT_S
     error = attempt(partial(_set, connection, wanted=wanted))
     return [] if error is None else [str(error)]
 
 
 class EndHookOnHosts:
-    """Answers whether the hook is on a host, on and as the server has it. The server and its file are read at the first
-    question. Where passes do not switch the hook, and on a server without it, the answer is yes for all."""
+    """Answers whether the hook is on at a host, and as the server has it. The server and its file are read at the first
+    question. On a server without the hook the answer is yes for all."""
 
-    def __init__(self, connection: Connection, settings: Settings, pbs_home: Path) -> None:
+    def __init__(self, connection: Connection, pbs_home: Path) -> None:
         self._connection = connection
-        self._is_switched = settings.server.end_hook != ALWAYS
         self._home = pbs_home
         self._is_on: bool | None = None
         self._waiting: Collection[str] = ()
 
     def is_on(self, host: str) -> bool:
         """Whether a job may be asked to save whose end the host is to judge."""
-        if not self._is_switched:
-            return True
         if self._is_on is None:
             self._read()
         names = {host.lower(), host.partition(".")[0].lower()}

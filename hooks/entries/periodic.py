@@ -328,7 +328,7 @@ def _act(
         budget=budget,
         release=state.release_lock,
         digests=digests_to_compare(settings, decision.summary),
-        is_judged_on=EndHookOnHosts(connection, settings, state.path.parent).is_on,
+        is_judged_on=EndHookOnHosts(connection, state.path.parent).is_on,
     )
     # PBS's scheduler may not have noticed that the cores of a beneficiary are free, nor that an array was released.
     coming = above & {start.job.id for start in plan.starts}

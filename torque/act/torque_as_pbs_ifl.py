@@ -19,6 +19,7 @@ from torque.translate.exec_host_as_exec_vnode import node_list_for_qrun
 from torque.translate.jobs import MARK, read_job
 
 _NO_SUCH_JOB = 15001
+_NO_SUCH_HOOK = 15136
 _BAD_STATE = 15018
 _FINISHED = 15139
 """Error numbers: the first two are Torque's and PBS's, the last is PBS's for a job that has ended."""
@@ -105,6 +106,10 @@ class TorqueAsPbsIfl:
 
     def pbs_statfree(self, _answer: Any) -> None:
         """Nothing: an answer is plain objects."""
+
+    def pbs_stathook(self, _handle: int, name: str, _names: Any, _extend: str | None) -> None:
+        """No hook of this name: Torque has none."""
+        self._code, self._message = _NO_SUCH_HOOK, f"{name} does not exist!"
 
     def pbs_statjob(self, handle: int, job_ids: str, _names: Any, _extend: str | None) -> Any:
         """Those of the jobs (ids with commas between) that the server knows, in PBS's words."""

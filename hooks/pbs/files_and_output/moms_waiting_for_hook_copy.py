@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+_MOST_DIGITS = 20
+"""PBS numbers the changes by a ``long long``; Python refuses to read very long numbers."""
+
 
 def read_tracking(pbs_home: Path) -> str:
     """The file's text; empty where there is none."""
@@ -26,7 +29,7 @@ def find_waiting_moms(tracking: str) -> dict[str, tuple[str, ...]]:
     actions: dict[tuple[str, str], tuple[int, str]] = {}
     for line in tracking.splitlines():
         words = line.split()
-        if len(words) == 4 and words[3].isdecimal():
+        if len(words) == 4 and words[3].isdecimal() and len(words[3]) <= _MOST_DIGITS:
             key, number = (words[1], words[0].rpartition(":")[0]), int(words[3])
             if number >= actions.get(key, (0, ""))[0]:
                 actions[key] = (number, words[2])

@@ -110,8 +110,13 @@ def test_a_note_that_cannot_be_read_counts_as_none(state: State, noted: dict[str
     assert switched("true", at(0, ENDS_ITSELF), state) == [["hook", END_HOOK, "false"]]
 
 
-def test_where_it_is_always_on_or_not_there_nothing_is_asked_for(state: State) -> None:
+def test_where_it_is_always_to_be_on_passes_keep_it_on(state: State) -> None:
     assert switched("true", at(0, ENDS_ITSELF), state, ALWAYS) == []
+    assert switched("false", at(0, ENDS_ITSELF), state, ALWAYS) == [["hook", END_HOOK, "true"]]
+
+
+def test_a_server_without_it_is_left_alone(state: State) -> None:
+    assert switched("", at(0, ENDS_ITSELF), state, ALWAYS) == []
     assert switched("", at(0, SAVES), state) == []
 
 
@@ -123,14 +128,14 @@ def test_a_refused_switch_is_told(state: State) -> None:
     assert "set enabled = True of hook pbsteer_execjob_epilogue" in sentence
 
 
-def on_hosts(tmp_path: Path, present: str, *lines: str, settings: Settings = NEEDED) -> list[str]:
+def on_hosts(tmp_path: Path, present: str, *lines: str) -> list[str]:
     """The hosts among n1 and n2 on which the hook is on."""
     folder = tmp_path / "server_priv" / "hooks"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tracking.TR").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     pbs_ifl.WORLD["hooks"] = {END_HOOK: {"enabled": present}} if present else {}
     with Connection(pbs_ifl) as connection:
-        hook = EndHookOnHosts(connection, settings, tmp_path)
+        hook = EndHookOnHosts(connection, tmp_path)
         return [host for host in ("n1", "n2.site") if hook.is_on(host)]
 
 
@@ -148,6 +153,5 @@ def test_it_is_on_no_host_while_it_is_off_or_the_server_does_not_say(tmp_path: P
     assert on_hosts(tmp_path, "true") == []
 
 
-def test_nobody_waits_for_it_where_it_is_always_on_or_the_server_has_none(tmp_path: Path) -> None:
-    assert on_hosts(tmp_path, "false", settings=ALWAYS) == ["n1", "n2.site"]
+def test_nobody_waits_for_it_where_the_server_has_none(tmp_path: Path) -> None:
     assert on_hosts(tmp_path, "") == ["n1", "n2.site"]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE, Mark, show_marks
+from policy.settings.settings_of_server_and_passes import ServerSettings
 from tests.hooks.deploy_on_testbed import deploy, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
 pytestmark = pytest.mark.slow
 
+WATCHED = replace(quick_settings(), server=ServerSettings(end_hook="always"))
+"""These tests mark jobs themselves, where a pass would first wait until the hook at their end is on at their host."""
 WISH = ("-l", "pbsteer_save=signal")
 UNTIL_TOLD = 'until [ -e "$HOME/may-end" ]; do sleep 0.2; done; '
 SAVING = f'saved="$HOME/$PBS_JOBID.saved"; [ -e "$saved" ] && exit 0; touch "$saved"; {UNTIL_TOLD}exit 85'
@@ -33,7 +37,7 @@ sys.exit(pbs_ifl.pbs_alterjob(pbs_ifl.pbs_connect(None), sys.argv[2], mark, None
 
 
 def test_only_a_job_that_was_asked_is_run_again(pbs: PbsCluster) -> None:
-    deploy(pbs, quick_settings())
+    deploy(pbs, WATCHED)
     of_each_kind: tuple[tuple[tuple[str, ...], bool, int], ...] = (
         ((), False, 1),
         (("-r", "n"), False, 1),
@@ -58,7 +62,7 @@ def test_only_a_job_that_was_asked_is_run_again(pbs: PbsCluster) -> None:
 
 def test_a_job_that_saved_comes_back_though_the_server_speaks_to_its_host_first(pbs: PbsCluster) -> None:
     """A MoM that is spoken to before it has said hello tells the ends of jobs ahead of what its hooks said of them."""
-    deploy(pbs, quick_settings())
+    deploy(pbs, WATCHED)
     job = _start_job(pbs, WISH, asked=True)
     host = str(pbs.job(job)["exec_vnode"]).strip("(").partition(":")[0]
     hellos = _count_hellos(pbs, host)
@@ -75,7 +79,7 @@ def test_a_job_that_saved_comes_back_though_the_server_speaks_to_its_host_first(
 
 def test_a_job_that_saved_comes_back_though_the_server_does_not_know_yet_that_it_runs(pbs: PbsCluster) -> None:
     """Its end comes while the server has it in substate 41: its MoM tells that it runs some seconds after its start."""
-    deploy(pbs, quick_settings())
+    deploy(pbs, WATCHED)
     job = pbs.qsub("alice", ("/bin/sh", "-c", AT_ONCE), options=(*WISH, "-h"))
     _mark(pbs, job, ago_s=1)
     pbs.run(["qrls", job], user="alice").demand_success()
