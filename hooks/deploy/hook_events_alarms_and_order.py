@@ -68,8 +68,8 @@ HOOK_EVENTS: Mapping[str, HookEvent] = {
 
 
 def is_switched_by_passes(event: str, settings: Settings) -> bool:
-    """Whether passes switch the hook of an event on and off (:mod:`hooks.control.start_guard`,
-    :mod:`hooks.control.end_hook_switch`)."""
+    """Whether passes switch the hook of an event on and off (:mod:`hooks.control.switched_hooks.start_guard`,
+    :mod:`hooks.control.switched_hooks.end_hook_switch`)."""
     setting = {"runjob": settings.server.guard_starts, "execjob_epilogue": settings.server.end_hook}
     return setting.get(event, ALWAYS) != ALWAYS
 

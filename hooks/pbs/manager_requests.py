@@ -84,7 +84,12 @@ class ManagerRequests(ABC):
         finally:
             self._ifl.pbs_statfree(answer)
 
-    def set_hook_enabled(self, name: str, *, enabled: bool) -> None:
+    def switch_hook(self, name: str, *, enabled: bool) -> None:
+        """Switch a hook of the site on or off, unless it is so already or the server has none of this name."""
+        if self.is_hook_enabled(name) not in (enabled, None):
+            self._set_hook_enabled(name, enabled=enabled)
+
+    def _set_hook_enabled(self, name: str, *, enabled: bool) -> None:
         """Switch a hook of the site on or off; PBS lets root do this on the server's host."""
         ifl = self._ifl
         change = ifl.attropl()

@@ -117,6 +117,7 @@ class Differences:
             if changed.isdigit():
                 self._newest_s = max(self._newest_s, int(changed))
             state = self._states[job_id] = texts.get("job_state", "")
+            # A job that starts or ends changes its substate without a new mtime (observed).
             moves = state in HOLDING_STATES and texts.get("substate", RUNS_AT_HOST) != RUNS_AT_HOST
             (self._moving.add if moves else self._moving.discard)(job_id)
             yield job_id, texts

@@ -67,7 +67,8 @@ class Summary:
     texts. ``in_cycle`` are the queues in ``drive`` whose scheduler had a cycle for reservations and resumes at
     ``planned_s``. ``lists`` has the sockets and cores of starts that hand them to the job
     (:func:`policy.model.lists_for_programs.show_entries`). ``unguarded``: the starts are made without the hook that
-    would judge them (:mod:`hooks.control.start_guard`). ``stripes`` caches results computed from the summary.
+    would judge them (:mod:`hooks.control.switched_hooks.start_guard`). ``stripes`` caches results computed from the
+    summary.
     """
 
     queues: Mapping[str, QueueSummary]

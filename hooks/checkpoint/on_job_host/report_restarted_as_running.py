@@ -15,21 +15,21 @@ from hooks.store.atomic_file import replace_file
 RESTARTED = "pbsteer-restarted-"
 """Prefix of notes in a MoM's ``mom_priv``, followed by a job's id: our script has restarted the job."""
 
-HELD_S = 118
-"""How long a session is told before the other one. A MoM tells its server every two minutes at least; the server hears
-nothing of what the MoM was told in between. Two runs of the hook at the default interval take two minutes. A pass waits
-for the server to hear of it for 300 s (:mod:`hooks.checkpoint.save_method.save_method_of_job`)."""
+REPORTED_S = 118
+"""How long a session is reported before the other one. A MoM reports to its server every two minutes at least; what its
+hook has set in between does not reach the server. Two runs of the hook at the default interval take two minutes. A
+pass waits for the server to have it for 300 s (:mod:`hooks.checkpoint.save_method.save_method_of_job`)."""
 
-_LEAST_HELD = 2
+_LEAST_REPORTED = 2
 """The session that the server knows may have either sign."""
 
 
 class _Note(NamedTuple):
-    """What a note says: the session that the MoM was told, since when (seconds of the host's clock), and how many were
-    told before for long enough."""
+    """What a note says: the session that the hook has set, how many it had set before for long enough, and since when
+    (seconds of the host's clock)."""
 
     session: int
-    held: int
+    before: int
     since_s: int
 
 
@@ -39,32 +39,32 @@ def find_restarted(pbs_home: str) -> dict[str, Path]:
 
 
 def report(job: Any, note: Path, now_s: float) -> None:
-    """Have the MoM report another session of an event's job than before for :data:`HELD_S`, and then the first again.
+    """Have the MoM report another session of an event's job for :data:`REPORTED_S`, and then the first one again.
 
     PBS drops what a run of a hook sets that is cut off, and the server a report that comes before the MoM's answer that
-    the job runs, which may take long on a busy host: what is told for a while is reported several times. The note is
+    the job runs, which may take long on a busy host: what is set for a while is reported several times. The note is
     deleted at the end of a time without the opposite sign. Raises OSError if the note cannot be written; nothing is
     reported then.
     """
-    session, held = int(job.session_id), 0
-    told = _read(note.read_text(encoding="ascii", errors="replace"))
-    if told is not None:
-        held = told.held
-        if told.session == session:
-            if 0 <= int(now_s) - told.since_s < HELD_S:
+    session, before = int(job.session_id), 0
+    noted = _read(note.read_text(encoding="ascii", errors="replace"))
+    if noted is not None:
+        before = noted.before
+        if noted.session == session:
+            if 0 <= int(now_s) - noted.since_s < REPORTED_S:
                 return
-            held += 1
-            if session > 0 and held >= _LEAST_HELD:
+            before += 1
+            if session > 0 and before >= _LEAST_REPORTED:
                 note.unlink()
                 return
-    replace_file(note, f"{-session} {held} {int(now_s)}".encode("ascii"), sync=False)
+    replace_file(note, f"{-session} {before} {int(now_s)}".encode("ascii"), sync=False)
     job.session_id = -session
 
 
 def _read(text: str) -> _Note | None:
     """The note; None for one that the script has just made, or that another version wrote."""
     try:
-        session, taken, since_s = map(int, text.split())
+        session, before, since_s = map(int, text.split())
     except ValueError:
         return None
-    return _Note(session, taken, since_s)
+    return _Note(session, before, since_s)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hooks.control.end_hook_switch import KEPT_S
+from hooks.control.switched_hooks.end_hook_switch import KEPT_S
 from hooks.pbs.own_switch_values import END_HOOK
 from hooks.store.atomic_file import replace_file
 from hooks.store.state_files import END_HOOK_NEEDED

@@ -101,7 +101,7 @@ def test_a_silent_mom_blocks_nobody_for_longer_than_the_setting(torque: TorqueCl
     # Torque's own qrerun waits for five minutes.
     assert took_s < 60.0
     assert both_took_s < 120.0
-    # The server polls the MoMs of running jobs, and now and then answers nobody while it waits for this one.
+    # The server polls the MoMs of running jobs, and now and then answers no request while it waits for this one.
     assert status.status == 0 or "does not answer" in status.stderr, status
     assert audited(torque)[-1] == ("unconfirmed", f"qrerun {job_id}")
 

@@ -53,7 +53,7 @@ def switch_end_hook(
     if needed and not 0 <= now_s - last_s < _NOTED_S:
         state.publish(END_HOOK_NEEDED, {"time_s": now_s}, shared=False, sync=False)
     wanted = settings.server.end_hook == ALWAYS or needed or 0 <= now_s - last_s < KEPT_S
-    error = attempt(partial(_set, connection, wanted=wanted))
+    error = attempt(partial(connection.switch_hook, END_HOOK, enabled=wanted))
     return [] if error is None else [str(error)]
 
 
@@ -87,11 +87,6 @@ def _was_asked(texts: Attributes) -> bool:
     """Whether the job, or a subjob of it, has a request to save on it: an end with the agreed exit status requeues it
     long after that."""
     return MARK_KEY in texts and any(mark.how in SAVING for mark in read_marks(texts).values())
-
-
-def _set(connection: Connection, *, wanted: bool) -> None:
-    if connection.is_hook_enabled(END_HOOK) not in (wanted, None):
-        connection.set_hook_enabled(END_HOOK, enabled=wanted)
 
 
 def _read_time(noted: Mapping[str, object]) -> float:

@@ -37,13 +37,8 @@ def switch_guard(connection: Connection, settings: Settings, summary: Summary) -
     sentence if the server refuses. A pass that starts nothing leaves a hook on that could go off."""
     if settings.server.guard_starts == ALWAYS or (summary.unguarded and not summary.starting):
         return []
-    error = attempt(partial(_set, connection, wanted=not summary.unguarded))
+    error = attempt(partial(connection.switch_hook, START_HOOK, enabled=not summary.unguarded))
     return [] if error is None else [str(error)]
-
-
-def _set(connection: Connection, *, wanted: bool) -> None:
-    if connection.is_hook_enabled(START_HOOK) not in (wanted, None):
-        connection.set_hook_enabled(START_HOOK, enabled=wanted)
 
 
 def end_of_starts(state: State, summary: Summary) -> None:
