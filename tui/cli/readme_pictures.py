@@ -78,7 +78,9 @@ async def draw(folder: Path, names: Sequence[str]) -> list[Path]:
                 await _until_decided(console, pilot)
                 for key in (*keys, _DONE):
                     if key == _DONE:
-                        await console.workers.wait_for_complete()
+                        # Textual's own wait raises for a worker that a later look-up has replaced.
+                        while not all(worker.is_finished for worker in console.workers):
+                            await pilot.pause(0.02)
                         await pilot.pause()
                     else:
                         await pilot.press("colon" if key == ":" else key)

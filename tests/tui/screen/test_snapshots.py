@@ -98,7 +98,9 @@ async def settle(console: Console, pilot: Pilot[str], keys: str) -> None:
         await pilot.press(names.get(key, key))
         while key == "F" and (console.main.cluster is cluster or console.main.cluster.finished is None):
             await pilot.pause(0.01)
-    await console.workers.wait_for_complete()
+    # Textual's own wait raises for a worker that a later look-up has replaced.
+    while not all(worker.is_finished for worker in console.workers):
+        await pilot.pause(0.01)
     await pilot.pause()
     await pilot.pause()
 
