@@ -1,5 +1,5 @@
-"""On each MoM, at an interval: report the host's readings, in one resource of its natural vnode, and the jobs that were
-restarted from a checkpoint; and delete notes of jobs that are gone.
+"""On each MoM, at an interval: report the host's readings, in one resource of its natural vnode, the jobs that were
+restarted from a checkpoint or taken over by a MoM that was restarted; and delete notes of jobs that are gone.
 
 No request waits for this. It runs in a process of its own, reads a few small files, and sends a reading only if it has
 changed or would soon be too old, since each report is written into the server's database.
@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from hooks.checkpoint.on_job_host.jobs_of_restarted_mom import find_mom_start, report_sessions
 from hooks.checkpoint.on_job_host.read_saved_task_notes import find_left, is_gone
 from hooks.checkpoint.on_job_host.report_restarted_as_running import find_restarted, report
 from hooks.pbs.custom_resources_on_hosts import READING
@@ -27,6 +28,7 @@ _COUNTS = "pbsteer_counts.json"
 
 def handle(pbs: Any) -> str | None:
     """Report what is new."""
+    report_taken_over(pbs)
     report_restarted(pbs)
     forget_left(pbs)
     vnodes = pbs.event().vnode_list
@@ -60,6 +62,13 @@ def handle(pbs: Any) -> str | None:
     if is_due(reading, sent, interval_s, stale_s):
         available[READING] = reading.show()
     return None
+
+
+def report_taken_over(pbs: Any) -> None:
+    """Make the server see that the jobs of a MoM that was restarted run. An error here does not keep the host from
+    being reported."""
+    with contextlib.suppress(Exception):
+        report_sessions(pbs.event().job_list, find_mom_start(pbs.pbs_conf["PBS_HOME"]), time.time())
 
 
 def report_restarted(pbs: Any) -> None:

@@ -62,7 +62,8 @@ def _ask_of_restart(pbs: Any, job: Any, exit_status: int) -> None:
 def _ask(pbs: Any, job: Any, exit_status: int) -> None:
     import time
 
-    from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import find_mom_start, judge_end
+    from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import judge_end
+    from hooks.checkpoint.on_job_host.jobs_of_restarted_mom import find_mom_start
 
     ended_s = time.time()
     saving = read_saving(pbs.hook_config_filename)
@@ -71,9 +72,12 @@ def _ask(pbs: Any, job: Any, exit_status: int) -> None:
     method, saved_status = saving
     could_be = could_be_asked(job, method)
     began_s = find_mom_start(pbs.pbs_conf["PBS_HOME"])
+    start_s = float(job.stime) if job.stime else None
 
     def judge(run: RunOnServer | None) -> Verdict:
-        return judge_end(exit_status, saved_status, run, ended_s, could_be=could_be, mom_began_s=began_s)
+        return judge_end(
+            exit_status, saved_status, run, ended_s, could_be=could_be, mom_began_s=began_s, host_start_s=start_s
+        )
 
     _act(pbs, job, exit_status, judge)
 

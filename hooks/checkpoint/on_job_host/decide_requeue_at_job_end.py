@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
 from hooks.checkpoint.forked_server_request import read_answer, start_child
@@ -62,6 +61,7 @@ def judge_end(
     *,
     could_be: bool,
     mom_began_s: float = 0.0,
+    host_start_s: float | None = None,
 ) -> Verdict:
     """Whether the job that ended at ``ended_s`` is to be requeued.
 
@@ -74,6 +74,8 @@ def judge_end(
 
     ``run`` is None if the server did not answer; then the job is requeued only if it ``could_be`` one that was asked,
     and ended with ``saved_status``. ``mom_began_s``: a MoM started after the request does not know how the job ended.
+    ``host_start_s``: the run's start by the host's clock, for a run whose start the server does not know
+    (:mod:`hooks.checkpoint.on_job_host.jobs_of_restarted_mom`).
     """
     if not may_be_run_again(exit_status):
         return Verdict(again=False, why="it was killed")
@@ -81,7 +83,9 @@ def judge_end(
     if run is None:
         like_it = "jobs like it are asked" if could_be else "jobs like it are not"
         return Verdict(could_be and has_saved, f"the server does not say whether it was asked to save; {like_it}")
-    mark = run.mark
+    mark, start_s = run.mark, run.start_s
+    if start_s is None and host_start_s is not None:
+        start_s = host_start_s - SLACK_S
     if mark.how not in (SIGNAL, CHECKPOINT):
         return Verdict(again=False, why="it was not asked to save")
     if run.is_deleted:
@@ -89,18 +93,18 @@ def judge_end(
     if not run.is_rerunnable:
         return Verdict(again=False, why="it must not be run twice")
     if mark.how == CHECKPOINT:
-        if not mark.is_of_run(run.start_s):
+        if not mark.is_of_run(start_s):
             return Verdict(again=False, why="it was asked to save by a checkpoint, but maybe in an earlier run")
         says = "says" if has_saved else "does not say"
         why = f"it was asked to save by a checkpoint, and its exit status {says} that it has"
         return Verdict(has_saved, why, is_logged=True)
     is_unsure = mom_began_s > mark.asked_s - SLACK_S
     in_time = ended_s <= mark.until_s + (AWAY_S if is_unsure else SLACK_S)
-    times = f"asked at {mark.asked_s} to save until {mark.until_s}, in a run since {run.start_s or 0:.0f}"
+    times = f"asked at {mark.asked_s} to save until {mark.until_s}, in a run since {start_s or 0:.0f}"
     if mark.why:
         times += f", and withdrawn then ({mark.why})"
     is_to_come = mark.asked_s > ended_s + SLACK_S
-    if is_to_come or not mark.is_of_run(run.start_s):
+    if is_to_come or not mark.is_of_run(start_s):
         # A server that was away gives its running jobs new start times, and one whose clock was ahead leaves marks of
         # earlier runs that look later than each new run. Then the exit status decides as long as the mark is recent;
         # later it does not, or a program that always ends with this status would be requeued for ever.
@@ -109,14 +113,6 @@ def judge_end(
     if not has_saved and not in_time:
         times += f"; after that only exit status {saved_status} says that work is saved and not done"
     return Verdict(has_saved or in_time, f"it was {times}", is_logged=True)
-
-
-def find_mom_start(pbs_home: str) -> float:
-    """When this host's MoM was started: the time of its lock file, which it writes then. 0 if it cannot be read."""
-    try:
-        return (Path(pbs_home) / "mom_priv" / "mom.lock").stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def judge_failed_restart(run: RunOnServer | None) -> Verdict:

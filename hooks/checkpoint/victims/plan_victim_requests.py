@@ -55,7 +55,8 @@ class Asking(NamedTuple):
     held without a mark that says for which beneficiary. ``comments`` are for jobs that have none: PBS records a
     deletion in a job's comment, but only by appending to one. ``patient`` are the victims that get no request in this
     pass: an earlier pass asked them to save and they have time left, or their first host is not up, or they cannot be
-    checkpointed yet, or its host's copy of the hook that judges its end is not on yet, or a user has deleted them.
+    checkpointed yet, or the server does not know when they started, or their host's copy of the hook that judges their
+    end is not on yet, or a user has deleted them.
     """
 
     marks: Mapping[str, str]
@@ -112,7 +113,9 @@ def plan_asking(
                 # The queue got its method after the job had started. The host, which sees no queues, would take its end
                 # for final.
                 how = REQUEUE
-            if (how == CHECKPOINT and is_about_to_run(texts)) or (how in SAVING and not is_judged_on(host)):
+            # Without a start, no later pass could tell whether this run was asked.
+            is_early = read_start_s(texts) is None or (how == CHECKPOINT and is_about_to_run(texts))
+            if how in SAVING and (is_early or not is_judged_on(host)):
                 patient.append(victim.id)
                 continue
         before = server_status.jobs.get(marked, {}).get("Hold_Types", "")

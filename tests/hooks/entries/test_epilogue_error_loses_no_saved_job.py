@@ -27,6 +27,7 @@ class EndedJob:
     """As much of a job as the hook looks at."""
 
     id = "1.server"
+    stime = None
 
     def __init__(self, exit_status: int, save: str | None = "signal") -> None:
         self.Exit_status = exit_status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class Ended:
         job = types.SimpleNamespace(
             id="1.server",
             session_id=42,
+            stime=950,
             Exit_status=exit_status,
             Resource_List={"pbsteer_save": "signal"},
             in_ms_mom=lambda: True,
@@ -61,6 +63,12 @@ def test_who_was_asked_is_queued_again_and_the_log_says_when_it_was(monkeypatch:
     assert level == 8
     assert words.startswith(f"1.server;pbsteer: it ended with {SAVED} and is requeued, after ")
     assert words.endswith("it was asked at 1000 to save until 1060, in a run since 900")
+
+
+def test_its_host_tells_when_it_began_where_the_server_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = Ended(monkeypatch, 0, RunOnServer(None, Mark("9.s", "signal", int(time.time()), int(time.time()) + 60)))
+    assert end.reruns == ["1.server"]
+    assert end.log[0][1].endswith("in a run since 945")
 
 
 def test_its_end_is_held_back_until_the_server_and_its_host_are_there(monkeypatch: pytest.MonkeyPatch) -> None:

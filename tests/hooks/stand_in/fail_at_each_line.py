@@ -62,7 +62,8 @@ def run(hook: CodeType, job: dict[str, Any]) -> dict[str, bool]:
     """Whether the job was requeued, by the line at which the hook failed."""
     reruns: list[bool] = []
     resources = pbs.Resources(job["Resource_List"])
-    given = {**job, "Resource_List": resources, "in_ms_mom": lambda: True, "rerun": lambda: reruns.append(True)}
+    on_host = {"stime": None, "in_ms_mom": lambda: True, "rerun": lambda: reruns.append(True)}
+    given = {**on_host, **job, "Resource_List": resources}
     pbs.event().job = pbs.Record(**given)
     lines = Lines()
     sys.settrace(lines.trace)

@@ -49,7 +49,7 @@ def main() -> None:
         reruns: list[bool] = []
         if "Priority" in given:
             given["Priority"] = pbs.priority(given["Priority"])
-        on_host = {"in_ms_mom": lambda: True, "rerun": partial(reruns.append, True)}
+        on_host = {"stime": None, "in_ms_mom": lambda: True, "rerun": partial(reruns.append, True)}
         pbs.event().job = pbs.Record(Resource_List=resources, **{"id": "", **on_host, **given})
         ended = None
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import types
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import (
     RunOnServer,
     Verdict,
     ask_server,
-    find_mom_start,
     judge_end,
     judge_until_server_back,
 )
@@ -95,14 +93,6 @@ def test_a_mom_that_was_away_tells_an_end_late_and_not_how_it_was(mom_began_s: f
     assert not judge_end(0, SAVED, ASKED, late_s + 1, could_be=True, mom_began_s=mom_began_s).again
 
 
-def test_start_of_a_mom_is_the_time_of_its_lock(tmp_path: Path) -> None:
-    assert find_mom_start(str(tmp_path)) == 0.0
-    (tmp_path / "mom_priv").mkdir()
-    (tmp_path / "mom_priv" / "mom.lock").touch()
-    os.utime(tmp_path / "mom_priv" / "mom.lock", (1000, 1000))
-    assert find_mom_start(str(tmp_path)) == 1000
-
-
 @pytest.mark.parametrize(("status", "again"), [(0, False), (1, False), (SAVED, True)])
 def test_whom_a_checkpoint_asked_in_vain_has_saved_only_where_its_exit_status_says_so(status: int, again: bool) -> None:
     """The checkpoint script sends the signal too, and a program may need longer than it waits."""
@@ -125,6 +115,14 @@ def test_a_run_that_seems_to_have_begun_after_it_was_asked_is_decided_by_its_exi
     assert not judge_end(0, SAVED, asked, NOW_S, could_be=True).again
     assert not judge_end(SAVED, SAVED, asked, 1060 + AWAY_S + 1, could_be=True).again
     assert not judge_end(SAVED, SAVED, asked, 999.0, could_be=True).again
+
+
+@pytest.mark.parametrize(("host_start_s", "again"), [(START_S, True), (1000.0 + SLACK_S, True), (1006.0, False)])
+def test_a_start_that_the_server_does_not_know_is_the_one_of_the_host(host_start_s: float, again: bool) -> None:
+    asked = RunOnServer(None, MARK)
+    assert judge_end(0, SAVED, asked, NOW_S, could_be=True, host_start_s=host_start_s).again is again
+    known = ASKED._replace(start_s=1001.0)
+    assert not judge_end(0, SAVED, known, NOW_S, could_be=True, host_start_s=host_start_s).again
 
 
 @pytest.mark.parametrize("status", [0, SAVED])

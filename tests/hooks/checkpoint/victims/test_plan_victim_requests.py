@@ -99,6 +99,14 @@ def test_nobody_is_asked_whose_host_is_not_there(state: str, asked: bool, settin
     assert asking.patient == (() if asked else ("1.s",))
 
 
+@pytest.mark.parametrize(("settings", "asked"), [(Settings(), True), (SIGNAL, False), (CHECKPOINT, False)])
+def test_no_job_is_asked_to_save_whose_start_the_server_does_not_know(settings: Settings, asked: bool) -> None:
+    """Each pass would ask it anew: no mark could be told to be of this run."""
+    asking = ask({"1.s": {**running(substate="41"), "stime": ""}}, settings)
+    assert [(request.how, request.start_s) for request in asking.requests] == ([("requeue", None)] if asked else [])
+    assert asking.patient == (() if asked else ("1.s",))
+
+
 def test_a_job_that_forbids_checkpoints_is_requeued() -> None:
     assert find_method("1.s", running(Checkpoint="n"), {"workq": "signal"}, 60) == "requeue"
 
