@@ -43,7 +43,7 @@ class Earmarks:
         """
         cluster, now_s, ledger = self._cluster, self._now_s, self._context.ledger
         preemption, give_up_s = self._context.preemption, self._context.settings.quota.give_up_s
-        for job_id, earmark in sorted(ledger.earmarks.items(), key=lambda item: (item[1].since_s, item[0])):
+        for job_id, earmark in sorted(ledger.earmarks.items(), key=self._order):
             job = cluster.jobs.get(job_id)
             if job is None:
                 continue
@@ -72,6 +72,12 @@ class Earmarks:
                 elif still or (earmark.rule == PROMISE and now_s < ledger.promises.get(job_id, now_s)):
                     # Runs that end by the promised time are to free cores of the earmark, too.
                     self._keep(job, earmark, still)
+
+    def _order(self, item: tuple[str, Earmark]) -> tuple[bool, float, str]:
+        """Beneficiaries whose victims have all let go first: one that has to wait for its own could otherwise start on
+        what these freed on a shared vnode, and the other would preempt a further run."""
+        job_id, earmark = item
+        return bool(self._still_there(earmark)), earmark.since_s, job_id
 
     def _still_there(self, earmark: Earmark) -> list[Run]:
         """The victims that have not let go. One that has started again since, perhaps in this pass, has."""

@@ -26,6 +26,7 @@ from tui.config.production_servers_and_server_list import Site
 from tui.operations.alert_site_of_unknown_outcome import site_alert_of
 from tui.pages.key_hints import key_hints
 from tui.screen.actions.dispatch_action import Dispatcher
+from tui.screen.dialogs.operation_dialog import OperationDialog
 from tui.screen.dialogs.operations_menu import ActMenu
 from tui.screen.dialogs.unlock_production_server import UnlockDialog
 from tui.screen.terminal.themes import Look
@@ -227,6 +228,9 @@ class MainScreen(ViewScreen, inherit_bindings=False):
         text = self.runner.finish(message)
         whole = all(outcome.ok for outcome in message.outcomes)
         self.say(text, "good" if whole else "bad")
+        if isinstance(self.app.screen, OperationDialog):
+            # It was opened meanwhile, and said that this one was still running.
+            self.app.screen.show_keys()
         self.lookups.trail()
         self.poller.ask()
 

@@ -119,6 +119,23 @@ def test_a_beneficiary_that_is_held_meanwhile_loses_them(rule: str) -> None:
 
 
 @rules
+def test_what_the_victim_of_a_later_beneficiary_freed_is_not_for_an_earlier_one_whose_own_lingers(rule: str) -> None:
+    """Both beneficiaries are to run on v1. The victim of 4 has let go of its half, that of 3 has not."""
+    runs = [run("1", "alice", "v1=2", 0, 500), run("5", "alice", "v2=4", 0, 500)]
+    snapshot = cluster(
+        [vnode("v1"), vnode("v2")],
+        [job("3", "bob", "2", 300), job("4", "bob", "2", 300)],
+        runs,
+        queues=[QUEUED],
+        now_s=100,
+    )
+    earmarks = {"3": Earmark(place_of("v1=2"), ("1",), 90, rule), "4": Earmark(place_of("v1=2"), ("2",), 90, rule)}
+    plan = plan_for(snapshot, SETTINGS, Ledger(earmarks=earmarks, preemptions={"1": 1, "2": 1}))
+    assert started(plan) == ["4"]
+    assert [(each.id, each.beneficiary, each.again) for each in plan.preempts] == [("1", "3", True)]
+
+
+@rules
 def test_a_vnode_that_went_down_is_replaced_once_the_victims_are_gone(rule: str) -> None:
     snapshot = of(BOB, lingers=False).apply(Changes(100, vnodes=[vnode("v1", usable=False, state="down"), vnode("v2")]))
     plan: Plan = plan_for(snapshot, SETTINGS, held(rule))

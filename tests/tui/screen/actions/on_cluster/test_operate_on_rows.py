@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -319,6 +320,26 @@ async def test_a_long_deed_is_stopped_between_two_commands(audit: Path) -> None:
         assert len(backend.lines) == 20
         await steered.command("halt")
         assert "no operation is running" in steered.text
+
+
+async def test_what_is_looked_at_while_another_is_done_can_be_applied_as_soon_as_that_has_ended(
+    backend: ScriptedBackend, audit: Path
+) -> None:
+    answers = threading.Event()
+    async with looking(backend, audit, "priority 7 13") as steered:
+
+        def wait_for_answer() -> None:
+            answers.wait(60)
+
+        backend.before_read = wait_for_answer
+        await steered.press("a")
+        await look(steered, "hold 14")
+        await steered.until_shown("still running: priority 7 for 13 (:halt stops it)")
+        answers.set()
+        await steered.until_shown("a apply")
+        await steered.press("a")
+        await steered.until_shown("hold 14: done, verified")
+    assert backend.lines == ["qalter -p 7 13.hpc1", "qhold -h o 14.hpc1"]
 
 
 # What was sent and never confirmed
