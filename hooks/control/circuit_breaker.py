@@ -143,7 +143,7 @@ def begin_pass(
     breaker = before.opened(now_s)
     failed = f"{before.unfinished} passes in a row have failed"
     rest = f"passes rest for {show_duration(breaker.rest_s)}"
-    names = hand_back(pbs_ifl, state, settings.server.mode)
+    names = hand_back(pbs_ifl, state, settings.server)
     if names:
         message = (
             f"{failed}: scheduler {', '.join(names)} is switched on again and has its queues back; {rest}, and pbsteer"
@@ -206,5 +206,5 @@ def end_silence(pbs_ifl: Any, state: State, settings: Settings, now_s: float, *,
         return []
     if is_paused(pbs_ifl, state):
         return []
-    names = hand_back(pbs_ifl, state, settings.server.mode)
+    names = hand_back(pbs_ifl, state, settings.server)
     return [f"no pass could begin for long: scheduler {', '.join(names)} is switched on again"] if names else []

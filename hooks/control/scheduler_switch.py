@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from hooks.control.work_only_pbs_scheduler_can_do import PendingWork, find_pending_work
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
+from hooks.pbs.own_switch_values import START_HOOK
 from hooks.pbs.pause_in_server_attributes import describe_pause, is_stopped, name_pause
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.requests_within_time_budget import attempt
@@ -27,6 +28,7 @@ from hooks.pbs.scheduler_object_of_queue import (
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, ServerStatus
 from hooks.store.event_hook_summary import LONGEST_CYCLE_S
 from hooks.store.state_files import SCHEDULERS, State
+from policy.settings.settings_of_server_and_passes import NEEDED, ServerSettings
 
 _UNKNOWN_SCHEDULER = 15213
 _BETWEEN_TURNS_S, _BETWEEN_URGENT_S = 60.0, 10.0
@@ -221,20 +223,24 @@ def trigger_cycle(connection: Connection, server_status: ServerStatus, queues: C
     return [str(error) for error in refused if error is not None]
 
 
-def hand_back(pbs_ifl: Any, state: State, mode: str) -> list[str]:
-    """Switch on again every scheduler that pbsteer has switched off, whatever else fails; returns their names.
+def hand_back(pbs_ifl: Any, state: State, settings: ServerSettings) -> list[str]:
+    """Switch on again every scheduler that pbsteer has switched off, whatever else fails; returns their names. The hook
+    of starts is switched on before, where passes switch it, if the server does that.
 
-    If the record cannot be read, that is every scheduler that is off and serves a queue in ``drive``; ``mode`` is the
-    mode of queues that name none. Raises :class:`hooks.pbs.pbs_ifl_client.IflError` if the server does not do it.
+    If the record cannot be read, that is every scheduler that is off and serves a queue in ``drive``. Raises
+    :class:`hooks.pbs.pbs_ifl_client.IflError` if the server does not do it.
     """
     switched = Switched.read(state)
     with Connection(pbs_ifl) as connection:
         service = connection.read_service(0.0)
         names = switched.names
         if switched.lost:
-            driven = (name for name, texts in service.queues.items() if texts.get(MODE_ATTRIBUTE, mode) == "drive")
+            modes = {name: texts.get(MODE_ATTRIBUTE, settings.mode) for name, texts in service.queues.items()}
+            driven = (name for name, mode in modes.items() if mode == "drive")
             names = frozenset(filter(None, (find_scheduler(service, queue) for queue in driven)))
         off = sorted(name for name in names if not is_scheduling(service, name))
+        if off and settings.guard_starts == NEEDED:
+            attempt(partial(connection.switch_hook, START_HOOK, enabled=True))
         for name in off:
             connection.set_scheduling(name, scheduling=True)
     return off

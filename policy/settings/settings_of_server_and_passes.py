@@ -83,7 +83,7 @@ class ServerSettings(FrozenValue):
     mode: str = choice_setting("observe", MODES)
     journal_group: str = text_setting("", "the name of a group on the server host")
     journal_days: int = whole_setting(14, 1, 3650)
-    guard_starts: str = choice_setting(ALWAYS, SWITCHED)
+    guard_starts: str = choice_setting(NEEDED, SWITCHED)
     end_hook: str = choice_setting(NEEDED, SWITCHED)
 
 

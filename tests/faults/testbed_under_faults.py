@@ -10,7 +10,8 @@ import random
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,8 +19,10 @@ from typing import Any, Callable
 
 from container import testbed as testbeds
 from container.hosts.find_and_enter_running_host import find_host_process
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import REQUEUE
 from hooks.deploy.bundle_hook import EVENTS, PREFIX, build
-from hooks.pbs.custom_resources import MODE
+from hooks.pbs.custom_resources import MODE, SAVE_ATTRIBUTE
+from hooks.pbs.own_switch_values import START_HOOK
 from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.store.state_files import LAST_PASS, PASSES, State
 from hooks.store.state_folder import FOLDER
@@ -114,6 +117,18 @@ class Ground:
         self.pbs.qmgr(f"set hook pbsteer_periodic alarm = {ALARM_S}", "set hook pbsteer_periodic enabled = True")
         self.workload.top_up()
         self.demand_pass(time.time())
+
+    @contextmanager
+    def guarded_starts(self) -> Iterator[None]:
+        """Have the hook of starts on, which passes otherwise switch off: a queue's own save method keeps it on. This one
+        is what the settings have in any case."""
+        self.pbs.qmgr(f"set queue {QUEUE} {SAVE_ATTRIBUTE} = {REQUEUE}")
+        try:
+            is_on = f"list hook {START_HOOK} enabled"
+            self.pbs.wait_until(lambda: "true" in self.pbs.qmgr(is_on), _PATIENCE_S, "the hook of starts is on")
+            yield
+        finally:
+            self.pbs.qmgr(f"unset queue {QUEUE} {SAVE_ATTRIBUTE}")
 
     # Passes
 

@@ -70,8 +70,9 @@ def raise_in_runjob(ground: Ground, _number: int, chance: random.Random) -> str:
     """The start must go on all the same."""
     error = chance.choice(ERRORS)
     size = len(ground.pbs.server_log())
-    order = ground.orders.give("runjob", "raise", at="line", nth=chance.randint(1, 60), error=error)
-    hit = ground.orders.wait_for_hit(order, HIT_S, ground.workload.top_up)
+    with ground.guarded_starts():
+        order = ground.orders.give("runjob", "raise", at="line", nth=chance.randint(1, 60), error=error)
+        hit = ground.orders.wait_for_hit(order, HIT_S, ground.workload.top_up)
     log = ground.server_log_since(size)
     if f"on purpose ({order})" in log and "the runjob hook failed and lets PBS go on" not in log:
         raise LostError(f"the runjob hook failed in another way: {log[-400:]}")

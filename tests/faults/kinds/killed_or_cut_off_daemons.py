@@ -85,8 +85,9 @@ def kill_server_in_preemption(ground: Ground, number: int, _chance: random.Rando
 @kind("server killed in a start", 20)
 def kill_server_in_start(ground: Ground, _number: int, chance: random.Random) -> str:
     """In the server's own thread, as it asks pbsteer about a start."""
-    order = ground.orders.give("runjob", "kill-server", at="line", nth=chance.randint(1, 22))
-    return _revive_server(ground, order)
+    with ground.guarded_starts():
+        order = ground.orders.give("runjob", "kill-server", at="line", nth=chance.randint(1, 22))
+        return _revive_server(ground, order)
 
 
 @kind("server restarted in a pass", 20)

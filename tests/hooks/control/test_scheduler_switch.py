@@ -12,9 +12,11 @@ from hooks.control.scheduler_switch import (
     hand_back,
     trigger_cycle,
 )
+from hooks.pbs.own_switch_values import START_HOOK
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_files import State
+from policy.settings.settings_of_server_and_passes import ServerSettings
 from tests.hooks.control.driven_queue_statuses import NOTHING, apply, assignment_of, calls, sched, see
 from tests.hooks.sample_server_statuses import NOW_S, queue, server_status
 from tests.hooks.stand_in import pbs_ifl
@@ -124,8 +126,25 @@ def test_handing_back_switches_on_what_was_switched_off(
     pbs_ifl.WORLD.update(server_status(queues=queues, scheds={"default": sched("False")}).to_data())
     if record is not None:
         Switched(frozenset(record)).write(state)
-    assert hand_back(pbs_ifl, state, mode) == (["default"] if switched_on else [])
+    settings = ServerSettings(mode=mode, guard_starts="always")
+    assert hand_back(pbs_ifl, state, settings) == (["default"] if switched_on else [])
     assert calls() == ([["scheduling", "default", "True"]] if switched_on else [])
+
+
+@pytest.mark.parametrize(("guard_starts", "switched"), [("needed", [["hook", START_HOOK, "true"]]), ("always", [])])
+@pytest.mark.parametrize("refused", [False, True])
+def test_the_hook_of_starts_is_on_before_a_scheduler_is_that_others_may_use(
+    state: State, guard_starts: str, switched: list[list[str]], refused: bool
+) -> None:
+    """Passes that fail may have switched it off. Should the server refuse, the queues are handed back all the same."""
+    pbs_ifl.WORLD.update(server_status(queues={"workq": queue()}, scheds={"default": sched("False")}).to_data())
+    pbs_ifl.WORLD["hooks"] = {START_HOOK: {"enabled": "false"}}
+    Switched(frozenset({"default"})).write(state)
+    if refused:
+        pbs_ifl.REFUSALS[START_HOOK] = "Unauthorized Request"
+    assert hand_back(pbs_ifl, state, ServerSettings(guard_starts=guard_starts)) == ["default"]
+    changes = [call for call in pbs_ifl.CALLS if call[0] in ("hook", "scheduling")]
+    assert changes == [*switched, ["scheduling", "default", "True"]]
 
 
 def see_server(scheduling: str, mode: str = "drive", reason: str = "", **queues: dict[str, str]) -> ServerStatus:

@@ -88,8 +88,8 @@ def test_what_somebody_changed_of_a_hook_is_put_right(
     deployment: Deployment, qmgr: FakeQmgr, changed: str, right: str
 ) -> None:
     deployment.apply(SETTINGS, silent)
-    qmgr(f"set hook pbsteer_runjob {changed}")
-    assert [step.line for step in deployment.plan_apply(SETTINGS)] == [f"set hook pbsteer_runjob {right}"]
+    qmgr(f"set hook pbsteer_queuejob {changed}")
+    assert [step.line for step in deployment.plan_apply(SETTINGS)] == [f"set hook pbsteer_queuejob {right}"]
 
 
 def test_every_event_has_its_row_and_a_mom_s_hook_carries_no_engine() -> None:

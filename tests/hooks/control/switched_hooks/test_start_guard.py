@@ -22,7 +22,7 @@ from tests.hooks.stand_in import pbs_ifl
 
 pytestmark = pytest.mark.usefixtures("fresh_server")
 
-NEEDED = Settings(server=ServerSettings(guard_starts="needed"))
+NEEDED, ALWAYS = (Settings(server=ServerSettings(guard_starts=word)) for word in ("needed", "always"))
 DRIVEN = assignment_of(see("False"), NOTHING)
 SUMMARY = replace(
     NOTHING_KNOWN, queues={"workq": QueueSummary("drive", {}, {}, 1, 1, chunk={})}, starting={"1.server": False}
@@ -34,7 +34,7 @@ SUMMARY = replace(
     [
         (NEEDED, {"workq": "drive"}, DRIVEN, SUMMARY, True),
         (NEEDED, {"workq": "drive", "other": "observe"}, DRIVEN, SUMMARY, True),
-        (Settings(), {"workq": "drive"}, DRIVEN, SUMMARY, False),
+        (ALWAYS, {"workq": "drive"}, DRIVEN, SUMMARY, False),
         (NEEDED, {"workq": "drive", "other": "advise"}, DRIVEN, SUMMARY, False),
         (NEEDED, {"workq": "drive", "other": "drive"}, DRIVEN, SUMMARY, False),
         (NEEDED, {"workq": "observe"}, DRIVEN._replace(driven=frozenset()), SUMMARY, False),
@@ -79,7 +79,7 @@ def test_a_pass_without_starts_leaves_the_hook_on() -> None:
 
 
 def test_where_the_guard_is_always_on_or_not_there_nothing_is_asked_for() -> None:
-    assert calls_for("false", Settings(), SUMMARY) == []
+    assert calls_for("false", ALWAYS, SUMMARY) == []
     assert calls_for("", NEEDED, SUMMARY) == []
 
 
@@ -102,7 +102,7 @@ def test_a_pass_that_has_started_nothing_writes_no_summary_again(tmp_path: Path)
 def test_starts_are_compared_wherever_the_hook_may_be_off() -> None:
     summary = replace(SUMMARY, planned={"1.server": "digest"})
     assert digests_to_compare(NEEDED, summary) == {"1.server": "digest"}
-    assert digests_to_compare(Settings(), summary) == {}
+    assert digests_to_compare(ALWAYS, summary) == {}
 
 
 def test_a_server_that_does_not_say_whether_the_hook_is_on_is_told_of() -> None:

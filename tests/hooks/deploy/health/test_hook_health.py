@@ -114,10 +114,10 @@ def test_what_a_half_done_apply_lacks_is_reported_piece_by_piece(installed: Inst
     ],
 )
 def test_a_hook_that_somebody_changed_is_reported(installed: Installed, key: str, value: str, words: str) -> None:
-    hook = installed.hooks["pbsteer_runjob"]
+    hook = installed.hooks["pbsteer_queuejob"]
     changed = replace(hook, attributes={**hook.attributes, key: value})
-    hooks = {**installed.hooks, "pbsteer_runjob": changed}
-    assert check(replace(installed, hooks=hooks)).problems == (f"pbsteer_runjob: {words}",)
+    hooks = {**installed.hooks, "pbsteer_queuejob": changed}
+    assert check(replace(installed, hooks=hooks)).problems == (f"pbsteer_queuejob: {words}",)
 
 
 def test_another_version_is_reported_with_both_hashes(installed: Installed) -> None:
@@ -274,7 +274,7 @@ def test_an_alert_that_lasts_and_a_command_that_failed_need_attention(installed:
 @pytest.mark.parametrize(
     ("name", "always", "needed"),
     [
-        ("pbsteer_runjob", ServerSettings(), ServerSettings(guard_starts="needed")),
+        ("pbsteer_runjob", ServerSettings(guard_starts="always"), ServerSettings()),
         ("pbsteer_execjob_epilogue", ServerSettings(end_hook="always"), ServerSettings()),
     ],
 )
