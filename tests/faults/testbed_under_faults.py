@@ -120,8 +120,8 @@ class Ground:
 
     @contextmanager
     def guarded_starts(self) -> Iterator[None]:
-        """Have the hook of starts on, which passes otherwise switch off: a queue's own save method keeps it on. This one
-        is what the settings have in any case."""
+        """Have the hook of starts on, which passes otherwise switch off: a queue's own save method keeps it on. This
+        method is the one that the settings have."""
         self.pbs.qmgr(f"set queue {QUEUE} {SAVE_ATTRIBUTE} = {REQUEUE}")
         try:
             is_on = f"list hook {START_HOOK} enabled"
