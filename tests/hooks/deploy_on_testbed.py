@@ -14,7 +14,7 @@ from hooks.store.atomic_file import replace_file
 from hooks.store.compiled_modules import COMPILED
 from hooks.store.state_files import LAST_PASS, State
 from hooks.store.state_folder import state_folder
-from policy.settings.settings_of_server_and_passes import ScheduleSettings, ServerSettings, SubmissionSettings
+from policy.settings.settings_of_server_and_passes import NEEDED, ScheduleSettings, ServerSettings, SubmissionSettings
 from policy.settings.site_settings import Settings
 from tests.pbs.cluster import PbsCluster
 
@@ -26,10 +26,10 @@ _COMPILED_BY_PASS: list[bytes] = []
 modules again. A pass takes it only if it was made from that hook's own text."""
 
 
-def quick_settings(mode: str = "observe", **tables: Any) -> Settings:
+def quick_settings(mode: str = "observe", guard_starts: str = NEEDED, **tables: Any) -> Settings:
     """Settings with passes that follow each other quickly."""
     schedule = ScheduleSettings(interval_s=INTERVAL_S, budget_s=1.5)
-    return Settings(schedule=schedule, server=ServerSettings(mode=mode), **tables)
+    return Settings(schedule=schedule, server=ServerSettings(mode=mode, guard_starts=guard_starts), **tables)
 
 
 REFUSING = SubmissionSettings(refuse_impossible="advise")

@@ -51,8 +51,8 @@ def test_an_array_held_for_a_beneficiary_is_released_when_that_needs_it_no_more(
 ) -> None:
     pbs, cores = by_priority, by_priority.spec.cores
     pbs.qmgr(f"set queue workq max_run_res_soft.ncpus = '[u:alice={cores}],[u:bob={cores}]'")
-    saving = {"checkpoint": CheckpointSettings(method="signal", grace_s=40)} if deleted else {}
-    deploy(pbs, quick_settings("advise", **saving))
+    saving = CheckpointSettings(method="signal", grace_s=40) if deleted else CheckpointSettings()
+    deploy(pbs, quick_settings("advise", checkpoint=saving))
     array = fill_by_array(pbs)
     command, end_bobs = run_until_told(pbs, "bob")
     bobs = pbs.qsub("bob", command, select=f"1:ncpus={cores}")

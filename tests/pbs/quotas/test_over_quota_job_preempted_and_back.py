@@ -119,7 +119,7 @@ def test_no_run_is_preempted_where_the_quota_would_be_broken(pbs: PbsCluster) ->
 @pytest.mark.parametrize("event", ["queuejob", "runjob"])
 def test_the_story_goes_on_when_another_hook_raises(pbs: PbsCluster, tmp_path: Any, event: str) -> None:
     set_quotas(pbs)
-    deploy_and_drive(pbs, quick_settings())
+    deploy_and_drive(pbs, quick_settings(guard_starts="always"))
     start = "def handle(pbs: Any) -> str | None:"
     (tmp_path / "raising.py").write_text(
         build(event).replace(start, f"{start}\n    raise RuntimeError('on purpose')", 1)

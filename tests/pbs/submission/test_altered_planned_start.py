@@ -57,7 +57,7 @@ def start_as_planned(pbs: PbsCluster, changes: Mapping[str, Sequence[str]], subj
 def test_a_planned_start_is_refused_once_its_owner_has_altered_the_job(pbs: PbsCluster) -> None:
     pbs.qmgr("create resource lic type=long,flag=q")
     pbs.qmgr("set server resources_available.lic = 4")
-    deploy_and_drive(pbs, quick_settings())
+    deploy_and_drive(pbs, quick_settings(guard_starts="always"))
     changes = (
         (), ("-r", "n"), ("-l", "select=1:ncpus=2"), ("-l", "walltime=00:20:00"), ("-c", "n"), ("-P", "other"),
         ("-l", "lic=3"),
@@ -71,7 +71,7 @@ def test_a_planned_start_is_refused_once_its_owner_has_altered_the_job(pbs: PbsC
 
 def test_a_planned_start_of_a_subjob_is_refused_once_its_array_was_altered(pbs: PbsCluster) -> None:
     """PBS itself lets an array that waits be made one whose subjobs cannot run again."""
-    deploy_and_drive(pbs, quick_settings())
+    deploy_and_drive(pbs, quick_settings(guard_starts="always"))
     changes: tuple[tuple[str, ...], ...] = ((), ("-r", "n"), ("-l", "walltime=00:20:00"))
     options = ("-h", "-J", "1-2")
     start_as_planned(pbs, {pbs.qsub("alice", options=options, select="1:ncpus=1"): change for change in changes}, "1")
@@ -79,7 +79,7 @@ def test_a_planned_start_of_a_subjob_is_refused_once_its_array_was_altered(pbs: 
 
 def test_an_array_that_is_altered_between_the_starts_of_two_subjobs_is_read_again(pbs: PbsCluster) -> None:
     """The hook does not read an array again for each of its subjobs, unless a job was altered meanwhile."""
-    deploy_and_drive(pbs, quick_settings())
+    deploy_and_drive(pbs, quick_settings(guard_starts="always"))
     array = pbs.qsub("alice", options=("-h", "-J", "1-3"), select="1:ncpus=1")
     state = state_of(pbs)
     subjobs = [array.replace("[]", f"[{index}]") for index in (1, 2, 3)]
