@@ -21,8 +21,8 @@ ROUNDS = 2
 _AT_MOST_ARRAY, _AT_MOST_SINGLES = 1.0, 1.5
 _LONGEST_S = 1800
 _PLAIN, _OBSERVE, _DRIVE = "pbs_sched", "pbs_sched beside the hooks in observe", "drive"
-_UNGUARDED = "drive, starts guarded only where needed"
-_ALL = (_PLAIN, _OBSERVE, _DRIVE, _UNGUARDED)
+_GUARDED = "drive, each start checked by the hook"
+_ALL = (_PLAIN, _OBSERVE, _DRIVE, _GUARDED)
 _SCRIPT = "#!/bin/sh\n/bin/true\n"
 
 
@@ -54,7 +54,7 @@ def _compare(what: str, seconds: dict[str, list[float]], at_most: float, note: s
     theirs = median(seconds[_PLAIN])
     ratios = [
         Figure(f"{what}, {who}: time by pbs_sched's", median(seconds[who]) / theirs, "", at_most if ours else None)
-        for who, ours in ((_OBSERVE, False), (_DRIVE, True), (_UNGUARDED, True))
+        for who, ours in ((_OBSERVE, False), (_DRIVE, True), (_GUARDED, True))
     ]
     return [*times, *ratios]
 
@@ -63,7 +63,7 @@ def _prepare(pbs: PbsCluster, who: str) -> None:
     """Have jobs started so; returns once a pass has."""
     if who == _PLAIN:
         return
-    deploy(pbs, Settings(server=ServerSettings(guard_starts=NEEDED if who == _UNGUARDED else ALWAYS)))
+    deploy(pbs, Settings(server=ServerSettings(guard_starts=ALWAYS if who == _GUARDED else NEEDED)))
     mode, wanted = ("observe", []) if who == _OBSERVE else ("drive", ["workq"])
     set_mode(pbs, mode)
     seen_s = last_pass(pbs).get("time_s", 0.0)

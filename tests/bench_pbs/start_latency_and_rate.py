@@ -16,7 +16,7 @@ LATENCY_JOBS = 10
 _SEED = 1
 _LONGEST_PAUSE_S = 5.0
 _PBS_SCHED, _HOOKED, _DRIVE = "pbs_sched", "pbs_sched beside a start hook that does nothing", "drive"
-_UNGUARDED = "drive, starts guarded only where needed"
+_GUARDED = "drive, each start checked by the hook"
 _NOOP = "bench_noop"
 
 
@@ -67,7 +67,7 @@ def measure_rate(jobs: int = 400, rounds: int = 3) -> list[Figure]:
     PBS runs a start hook for each start, and that alone costs it about a millisecond: who wants starts guarded pays it
     with any scheduler, so pbs_sched is measured beside a hook that does nothing, too.
     """
-    rates: dict[str, list[float]] = {_PBS_SCHED: [], _HOOKED: [], _DRIVE: [], _UNGUARDED: []}
+    rates: dict[str, list[float]] = {_PBS_SCHED: [], _HOOKED: [], _DRIVE: [], _GUARDED: []}
     with (
         open_site(moms=4, vnodes=-(-jobs // 32)) as pbs,
         calling(pbs, "alice") as submitter,
@@ -82,18 +82,20 @@ def measure_rate(jobs: int = 400, rounds: int = 3) -> list[Figure]:
     return [
         *(Figure(f"starts per second, {who}", median(found), "/s", note=note) for who, found in rates.items()),
         Figure("drive's rate by pbs_sched's", drive / median(rates[_PBS_SCHED]), ""),
-        Figure("drive's rate by pbs_sched's beside the hook", drive / median(rates[_HOOKED]), ""),
-        Figure(f"{_UNGUARDED}: rate by pbs_sched's", median(rates[_UNGUARDED]) / median(rates[_PBS_SCHED]), ""),
+        Figure(f"{_GUARDED}: rate by pbs_sched's", median(rates[_GUARDED]) / median(rates[_PBS_SCHED]), ""),
+        Figure(
+            f"{_GUARDED}: rate by pbs_sched's beside the hook", median(rates[_GUARDED]) / median(rates[_HOOKED]), ""
+        ),
     ]
 
 
 def _start_all(pbs: PbsCluster, submitter: Caller, watcher: Caller, jobs: int, who: str) -> float:
     """Seconds from the first start to the last."""
     pbs.qmgr("set server scheduling = False")
-    is_ours = who in (_DRIVE, _UNGUARDED)
+    is_ours = who in (_DRIVE, _GUARDED)
     if is_ours:
         schedule = ScheduleSettings(interval_s=5, budget_s=4.5, max_starts=100_000)
-        server = ServerSettings(guard_starts=NEEDED if who == _UNGUARDED else ALWAYS)
+        server = ServerSettings(guard_starts=ALWAYS if who == _GUARDED else NEEDED)
         deploy(pbs, Settings(schedule=schedule, server=server))
     elif who == _HOOKED:
         path = pbs.testbed.folder / "noop.py"
