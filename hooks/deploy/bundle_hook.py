@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 EVENTS = (
-    "queuejob", "modifyjob", "movejob", "resvsub", "modifyresv", "runjob", "periodic", "exechost_periodic",
-    "execjob_epilogue", "management",
+    "queuejob", "modifyjob", "resvsub", "modifyresv", "runjob", "periodic", "exechost_periodic", "execjob_epilogue",
+    "management",
 )  # fmt: skip
 ON_DEMAND = ("execjob_launch",)
 """The hooks that a server has only where the settings need them."""

@@ -44,7 +44,6 @@ HOOK_EVENTS: Mapping[str, HookEvent] = {
         "a submission: refuses what can never run, sets the shrunk estimate and the stripe", order=_AFTER_THE_SITES_OWN
     ),
     "modifyjob": HookEvent("an alteration: keeps users from undoing what was set", order=_AFTER_THE_SITES_OWN),
-    "movejob": HookEvent("a move: refused while the job is about to start", order=_AFTER_THE_SITES_OWN),
     "resvsub": HookEvent(
         "a reservation: refused beyond the bounds, and a user's beyond the user's quotas", order=_AFTER_THE_SITES_OWN
     ),

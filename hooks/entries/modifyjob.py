@@ -107,14 +107,14 @@ def handle(pbs: Any) -> str | None:
 
 def _refuse_before_start(pbs: Any, event: Any, settings: Settings, *, touches_request: bool) -> str | None:
     """Refuse an alteration that comes between the decision on a start and the start. What touches neither the request
-    nor the user, group or project that the job counts for is let through."""
+    nor the project or group that the job counts for is let through."""
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     before, job = event.job_o, event.job
     # Held jobs too: their owner could hold a job, alter it and release it before it starts.
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
     if not summary.unguarded or int(before.job_state) not in waiting:
         return None
-    counts_for_another = any(getattr(job, name, None) is not None for name in ("project", "group_list", "User_List"))
+    counts_for_another = any(getattr(job, name, None) is not None for name in ("project", "group_list"))
     # Amounts for the whole job, such as licences, are none of the resources that requests are judged by.
     if not (touches_request or counts_for_another or read_all(job.Resource_List)):
         return None

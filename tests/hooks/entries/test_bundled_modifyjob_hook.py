@@ -144,7 +144,6 @@ def test_a_job_about_to_start_unguarded_is_altered_by_managers_alone(hook: Hook)
         altered(longer),
         altered({}, project="other"),
         altered({}, group_list="chem"),
-        altered({}, User_List="bob"),
         altered({}, Rerunable=False),
         altered({"licences": "900"}),
         altered(longer, state=2),
@@ -154,5 +153,5 @@ def test_a_job_about_to_start_unguarded_is_altered_by_managers_alone(hook: Hook)
         altered({}),
     ]
     verdicts = hook.run("modifyjob", events=events)["verdicts"]
-    assert [bool(verdict) for verdict in verdicts] == [True] * 7 + [False] * 4
+    assert [bool(verdict) for verdict in verdicts] == [True] * 6 + [False] * 4
     assert "about to start" in verdicts[0]
