@@ -54,6 +54,8 @@ def handle(pbs: Any) -> str | None:
     """
     forget_arrays()
     event = pbs.event()
+    if event.job_o is None:
+        return _refuse_unreadable(pbs, str(event.job.id))
     changes = read_resource_list(event.job.Resource_List)
     settings = read_config(pbs.hook_config_filename)
     excess = refuse_beyond_bounds(event.job, settings.submission, event.job_o)
@@ -105,16 +107,28 @@ def handle(pbs: Any) -> str | None:
     return None
 
 
+def _refuse_unreadable(pbs: Any, job_id: str) -> str | None:
+    """Refuse an alteration for which PBS has not given the hook the job as it is: it has text that is not UTF-8. What
+    else it has would be judged by nothing. Where there is no such job, PBS refuses it."""
+    job = pbs.server().job(job_id)
+    if job is None or may_manage(pbs):
+        return None
+    summary = read_summary(pbs.pbs_conf["PBS_HOME"])
+    if job.queue and summary.mode(str(job.queue)) == "observe":
+        return None
+    return "the alteration has text that is not UTF-8"
+
+
 def _refuse_before_start(pbs: Any, event: Any, settings: Settings, *, touches_request: bool) -> str | None:
     """Refuse an alteration that comes between the decision on a start and the start. What touches neither the request
-    nor the project or group that the job counts for is let through."""
+    nor the user, group or project that the job counts for is let through."""
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     before, job = event.job_o, event.job
     # Held jobs too: their owner could hold a job, alter it and release it before it starts.
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
     if not summary.unguarded or int(before.job_state) not in waiting:
         return None
-    counts_for_another = any(getattr(job, name, None) is not None for name in ("project", "group_list"))
+    counts_for_another = any(getattr(job, name, None) is not None for name in ("project", "group_list", "User_List"))
     # Amounts for the whole job, such as licences, are none of the resources that requests are judged by.
     if not (touches_request or counts_for_another or read_all(job.Resource_List)):
         return None

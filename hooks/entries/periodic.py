@@ -243,7 +243,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
         lists=_list_cores(plan, permissions.start) if settings.ranking.lists != "none" else NO_LISTS,
         is_auto="auto" in settings.stripe.layouts,
     )
-    summary = replace(summary, unguarded=may_go_unguarded(settings, translation.modes, assignment, summary))
+    summary = replace(summary, unguarded=may_go_unguarded(settings, server_status.queues, assignment, summary))
     advised_now = permissions.preempt - permissions.start
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
     resource_changes = find_resource_changes(translation, server_status, summary, settings)

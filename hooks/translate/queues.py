@@ -61,12 +61,17 @@ def read_sizes(resources: Objects) -> frozenset[str]:
     return SIZES.union(name for name, texts in resources.items() if texts.get("type") == "size")
 
 
+def is_execution(texts: Attributes) -> bool:
+    """Whether a queue's jobs run from it; those of a routing queue are moved to another."""
+    return texts.get("queue_type", "Execution")[:1] in "Ee"
+
+
 def read_modes(server_status: ServerStatus, settings: Settings) -> dict[str, str]:
     """The mode of each queue that pbsteer manages: the execution queues, without those of reservations."""
     reserved = {texts.get("queue", "") for texts in server_status.reservations.values()}
     modes = {}
     for name, texts in server_status.queues.items():
-        if texts.get("queue_type", "Execution")[:1] in "Ee" and name not in reserved and not is_reservation_queue(name):
+        if is_execution(texts) and name not in reserved and not is_reservation_queue(name):
             mode = texts.get(MODE_ATTRIBUTE, "") or settings.server.mode
             modes[name] = mode if mode in MODES else "observe"
     return modes

@@ -14,22 +14,27 @@ from hooks.control.scheduler_switch import Assignment
 from hooks.pbs.own_switch_values import START_HOOK
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.requests_within_time_budget import attempt
+from hooks.pbs.server_status_type_and_attributes import Objects
 from hooks.store.event_hook_summary import SUMMARY, Summary
 from hooks.store.state_files import State
+from hooks.translate.queues import is_execution
 from policy.settings.settings_of_server_and_passes import ALWAYS
 from policy.settings.site_settings import Settings
 
 
-def may_go_unguarded(settings: Settings, modes: Mapping[str, str], assignment: Assignment, summary: Summary) -> bool:
-    """Whether the pass may start its jobs without the hook: every queue in ``drive`` is driven, none is in ``advise``,
-    no scheduler has a cycle or is switched on, and no setting makes the hook change or delay jobs at their start."""
-    if settings.server.guard_starts == ALWAYS:
-        return False
+def may_go_unguarded(settings: Settings, queues: Objects, assignment: Assignment, summary: Summary) -> bool:
+    """Whether the pass may start its jobs without the hook: the only execution queue is driven, no scheduler has a
+    cycle or is switched on, and no setting makes the hook change or delay jobs at their start.
+
+    With a second queue, which may be a reservation's, a user could have two of their jobs change places between the
+    decision and the start (`qorder`). The start would then be one in the other queue, and PBS runs no hook for it.
+    """
     driven = assignment.driven
-    is_alone = all(mode == "observe" or queue in driven for queue, mode in modes.items())
+    is_alone = driven == {name for name, texts in queues.items() if is_execution(texts)}
+    if settings.server.guard_starts == ALWAYS or len(driven) != 1 or not is_alone:
+        return False
     changes_jobs = settings.ranking.lists != "none" or any(summary.queues[queue].save for queue in driven)
-    others_start = bool(assignment.in_cycle or assignment.on)
-    return bool(driven) and is_alone and not others_start and not changes_jobs and not settings.stripe.stagger_s
+    return not (assignment.in_cycle or assignment.on or changes_jobs or settings.stripe.stagger_s)
 
 
 def switch_guard(connection: Connection, settings: Settings, summary: Summary) -> list[str]:

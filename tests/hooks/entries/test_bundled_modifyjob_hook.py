@@ -130,6 +130,26 @@ def test_a_refusal_has_nothing_of_the_users_that_a_terminal_would_obey(hook: Hoo
     assert verdict.isprintable()
 
 
+@pytest.mark.parametrize(
+    ("mode", "job_id", "more", "is_refused"),
+    [
+        ("drive", "7.server", {}, True),
+        ("advise", "7.server", {}, True),
+        ("drive", "7.server", {"requestor": "olga"}, False),
+        ("observe", "7.server", {}, False),
+        ("drive", "8.server", {}, False),
+    ],
+)
+def test_an_alteration_that_pbs_could_not_show_is_refused_unless_pbs_refuses_it(
+    hook: Hook, mode: str, job_id: str, more: dict[str, Any], is_refused: bool
+) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    event = {"id": job_id, "Resource_List": {}, "Rerunable": 0, "job_o": None, **more}
+    answer = hook.run("modifyjob", events=[event], jobs={"7.server": {"queue": "workq"}})
+    assert answer["verdicts"] == (["pbsteer: the alteration has text that is not UTF-8"] if is_refused else [None])
+    assert not any("failed" in line for line in answer["logged"])
+
+
 def test_a_job_about_to_start_unguarded_is_altered_by_managers_alone(hook: Hook) -> None:
     summary = {**summary_of("drive"), "planned": {"7.server": "digest"}, "unguarded": True, "planned_s": time.time()}
     hook.state.publish(SUMMARY, summary, shared=False)
@@ -144,6 +164,7 @@ def test_a_job_about_to_start_unguarded_is_altered_by_managers_alone(hook: Hook)
         altered(longer),
         altered({}, project="other"),
         altered({}, group_list="chem"),
+        altered({}, User_List="bob"),
         altered({}, Rerunable=False),
         altered({"licences": "900"}),
         altered(longer, state=2),
@@ -153,5 +174,5 @@ def test_a_job_about_to_start_unguarded_is_altered_by_managers_alone(hook: Hook)
         altered({}),
     ]
     verdicts = hook.run("modifyjob", events=events)["verdicts"]
-    assert [bool(verdict) for verdict in verdicts] == [True] * 6 + [False] * 4
+    assert [bool(verdict) for verdict in verdicts] == [True] * 7 + [False] * 4
     assert "about to start" in verdicts[0]

@@ -43,7 +43,10 @@ def main() -> None:
         for name in ("requestor", "requestor_host"):
             setattr(pbs.event(), name, given.pop(name, getattr(pbs.event(), name)))
         before = given.pop("job_o", {})
-        if before:
+        if before is None:
+            # As PBS gives it where it cannot make the event of the request.
+            pbs.event().job_o = None
+        elif before:
             known = pbs.Record(**{**before, "Resource_List": pbs.Resources(before["Resource_List"])})
             pbs.event().job_o = pbs.event().resv_o = known
         reruns: list[bool] = []

@@ -69,7 +69,29 @@ def test_the_hook_is_on_while_the_scheduler_has_a_cycle_for_a_reservation(pbs: P
     # The summary is on disk a moment before the hook is on.
     assert seen[-1]
     pbs.wait_for_state(pbs.qsub("bob"), "R")
+    assert is_guarded(pbs), "a reservation has an execution queue of its own"
+    pbs.run(["pbs_rdel", name]).demand_success()
+    wait_for_pass(pbs)
+    pbs.wait_for_state(pbs.qsub("bob"), "R")
     pbs.wait_until(lambda: not is_guarded(pbs), 60.0, "passes start jobs alone again")
+
+
+@pytest.mark.takes(40)
+def test_the_hook_is_on_where_jobs_could_change_queues_between_decision_and_start(pbs: PbsCluster) -> None:
+    """By ``qorder``, for which PBS runs no hook: with a second queue, or a reservation, which has one of its own."""
+    deploy_and_drive(pbs, needed())
+    pbs.wait_for_state(pbs.qsub("alice"), "R")
+    assert not is_guarded(pbs)
+    pbs.qmgr("create queue other queue_type=execution,enabled=True,started=True,resources_available.pbsteer_mode=drive")
+    wait_for_pass(pbs)
+    pbs.wait_for_state(pbs.qsub("alice"), "R")
+    assert is_guarded(pbs)
+    pbs.qmgr(
+        "delete queue other", "create queue way_in queue_type=route,route_destinations=workq,enabled=True,started=True"
+    )
+    wait_for_pass(pbs)
+    pbs.wait_for_state(pbs.qsub("alice"), "R")
+    assert not is_guarded(pbs)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from functools import partial
 
+import pytest
+
 from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 
@@ -42,6 +44,23 @@ def test_jobs_that_may_not_be_rerun_run_within_quota_only(pbs: PbsCluster) -> No
 
 def is_confirmed(pbs: PbsCluster, reservation: str) -> bool:
     return "RESV_CONFIRMED" in pbs.run(["pbs_rstat", "-f", reservation]).stdout
+
+
+@pytest.mark.parametrize("state", ["H", "R"])
+def test_an_alteration_that_pbs_cannot_show_to_its_hook_is_refused(pbs: PbsCluster, state: str) -> None:
+    """PBS gives a hook no text that is not UTF-8, nor the job as it is, and would carry out the alteration."""
+    deploy_and_drive(pbs, quick_settings())
+    job = pbs.qsub("alice", options=("-h",) if state == "H" else ())
+    pbs.wait_for_state(job, state)
+    for options in (("-A", "\udcff"), ("-P", "\udcff"), ("-W", "depend=on:\udcff")):
+        for words in (("-r", "n", *options), (*options, "-r", "n")):
+            done = pbs.run(["qalter", *words, job], user="alice")
+            assert "the alteration has text that is not UTF-8" in done.stderr, (words, done)
+    assert pbs.job(job)["Rerunable"] == "True"
+    assert "Unknown Job Id" in pbs.run(["qalter", "-r", "n", "99999"], user="alice").stderr
+    pbs.run(["qalter", "-A", "\udcff", job]).demand_success()
+    done = pbs.run(["qalter", "-r", "n", job], user="alice")
+    assert (done.status != 0) == (state == "R"), "its own text hides nothing of the job"
 
 
 def test_a_reservation_does_not_get_a_users_other_jobs_started_beyond_quota(pbs: PbsCluster) -> None:

@@ -18,33 +18,35 @@ from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeS
 from policy.settings.settings_of_server_and_passes import ServerSettings
 from policy.settings.site_settings import Settings
 from tests.hooks.control.driven_queue_statuses import NOTHING, assignment_of, see
+from tests.hooks.sample_server_statuses import queue
 from tests.hooks.stand_in import pbs_ifl
 
 pytestmark = pytest.mark.usefixtures("fresh_server")
 
 NEEDED, ALWAYS = (Settings(server=ServerSettings(guard_starts=word)) for word in ("needed", "always"))
 DRIVEN = assignment_of(see("False"), NOTHING)
+BOTH_DRIVEN = DRIVEN._replace(driven=frozenset({"workq", "other"}))
 SUMMARY = replace(
     NOTHING_KNOWN, queues={"workq": QueueSummary("drive", {}, {}, 1, 1, chunk={})}, starting={"1.server": False}
 )
 
 
 @pytest.mark.parametrize(
-    ("settings", "modes", "assignment", "summary", "unguarded"),
+    ("settings", "queues", "assignment", "summary", "unguarded"),
     [
-        (NEEDED, {"workq": "drive"}, DRIVEN, SUMMARY, True),
-        (NEEDED, {"workq": "drive", "other": "observe"}, DRIVEN, SUMMARY, True),
-        (ALWAYS, {"workq": "drive"}, DRIVEN, SUMMARY, False),
-        (NEEDED, {"workq": "drive", "other": "advise"}, DRIVEN, SUMMARY, False),
-        (NEEDED, {"workq": "drive", "other": "drive"}, DRIVEN, SUMMARY, False),
-        (NEEDED, {"workq": "observe"}, DRIVEN._replace(driven=frozenset()), SUMMARY, False),
-        (NEEDED, {"workq": "drive"}, DRIVEN._replace(in_cycle=frozenset({"workq"})), SUMMARY, False),
-        (NEEDED, {"workq": "drive"}, DRIVEN._replace(on=("other",)), SUMMARY, False),
-        (replace(NEEDED, stripe=StripeSettings(stagger_s=5)), {"workq": "drive"}, DRIVEN, SUMMARY, False),
-        (replace(NEEDED, ranking=RankingSettings(lists="cores")), {"workq": "drive"}, DRIVEN, SUMMARY, False),
+        (NEEDED, {"workq": queue()}, DRIVEN, SUMMARY, True),
+        (NEEDED, {"workq": queue(), "in": queue(queue_type="Route")}, DRIVEN, SUMMARY, True),
+        (ALWAYS, {"workq": queue()}, DRIVEN, SUMMARY, False),
+        (NEEDED, {"workq": queue(), "other": queue()}, DRIVEN, SUMMARY, False),
+        (NEEDED, {"workq": queue(), "other": queue()}, BOTH_DRIVEN, SUMMARY, False),
+        (NEEDED, {"workq": queue()}, DRIVEN._replace(driven=frozenset()), SUMMARY, False),
+        (NEEDED, {"workq": queue()}, DRIVEN._replace(in_cycle=frozenset({"workq"})), SUMMARY, False),
+        (NEEDED, {"workq": queue()}, DRIVEN._replace(on=("other",)), SUMMARY, False),
+        (replace(NEEDED, stripe=StripeSettings(stagger_s=5)), {"workq": queue()}, DRIVEN, SUMMARY, False),
+        (replace(NEEDED, ranking=RankingSettings(lists="cores")), {"workq": queue()}, DRIVEN, SUMMARY, False),
         (
             NEEDED,
-            {"workq": "drive"},
+            {"workq": queue()},
             DRIVEN,
             replace(SUMMARY, queues={"workq": SUMMARY.queues["workq"]._replace(save="signal")}),
             False,
@@ -52,9 +54,9 @@ SUMMARY = replace(
     ],
 )
 def test_the_hook_may_be_off_only_while_passes_alone_start_jobs_and_it_has_nothing_else_to_do(
-    settings: Settings, modes: dict[str, str], assignment: Any, summary: Summary, unguarded: bool
+    settings: Settings, queues: dict[str, dict[str, str]], assignment: Any, summary: Summary, unguarded: bool
 ) -> None:
-    assert may_go_unguarded(settings, modes, assignment, summary) is unguarded
+    assert may_go_unguarded(settings, queues, assignment, summary) is unguarded
 
 
 def calls_for(present: str, settings: Settings, summary: Summary) -> list[list[str]]:
