@@ -57,7 +57,7 @@ def test_folders_of_a_batch_come_together_and_each_has_its_own_result(pbs_user: 
         pbs_user.sh('echo "$2" > "$1/input.txt"', folder, str(number))
     tickets = [pbs_user.submit(folder, "-t", "b") for folder in folders]
     jobs = [pbs_user.wait_for(ticket) for ticket in tickets]
-    assert {(job["state"], job["exit"]) for job in jobs} == {("End", "0")}, jobs
+    assert {(job["state"], job["exit"]) for job in jobs} == {("End", "0")}, "\n".join(map(str, jobs))
     assert all(job["uploaded_bytes"] > 0 for job in jobs), jobs
     assert [pbs_user.read(f"{folder}/result.txt") for folder in folders] == [f"{number}\n" for number in range(6)]
     show = f'for gid in "$@"; do cat "{HOME}/jobs/$gid/upload.log"; done'
