@@ -202,6 +202,16 @@ def test_a_running_job_survives_a_restart_of_the_server(pbs: PbsCluster) -> None
     assert pbs.job(job_id)["run_count"] == 1
 
 
+def test_reset_replaces_a_scheduler_that_reads_nothing_any_more(pbs: PbsCluster) -> None:
+    before = pbs.run(["pgrep", "-x", "pbs_sched"]).stdout
+    log = max((pbs.server_home / "sched_logs").iterdir())
+    with log.open("a", encoding="utf-8") as file:
+        file.write("11/29/2026 12:28:01;0002;pbs_sched;Svr;;Problem with creating server data structure\n")
+    pbs.reset()
+    assert pbs.run(["pgrep", "-x", "pbs_sched"]).demand_success().stdout != before
+    pbs.wait_for_state(pbs.qsub("alice"), "R")
+
+
 def test_reset_leaves_nothing_of_a_test(pbs: PbsCluster) -> None:
     clean = pbs.qmgr("print server", "print node @default", "list hook")
     pbs.qmgr(
