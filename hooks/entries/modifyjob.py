@@ -108,8 +108,8 @@ def handle(pbs: Any) -> str | None:
 
 
 def _refuse_unreadable(pbs: Any, job_id: str) -> str | None:
-    """Refuse an alteration for which PBS has not given the hook the job as it is: it has text that is not UTF-8. What
-    else it has would be judged by nothing. Where there is no such job, PBS refuses it."""
+    """Refuse an alteration for which PBS gave the hook no original job: the alteration has text that is not UTF-8, and
+    PBS would carry out the rest of it unjudged. If there is no such job, PBS itself refuses the alteration."""
     job = pbs.server().job(job_id)
     if job is None or may_manage(pbs):
         return None

@@ -74,8 +74,9 @@ class Earmarks:
                     self._keep(job, earmark, still)
 
     def _order(self, item: tuple[str, Earmark]) -> tuple[bool, float, str]:
-        """Beneficiaries whose victims have all let go first: one that has to wait for its own could otherwise start on
-        what these freed on a shared vnode, and the other would preempt a further run."""
+        """What earmarks are sorted by: first those whose victims have all let go. Else a beneficiary that waits for its
+        own victims could start on what those of another have freed on a shared vnode, and the other one would preempt
+        a further run."""
         job_id, earmark = item
         return bool(self._still_there(earmark)), earmark.since_s, job_id
 

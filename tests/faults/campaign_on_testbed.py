@@ -16,6 +16,12 @@ from typing import Callable, NamedTuple
 
 from container.testbed_spec import TestbedError
 from tests.faults.build_injector_into_hook import Missed
+from tests.faults.jobs_that_pbs_lost_track_of import (
+    end_forgotten_jobs,
+    find_open_arrays,
+    find_unended_jobs,
+    free_wedged_jobs,
+)
 from tests.faults.kinds.all_kinds import KINDS
 from tests.faults.lost_job_timeline import find_jobs, tell_story
 from tests.faults.testbed_under_faults import Ground, LostError, tell_error
@@ -183,17 +189,17 @@ def _finish(ground: Ground, say: Callable[[str], None]) -> list[str]:
         ground.books.read()
         if not is_helped and time.monotonic() > deadline - _DRAIN_S / 2:
             is_helped = True
-            freed = ", ".join(ground.free_wedged_jobs()) or "none"
+            freed = ", ".join(free_wedged_jobs(ground.pbs)) or "none"
             say(f"jobs that PBS called running though no vnode had them, requeued by force: {freed}")
-            ended = ", ".join(ground.end_forgotten_jobs()) or "none"
+            ended = ", ".join(end_forgotten_jobs(ground.pbs, ground.books, ground.workload)) or "none"
             say(
                 f"jobs whose end PBS forgot though their programs had done all of their work, deleted by force: {ended}"
             )
-    open_arrays = ground.find_open_arrays()
+    open_arrays = find_open_arrays(ground.pbs, ground.books)
     if open_arrays:
         say(f"arrays that PBS left open though all their subjobs have ended: {', '.join(open_arrays)}")
     losses = list(ground.books.violations) + ground.workload.read_twice() + ground.workload.find_losses()
-    return losses + ground.find_orphaned_jobs(open_arrays)
+    return losses + find_unended_jobs(ground.pbs, open_arrays)
 
 
 def _explain(ground: Ground, losses: Sequence[str], say: Callable[[str], None]) -> None:

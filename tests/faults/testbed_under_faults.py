@@ -46,9 +46,6 @@ MOST_PASSES = 3
 """After a fault, so many passes may begin until one comes to its end."""
 
 _PATIENCE_S = 120.0
-_TOLD = ("comment", "Hold_Types", "array_state_count", "array_indices_remaining", "estimated", "run_count")
-_FORGOTTEN_S = 90.0
-"""How long after its program's end a job that PBS still calls running counts as forgotten."""
 _DISK = "size=48m,nr_inodes=120,mode=700"
 _SERVER = ["pgrep", "-o", "-x", "pbs_server.bin"]
 _SECOND = Path(__file__).with_name("concurrent_pass.py")
@@ -378,59 +375,6 @@ class Ground:
                 found.append(f"vnode {name} has {used} cores assigned, of {self.pbs.spec.cores}")
         if found:
             raise LostError("; ".join(found))
-
-    def free_wedged_jobs(self) -> list[str]:
-        """Requeue by force, as an administrator would, what PBS calls running though no vnode lists it; returns which.
-
-        After a server and a MoM were away at the same time, PBS may leave a job so for good (OpenPBS 23.06: substate
-        41, "no active tasks" in the MoM's log again and again).
-        """
-        vnodes, jobs = self.pbs.pbsnodes().values(), self.pbs.qstat_json()
-        listed = {str(job).partition("/")[0] for vnode in vnodes for job in vnode.get("jobs", ())}
-        wedged = [job for job, texts in jobs.items() if texts["job_state"] == "R" and job not in listed]
-        for job in wedged:
-            self.pbs.run(["qrerun", "-W", "force", job])
-        return wedged
-
-    def end_forgotten_jobs(self) -> list[str]:
-        """Delete by force, as an administrator would, jobs that PBS calls running long after their programs did all
-        of their work; returns which.
-
-        A MoM that is killed just after a job's last task has ended, and comes back with ``-p``, may never report that
-        end (OpenPBS 23.06: substate 42, "no active tasks" in the MoM's log again and again, past the walltime too).
-        """
-        late_s = time.time() - _FORGOTTEN_S
-        jobs = self.pbs.qstat_json()
-        running = [job for job in self.books.unfinished() if jobs.get(job, {}).get("job_state") == "R"]
-        forgotten = [job for job in running if self.workload.has_done_its_work(job, late_s)]
-        for job in forgotten:
-            self.pbs.run(["qdel", "-W", "force", job])
-            self.books.settle(job)
-        return forgotten
-
-    def find_open_arrays(self) -> list[str]:
-        """Arrays that PBS has not closed though all their subjobs have ended: their work is done.
-
-        A server that is killed between the two leaves them so for good (OpenPBS 23.06).
-        """
-        return [
-            job
-            for job, texts in self.pbs.qstat_json().items()
-            if texts["job_state"] == "B"
-            and all(self._has_ended(subjob) for subjob in self.books.arrays.get(job, (job,)))
-        ]
-
-    def _has_ended(self, job: str) -> bool:
-        life = self.books.lives.get(job)
-        return life is not None and life.ended is not None
-
-    def find_orphaned_jobs(self, known: Sequence[str] = ()) -> list[str]:
-        """At the end: jobs that are still held, suspended or running, a sentence each; ``known`` apart."""
-        return [
-            f"{job} is in state {texts['job_state']}: { ({name: texts.get(name) for name in _TOLD}) }"
-            for job, texts in self.pbs.qstat_json().items()
-            if texts["job_state"] not in "FX" and job not in known
-        ]
 
     def _look_into_crowds(self) -> list[str]:
         """A sentence for each vnode that held too much by the accounting log and by the programs alive then."""

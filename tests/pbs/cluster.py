@@ -17,6 +17,7 @@ from typing import Any, Callable, Union
 from container import testbed as testbeds
 from container.run_program import Finished
 from container.testbed import Testbed
+from tests.logs_of_failed_real_test import end_of
 from tests.pbs.idle_machine_deadline import Deadline
 
 Command = Union[str, Sequence[str]]
@@ -187,7 +188,7 @@ class PbsCluster:
             self.start_server()
             # A MoM tells a server that starts what hooks told the MoM, whether these hooks are there or not.
             self.wait_until(self._have_reported, 120.0, "all vnodes have reported")
-        self._replace_deaf_scheduler()
+        self._replace_scheduler_without_connection()
         settings = self._read_settings()
         self._delete_new(settings, "hook")
         self._delete_jobs()
@@ -207,12 +208,11 @@ class PbsCluster:
                 self.run(["pbsnodes", "-C", "", vnode]).demand_success()
         self.wait_until(self._is_idle, 180.0, "all vnodes free and without jobs")
 
-    def _replace_deaf_scheduler(self) -> None:
+    def _replace_scheduler_without_connection(self) -> None:
         """Start PBS's scheduler anew if its last cycle could read nothing: one that lost its connection while the
         server was restarted may never get it back (OpenPBS 23.06), and no later test's jobs would start."""
         logs = sorted((self.server_home / "sched_logs").iterdir())
-        last = logs[-1].read_text(encoding="utf-8", errors="replace").splitlines()[-2:] if logs else []
-        if any("Problem with creating server data structure" in line for line in last):
+        if logs and "Problem with creating server data structure" in end_of(logs[-1], lines=2):
             self.run(["pkill", "-x", "pbs_sched"]).demand_success()
             self.wait_until(lambda: self.run(["pgrep", "-x", "pbs_sched"]).status != 0, 60.0, "the scheduler's end")
             self.run([f"{self.spec.pbs_exec}/sbin/pbs_sched"]).demand_success()

@@ -78,10 +78,7 @@ async def draw(folder: Path, names: Sequence[str]) -> list[Path]:
                 await _until_decided(console, pilot)
                 for key in (*keys, _DONE):
                     if key == _DONE:
-                        # Textual's own wait raises for a worker that a later look-up has replaced.
-                        while not all(worker.is_finished for worker in console.workers):
-                            await pilot.pause(0.02)
-                        await pilot.pause()
+                        await wait_for_lookups(console, pilot)
                     else:
                         await pilot.press("colon" if key == ":" else key)
                 file = folder / f"{name}.svg"
@@ -93,6 +90,13 @@ async def draw(folder: Path, names: Sequence[str]) -> list[Path]:
 def _by_itself(svg: str) -> str:
     """The picture with its blanks preserved in every viewer, and without fonts that would be fetched from elsewhere."""
     return _FONT_FACE.sub("", svg).replace("<svg ", '<svg xml:space="preserve" ', 1)
+
+
+async def wait_for_lookups(console: Console, pilot: Pilot[str]) -> None:
+    """Until no look-up of the console runs. Textual's own wait raises if a later look-up has replaced one."""
+    while not all(worker.is_finished for worker in console.workers):
+        await pilot.pause(0.02)
+    await pilot.pause()
 
 
 async def _until_decided(console: Console, pilot: Pilot[str]) -> None:

@@ -28,7 +28,6 @@ def report_sessions(jobs: Mapping[str, Any], mom_began_s: float, now_s: float) -
     :data:`REPORTED_S` ago. For a session that the server knows this changes nothing."""
     if not 0 <= now_s - mom_began_s < REPORTED_S:
         return
-    for job_id in list(jobs.keys()):
-        job = jobs[job_id]
+    for job in jobs.values():
         if job.session_id:
             job.session_id = int(job.session_id)

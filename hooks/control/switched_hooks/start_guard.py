@@ -26,8 +26,8 @@ def may_go_unguarded(settings: Settings, queues: Objects, assignment: Assignment
     """Whether the pass may start its jobs without the hook: the only execution queue is driven, no scheduler has a
     cycle or is switched on, and no setting makes the hook change or delay jobs at their start.
 
-    With a second queue, which may be a reservation's, a user could have two of their jobs change places between the
-    decision and the start (`qorder`). The start would then be one in the other queue, and PBS runs no hook for it.
+    With a second execution queue, which may be a reservation's, a user could exchange two of their jobs between the
+    decision and the start (`qorder`): the start would be in the other queue. PBS runs no hook for an exchange.
     """
     driven = assignment.driven
     is_alone = driven == {name for name, texts in queues.items() if is_execution(texts)}

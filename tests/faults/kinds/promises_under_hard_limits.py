@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from tests.faults.build_injector_into_hook import Missed
 from tests.faults.endless_preempting_jobs import Shape
+from tests.faults.jobs_that_pbs_lost_track_of import end_forgotten_jobs
 from tests.faults.kinds.registry import HIT_S, REQUESTS, kill_in_pass, kind
 from tests.faults.testbed_under_faults import GRACE_S, QUOTAS, Ground, LostError
 
@@ -65,7 +66,7 @@ def keep_promise(ground: Ground, number: int, chance: random.Random) -> str:
 
 def _end_overdue_jobs(ground: Ground) -> None:
     """A promise counts on the end of each run at its walltime, so there may be none that PBS has forgotten."""
-    ground.end_forgotten_jobs()
+    end_forgotten_jobs(ground.pbs, ground.books, ground.workload)
     ground.books.read()
     latest_s = time.time() - _OVERDUE_S
     overdue = [job for job, life in ground.books.lives.items() if life.running is not None and life.start_s < latest_s]

@@ -15,6 +15,7 @@ from hooks.telemetry.host_reading_format import Amount, Heat, HostReading
 from tests.tui.console_under_test import a_console
 from tests.tui.scripted_server import NOON_S, ScriptedSimulation, running, with_job
 from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start, write_changes, write_journal
+from tui.cli.readme_pictures import wait_for_lookups
 from tui.screen.app import Console
 
 SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x60": (200, 60)}
@@ -98,10 +99,7 @@ async def settle(console: Console, pilot: Pilot[str], keys: str) -> None:
         await pilot.press(names.get(key, key))
         while key == "F" and (console.main.cluster is cluster or console.main.cluster.finished is None):
             await pilot.pause(0.01)
-    # Textual's own wait raises for a worker that a later look-up has replaced.
-    while not all(worker.is_finished for worker in console.workers):
-        await pilot.pause(0.01)
-    await pilot.pause()
+    await wait_for_lookups(console, pilot)
     await pilot.pause()
 
 

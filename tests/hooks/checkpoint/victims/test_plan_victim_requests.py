@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hooks.checkpoint.on_job_host.decide_requeue_at_job_end import RunOnServer, judge_end
-from hooks.checkpoint.save_method.save_method_of_job import find_method, read_methods
+from hooks.checkpoint.save_method.save_method_of_job import read_methods
 from hooks.checkpoint.victims.plan_victim_requests import Asking, VictimRequest, find_silent, forget_hold, plan_asking
 from hooks.pbs.job_attributes.job_comment_format import OWN_COMMENT
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
@@ -64,28 +64,6 @@ def mark_of(asking: Asking, job_id: str = "1.s", index: int | None = None) -> Ma
 
 
 @pytest.mark.parametrize(
-    ("wish", "of_queue", "site", "method"),
-    [
-        ("", "", "requeue", "requeue"),
-        ("", "", "signal", "signal"),
-        ("", "checkpoint", "signal", "checkpoint"),
-        ("requeue", "checkpoint", "signal", "requeue"),
-        ("signal", "requeue", "requeue", "signal"),
-        ("nonsense", "signal", "requeue", "signal"),
-        ("", "nonsense", "signal", "signal"),
-    ],
-)
-def test_the_job_says_else_its_queue_else_the_settings(wish: str, of_queue: str, site: str, method: str) -> None:
-    problems: list[str] = []
-    seen = server_status(queues={"workq": {**queue(), "resources_available.pbsteer_save": of_queue}})
-    methods = read_methods(seen, Settings(checkpoint=CheckpointSettings(method=site)), problems.append)
-    assert find_method("1.s", running() | {"Resource_List.pbsteer_save": wish}, methods, 60) == method
-    assert [("pbsteer_save" in problem, "'nonsense'" in problem) for problem in problems] == (
-        [(True, True)] if of_queue == "nonsense" else []
-    )
-
-
-@pytest.mark.parametrize(
     ("state", "asked"), [("free", True), ("job-busy", True), ("down", False), ("state-unknown,down", False)]
 )
 @pytest.mark.parametrize("settings", [Settings(), SIGNAL])
@@ -105,16 +83,6 @@ def test_no_job_is_asked_to_save_whose_start_the_server_does_not_know(settings: 
     asking = ask({"1.s": {**running(substate="41"), "stime": ""}}, settings)
     assert [(request.how, request.start_s) for request in asking.requests] == ([("requeue", None)] if asked else [])
     assert asking.patient == (() if asked else ("1.s",))
-
-
-def test_a_job_that_forbids_checkpoints_is_requeued() -> None:
-    assert find_method("1.s", running(Checkpoint="n"), {"workq": "signal"}, 60) == "requeue"
-
-
-@pytest.mark.parametrize("job_id", ["8[2].s", "8[].s"])
-def test_subjobs_are_signalled_but_not_checkpointed(job_id: str) -> None:
-    assert find_method(job_id, running(), {"workq": "signal"}, 60) == "signal"
-    assert find_method(job_id, running(), {"workq": "checkpoint"}, 60) == "requeue"
 
 
 @pytest.mark.parametrize(
@@ -154,14 +122,6 @@ def test_an_array_cannot_be_checkpointed_so_it_does_not_save() -> None:
     plain = job("Q", array_indices_remaining="1-2")
     jobs = translate(server_status({"8[].s": wished, "7[].s": plain}), CHECKPOINT).snapshot.jobs
     assert (jobs["8[].s"].saves, jobs["7[].s"].saves) == (False, None)
-
-
-def test_a_restarted_job_of_which_no_mom_tells_is_signalled() -> None:
-    """PBS leaves it in substate 41, and then only sets the hold."""
-    restarted = running(substate="41")
-    assert find_method("1.s", restarted, {"workq": "checkpoint"}, 3600) == "signal"
-    assert find_method("1.s", restarted, {"workq": "requeue"}, 3600) == "requeue"
-    assert find_method("1.s", running(substate="42"), {"workq": "checkpoint"}, 3600) == "checkpoint"
 
 
 @pytest.mark.parametrize("held", [(), ("workq",)])
