@@ -64,7 +64,7 @@ class ExplanationLines:
         """The job's owner, queue and size, and the quotas that count it."""
         quotas = self._quotas
         standing = [
-            f"{show_entity(entity)} holds {quotas.used(scope, entity, resource)} of"
+            f"{show_entity(entity)} uses {quotas.used(scope, entity, resource)} of"
             f" {show_quota(limit, resource, scope, job.queue)}"
             for scope, resource, entity, limit in quotas.bounds(job)
         ]

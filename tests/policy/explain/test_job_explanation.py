@@ -37,7 +37,7 @@ def test_every_state(job_id: str, state: str) -> None:
 
 def test_the_standing_of_the_user() -> None:
     assert text_of(explain_job("3.srv"), "job") == "bob · workq · 4 cores, 100 s"
-    assert text_of(explain_job("3.srv"), "quota") == "u:bob holds 0 of a quota of 4"
+    assert text_of(explain_job("3.srv"), "quota") == "u:bob uses 0 of a quota of 4"
     assert text_of(explain_job("4.srv"), "quota") == "no quota counts it"
 
 

@@ -35,7 +35,8 @@ def status(*, demo: bool, server: str, settings_path: Path | None, as_json: bool
     """
     backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
-        cluster = replace(poll_cluster_view(backend), hook_faults=find_hook_faults(backend))
+        cluster = poll_cluster_view(backend)
+        cluster = replace(cluster, hook_faults=find_hook_faults(backend, cluster.settings))
         migration = MigrationSpool(backend).read_migration()
     finally:
         backend.close()
