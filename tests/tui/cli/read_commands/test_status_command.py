@@ -54,7 +54,9 @@ def test_a_hook_that_is_missing_beside_others_is_named(backend: ScriptedBackend)
 
 
 @pytest.mark.parametrize("listed", ["", hooks_listed(), hooks_listed(pbsteer_runjob="false")])
-def test_nothing_is_said_of_hooks_that_run_or_are_off_as_passes_switch_them_or_that_cannot_be_listed(backend: ScriptedBackend, listed: str) -> None:
+def test_nothing_is_said_of_hooks_that_run_or_are_off_as_passes_switch_them_or_that_cannot_be_listed(
+    backend: ScriptedBackend, listed: str
+) -> None:
     backend.hooks = listed
     assert "hook pbsteer" not in shown()
 
