@@ -16,14 +16,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable
 
-from hooks.forecast.past_runs import PastRuns
-from hooks.forecast.published_forecast import publishable
+from hooks.forecast.forecast_history_file import history_data, read_history
+from hooks.forecast.forecast_to_publish import publishable
 from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.store.detached_process import start_detached
 from hooks.store.folder_lock import locked
 from hooks.store.forecast_run_and_write_locks import MAKING, WRITING, make_lock_files, open_lock_file, writing
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, State
-from policy.forecast.forecast_hits_and_correction import ForecastRecord, Noted, RecordError
+from policy.forecast.forecast_hits_and_correction import ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.simulate_until_all_started import LimitsFrom
 from policy.model.ledger_between_passes import Ledger
@@ -115,7 +115,7 @@ def publish_forecast(
         past = past.read_on(accounting_folder(state))
     history = RunTimeHistory(past.runs)
     _note_starts(record, past.started, snapshot)
-    _publish_history(files, past, record)
+    files.replace(FORECAST_HISTORY, history_data(past, record), shared=True)
     within = Within(cpu_s=settings.forecast.cpu_s, draws=settings.forecast.draws)
     result = None
     made = forecast_within(snapshot, ledger, settings, history, record, within, planned=planned)
@@ -124,7 +124,7 @@ def publish_forecast(
         files.replace(FORECAST, published.to_data(), shared=True)
     if result is not None and result.is_whole:
         record.note(_some(list(result.noted()), int(snapshot.time_s)))
-        _publish_history(files, past, record)
+        files.replace(FORECAST_HISTORY, history_data(past, record), shared=True)
 
 
 def _some(noted: Sequence[Noted], place: int) -> Sequence[Noted]:
@@ -137,19 +137,6 @@ def _some(noted: Sequence[Noted], place: int) -> Sequence[Noted]:
 def accounting_folder(state: State) -> Path:
     """PBS's accounting log, in the same PBS_HOME."""
     return state.path.parent / "server_priv" / "accounting"
-
-
-def read_history(data: Mapping[str, Any]) -> tuple[PastRuns, ForecastRecord]:
-    """The past runs and the record of hits and misses in a published history; empty for what cannot be read."""
-    try:
-        record = ForecastRecord.from_data(data.get("record"))
-    except RecordError:
-        record = ForecastRecord()
-    return PastRuns.from_data(data), record
-
-
-def _publish_history(files: Files, past: PastRuns, record: ForecastRecord) -> None:
-    files.replace(FORECAST_HISTORY, {**past.to_data(), "record": record.to_data()}, shared=True)
 
 
 def _note_starts(record: ForecastRecord, started: Mapping[str, float], snapshot: Snapshot) -> None:

@@ -7,14 +7,13 @@ that they start later, or what they wait for.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from policy.forecast.forecast import Forecast, JobForecast
 from policy.model.printable_text import printable
 
 _VERSION = 1
-_NAMES = 4
+NAMED_VNODES = 4
 """So many vnodes of a job are named; the others are counted."""
 _LONGEST_TEXT = 300
 _MOST_S = 1e13
@@ -119,40 +118,6 @@ class PublishedForecast(NamedTuple):
         return cls(time_s, horizon_s, draws, wanted, runs, cpu_s, jobs, texts, left_out)
 
 
-def publishable(forecast: Forecast, runs: int, cpu_s: float, left_out: Sequence[str] = ()) -> PublishedForecast:
-    """A forecast in the published form; ``runs`` past runs were known, and it took ``cpu_s`` seconds of processor
-    time. ``left_out``: jobs further back in line."""
-    return PublishedForecast(
-        forecast.at_s,
-        forecast.horizon_s,
-        forecast.draws,
-        forecast.draws_wanted,
-        runs,
-        cpu_s,
-        {
-            **{job_id: _publishable(each, forecast.draws) for job_id, each in forecast.jobs.items()},
-            **dict.fromkeys(left_out, LATER),
-        },
-        {job_id: printable(text) for job_id, text in forecast.unknown.items()},
-        len(left_out),
-    )
-
-
-def _publishable(each: JobForecast, draws: int) -> Estimate:
-    if each.half_s is None and each.nine_tenths_s is None and each.last_s is None:
-        return LATER
-    names = list(dict.fromkeys(spot.vnode for spot in each.allocation.spots)) if each.allocation is not None else []
-    return Estimate(
-        each.half_s,
-        each.nine_tenths_s,
-        each.last_s,
-        each.after,
-        each.after_draws / draws if draws else 0.0,
-        tuple(names[:_NAMES]),
-        len(names),
-    )
-
-
 def _row(each: Estimate) -> list[Any]:
     moments = [None if at_s is None else math.ceil(at_s) for at_s in each[:3]]
     return [*moments, each.after, round(each.after_share, 3), list(each.vnodes), each.vnode_count]
@@ -168,7 +133,7 @@ def _estimate(row: object) -> Estimate | None:
     known_share, known_count = _moment(share), _count(count)
     if not isinstance(after, str) or known_share is None or known_count is None or not isinstance(vnodes, list):
         return None
-    names = tuple(_text(name) for name in vnodes[:_NAMES])
+    names = tuple(_text(name) for name in vnodes[:NAMED_VNODES])
     return Estimate(half_s, nine_tenths_s, last_s, _text(after), min(1.0, known_share), names, known_count)
 
 

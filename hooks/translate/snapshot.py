@@ -189,11 +189,6 @@ def translate(
     return Translation(snapshot, modes, tuple(problems), unread, methods)
 
 
-def modes_of(server_status: ServerStatus, settings: Settings) -> Mapping[str, str]:
-    """The mode of each queue that pbsteer manages."""
-    return read_modes(server_status, settings)
-
-
 def _with_closures(queues: list[Queue], server_status: ServerStatus, files: SchedFiles) -> list[Queue]:
     """The queues with the windows in which their schedulers' dedicated, prime and non-prime time closes them."""
     closed: dict[tuple[str, bool], tuple[Window, ...]] = {}

@@ -15,7 +15,8 @@ def script_commands(monkeypatch: pytest.MonkeyPatch, state: Path) -> ScriptedBac
     """The server that all commands find from now on, the user's own state being in ``state``."""
     scripted = ScriptedBackend()
     for module in (
-        "tui.cli.read_commands.status_and_explain",
+        "tui.cli.read_commands.cluster_status",
+        "tui.cli.read_commands.explain_job",
         "tui.cli.change_commands.quota_show_set_and_priority",
         "tui.cli.change_commands.run_operation",
     ):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Literal, NamedTuple
 
 from hooks.audit.shared_audit_file import CHANGES
-from hooks.forecast.make_forecast_in_background_and_publish import read_history
+from hooks.forecast.forecast_history_file import read_history
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.quota_plan.published_quota_plan import NO_PLAN, PublishedPlan

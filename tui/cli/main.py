@@ -28,10 +28,8 @@ class Part(NamedTuple):
 
 
 COMMANDS: Mapping[str, Part] = {
-    "status": Part("tui.cli.read_commands.status_and_explain", "status", "One look at the cluster, then exit."),
-    "explain": Part(
-        "tui.cli.read_commands.status_and_explain", "explain", "Why a job waits, and what would have to change."
-    ),
+    "status": Part("tui.cli.read_commands.cluster_status", "status", "One look at the cluster, then exit."),
+    "explain": Part("tui.cli.read_commands.explain_job", "explain", "Why a job waits, and what would have to change."),
     "when": Part(
         "tui.cli.read_commands.when_job_starts", "when", "When a waiting job will start, or one not submitted yet."
     ),

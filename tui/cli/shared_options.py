@@ -80,23 +80,23 @@ def complain(backend: Any) -> None:
         click.echo(safe(complaint), err=True)
 
 
-def poll_cluster_view(backend: Any) -> Any:
-    """The cluster view of one poll, with its plan. Raises :class:`ServerAwayError` where the server does not answer."""
+def poll_cluster_view(backend: Any, on_reply: Callable[[Any, Any], None] = lambda *_: None) -> Any:
+    """The cluster view of one poll, with its plan. ``on_reply`` is called with the server status and the settings
+    before the plan is made. Raises :class:`ServerAwayError` where the server does not answer.
+    """
     from tui.backends.interface.backend_protocol import BackendError  # noqa: PLC0415 - as above
-    from tui.state.cluster_view import see  # noqa: PLC0415
     from tui.text.screen_line import safe  # noqa: PLC0415
 
     began_s = time.perf_counter()
     try:
         server_status = backend.poll()
         poll_s = time.perf_counter() - began_s
+        settings = backend.settings()
+        on_reply(server_status, settings)
+        from tui.state.cluster_view import see  # noqa: PLC0415 - with the engine, once there is something to decide
+
         cluster = see(
-            server_status,
-            backend.settings(),
-            backend.ledger(),
-            poll_s,
-            passes=backend.journal.read(),
-            used=backend.used(),
+            server_status, settings, backend.ledger(), poll_s, passes=backend.journal.read(), used=backend.used()
         )
     except BackendError as error:
         raise ServerAwayError(safe(str(error))) from error

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from hooks.forecast.published_forecast import PublishedForecast, publishable
+from hooks.forecast.forecast_to_publish import publishable
+from hooks.forecast.published_forecast import PublishedForecast
 from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.snapshot import translate

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from hooks.forecast.scale_forecast_to_cpu_time import Within, find_horizon_s, find_left_out
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import in_effect, limits_ahead, planned_limits, set_now
-from hooks.translate.snapshot import modes_of, translate
+from hooks.translate.queues import read_modes
+from hooks.translate.snapshot import translate
 from policy.fit.fits_idle_cluster import fits_idle_cluster
 from policy.forecast.forecast import Bounds, Forecaster
 from policy.forecast.simulate_until_all_started import Draw, LimitsFrom
@@ -59,7 +60,7 @@ def look_ahead(
     """Better and better comparisons over the span, within so much processor time: after one pair of draws, two, four
     and so on. Where the time does not suffice for the whole span, the comparison is over a shorter one."""
     begun_s, now_s = time.process_time(), cluster.now_s
-    modes = modes_of(cluster.server_status, cluster.settings), modes_of(supposed.status, supposed.settings)
+    modes = read_modes(cluster.server_status, cluster.settings), read_modes(supposed.status, supposed.settings)
     changed = {queue for queue in modes[0] if modes[0][queue] != modes[1].get(queue)}
     sides = []
     for number, (status, settings) in enumerate(
@@ -117,7 +118,7 @@ def _planned_limits(
 
 def supposed_mode_notes(cluster: ClusterView, status: ServerStatus) -> tuple[str, ...]:
     """How a change of modes is understood, and in which queues with waiting jobs pbsteer does not start them."""
-    before, after = modes_of(cluster.server_status, cluster.settings), modes_of(status, cluster.settings)
+    before, after = read_modes(cluster.server_status, cluster.settings), read_modes(status, cluster.settings)
     changed = {queue for queue in before if before[queue] != after.get(queue)}
     observed = (OBSERVED,) if any("observe" in (before[queue], after.get(queue)) for queue in changed) else ()
     waiting = {texts.get("queue", "") for texts in status.jobs.values() if texts.get("job_state") in MAY_START_STATES}

@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from hooks.forecast.published_forecast import LATER, Estimate, PublishedForecast, publishable
+from hooks.forecast.forecast_to_publish import publishable
+from hooks.forecast.published_forecast import LATER, Estimate, PublishedForecast
 from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
-from hooks.translate.snapshot import modes_of, translate
+from hooks.translate.queues import read_modes
+from hooks.translate.snapshot import translate
 from policy import Ledger, decide
 from policy.explain.queue_position import InLine
 from policy.forecast.simulate_until_all_started import LimitsFrom
@@ -211,7 +213,7 @@ def _why_never(status: ServerStatus, cluster: ClusterView, job_id: str) -> str:
 
 def planned_limits_of(cluster: ClusterView, status: ServerStatus, horizon_s: float) -> list[LimitsFrom]:
     """The limits that planned quotas bring until so far ahead."""
-    modes, now_s = modes_of(status, cluster.settings), cluster.now_s
+    modes, now_s = read_modes(status, cluster.settings), cluster.now_s
     return planned_limits(status, modes, cluster.passes.quota_plan, now_s, now_s + horizon_s)
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, Objects, ServerStatus
-from hooks.translate.snapshot import Known, modes_of, translate
+from hooks.translate.queues import read_modes
+from hooks.translate.snapshot import Known, translate
 from policy import Job, Ledger, Plan, Preempt, Reason, Run, Settings, Snapshot, Start, decide
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.explain.longest_backfill_walltime import Longest
@@ -22,6 +23,7 @@ from policy.model.priority_class import BASE
 from policy.reasons.reason_names import MoreNumbers
 from tui.backends.pass_journal import NO_PASSES, Passes
 from tui.model.job_efficiency import Shares, is_overdue, mean_share, shares_of
+from tui.model.mode_of_all_queues import mode_of_all
 from tui.model.server_changes import ServerChanges
 from tui.model.status_counts import Counts, count, folded, subjobs_of
 from tui.model.typed_attributes import user_of
@@ -202,7 +204,7 @@ class ClusterView:
     @property
     def mode(self) -> str:
         """The mode of all queues; different ones joined by ``+``."""
-        return "+".join(sorted(set(self.modes.values()))) or self.settings.server.mode
+        return mode_of_all(self.modes, self.settings)
 
     def decided(
         self, stopwatch: Callable[[], float], known: Known | None = None, before: ClusterView | None = None
@@ -264,7 +266,7 @@ def see(
         settings,
         ledger,
         count(server_status.jobs, server_status.vnodes, settings.quota.shown),
-        modes_of(server_status, settings),
+        read_modes(server_status, settings),
         poll_s,
         watched,
         passes,

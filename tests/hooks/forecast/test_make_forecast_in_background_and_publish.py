@@ -13,7 +13,8 @@ from typing import Callable
 import pytest
 
 from hooks.forecast.forecast_due import is_forecast_due
-from hooks.forecast.make_forecast_in_background_and_publish import Files, publish_forecast, read_history, start_forecast
+from hooks.forecast.forecast_history_file import read_history
+from hooks.forecast.make_forecast_in_background_and_publish import Files, publish_forecast, start_forecast
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.store.detached_process import start_detached

@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 
-from hooks.forecast.published_forecast import LATER, Estimate, PublishedForecast, publishable
-from policy.forecast.forecast import forecast
-from policy.forecast.run_time_history import RunTimeHistory
-from policy.model.ledger_between_passes import Ledger
-from policy.settings.site_settings import Settings
-from tests.policy.clusters import cluster, job, run, vnode
+from hooks.forecast.published_forecast import LATER, Estimate, PublishedForecast
 
 SOON = Estimate(1100.0, 1200.0, 3600.0, "1.server", 0.5, ("n1",), 1)
 PUBLISHED = PublishedForecast(1000.0, 9000.0, 30, 30, 12, 1.5, {"2.server": SOON, "3.server": LATER}, {"4.server": "x"})
@@ -50,19 +45,3 @@ def test_rows_that_make_no_sense_are_left_out_and_texts_are_made_printable() -> 
     assert list(read.unknown) == ["10"]
     assert read.unknown["10"].startswith("\\x1b[31mxxx")
     assert len(read.unknown["10"]) < 400
-
-
-def test_a_forecast_is_published_with_where_and_after_what_its_jobs_start() -> None:
-    snapshot = cluster(
-        [vnode("n1"), vnode("n2")],
-        [job("2", select="2:ncpus=4"), job("3", blocked="held\x1b")],
-        [run("1", "bob", "n1=4 n2=4", estimate_s=500)],
-    )
-    made = forecast(snapshot, Ledger(), Settings(), RunTimeHistory())
-    published = publishable(made, 0, 0.5)
-    estimate = published.jobs["2"]
-    assert (estimate.half_s, estimate.nine_tenths_s, estimate.last_s) == (500.0, 500.0, 500.0)
-    assert (estimate.after, estimate.after_share, estimate.vnodes, estimate.vnode_count) == ("1", 1.0, ("n1", "n2"), 2)
-    assert published.unknown == {"3": "held\\x1b"}
-    assert published.age_s(60.0) == 50.0
-    assert published.age_s(-100.0) == 0.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.translate.snapshot import modes_of, translate
+from hooks.translate.queues import read_modes
+from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.model.limit_attributes import ALL, Limits
@@ -110,7 +111,7 @@ def test_a_queue_has_its_own_mode_else_the_settings_and_route_queues_have_none()
         queues={"a": queue("drive"), "b": queue(), "c": queue("off"), "route": {"queue_type": "Route"}, "R12": queue()}
     )
     settings = Settings(server=ServerSettings(mode="advise"))
-    assert modes_of(seen, settings) == {"a": "drive", "b": "advise", "c": "observe"}
+    assert read_modes(seen, settings) == {"a": "drive", "b": "advise", "c": "observe"}
     assert "'off'" in problems_of(seen, settings)[0]
     managed = {name: each.managed for name, each in snapshot_of(seen, settings).queues.items()}
     assert managed == {"a": True, "b": True, "c": True, "route": False, "R12": False}

@@ -103,7 +103,7 @@ def test_a_stop_goes_by_the_wish_wherever_the_job_is(home: Path) -> None:
 def test_a_site_without_other_clusters_imports_nothing_of_migration() -> None:
     config = ("migration.config", "migration.config.mg_home_folder", "migration.config.parse_toml")
     code = (
-        "import sys, tui.screen.app, tui.cli.read_commands.status_and_explain\n"
+        "import sys, tui.screen.app, tui.cli.read_commands.cluster_status\n"
         "from tests.tui.scripted_server import ScriptedBackend\n"
         "from tui.backends.migration_spool import MigrationSpool\n"
         "assert MigrationSpool(ScriptedBackend()).read_migration() is None\n"

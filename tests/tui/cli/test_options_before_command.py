@@ -11,7 +11,8 @@ from tests.tui.call_pbsteer_command import run
 from tests.tui.scripted_server import ScriptedBackend
 
 MODULES = (
-    "tui.cli.read_commands.status_and_explain",
+    "tui.cli.read_commands.cluster_status",
+    "tui.cli.read_commands.explain_job",
     "tui.cli.read_commands.table_commands",
     "tui.cli.change_commands.quota_show_set_and_priority",
     "tui.cli.change_commands.run_operation",

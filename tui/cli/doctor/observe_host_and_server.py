@@ -20,7 +20,7 @@ from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import read_sch
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_files import State
 from hooks.store.state_folder import state_folder
-from hooks.translate.snapshot import modes_of
+from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings, SettingsError
 from tui.backends.find_torque import TorquePlace
 from tui.backends.interface.backend_protocol import BackendError
@@ -74,7 +74,7 @@ class Observed:
         """The mode of each queue that pbsteer manages, as a pass takes it."""
         if self.server_status is None:
             return {}
-        return dict(sorted(modes_of(self.server_status, self.applied or Settings()).items()))
+        return dict(sorted(read_modes(self.server_status, self.applied or Settings()).items()))
 
 
 def observe(conf: Path, policy: Path, now_s: float) -> Observed:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from hooks.deploy.hook_names import HOOKS
 from tests.tui.files_of_migrating_jobs import NOW, put_files
 from tests.tui.scripted_server import ScriptedBackend
 from tests.tui.written_journal_and_audit import a_pass, write_journal
+from tui.backends.interface.backend_protocol import BackendError
 from tui.cli.main import main
 
 _PERIODIC = "pbsteer_periodic"
@@ -20,7 +23,7 @@ _PERIODIC = "pbsteer_periodic"
 @pytest.fixture
 def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedBackend:
     scripted = ScriptedBackend(folder=tmp_path / "pbsteer")
-    monkeypatch.setattr("tui.cli.read_commands.status_and_explain.open_backend_by_options", lambda **_: scripted)
+    monkeypatch.setattr("tui.cli.read_commands.cluster_status.open_backend_by_options", lambda **_: scripted)
     return scripted
 
 
@@ -116,3 +119,28 @@ def test_pauses_of_migration_are_named(
 def test_a_share_is_rounded_down(backend: ScriptedBackend) -> None:
     backend.set_vnode("v2", **{"resources_available.ncpus": "1000", "resources_assigned.ncpus": "999"})
     assert "  99%  " in shown()
+
+
+def test_server_and_mode_are_printed_before_the_plan_is_made(
+    backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise BackendError("no ledger")
+
+    monkeypatch.setattr(backend, "ledger", fail)
+    result = CliRunner().invoke(main, ["status"])
+    assert result.exit_code == 2
+    first, *rest = result.output.splitlines()
+    assert first == "hpc1 · drive+observe"
+    assert rest == ["Error: no ledger"]
+    assert CliRunner().invoke(main, ["status", "--json"]).output == "Error: no ledger\n"
+
+
+def test_the_first_line_needs_no_engine() -> None:
+    code = (
+        "import sys, tui.cli.main, tui.cli.open_backend, tui.cli.read_commands.cluster_status, hooks.translate.queues\n"
+        "print([name for name in ('policy.cycle.engine', 'policy.forecast.forecast', 'tui.state.cluster_view')"
+        " if name in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (said.stdout, said.stderr) == ("[]\n", "")

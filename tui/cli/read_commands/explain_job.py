@@ -1,53 +1,23 @@
-"""``pbsteer status`` and ``pbsteer explain``: the state of the cluster, and why one job waits."""
+"""``pbsteer explain``: why one job waits, or where it runs."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from policy.explain.hostfiles_for_mpi_and_openmp import Lists
 from policy.model.pbs_units import show_job
-from tui.backends.migration_spool import MigrationSpool
-from tui.backends.pbs.missing_or_disabled_hooks import find_hook_faults
 from tui.cli.read_commands.job_not_found import job_not_found
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
-from tui.pages.cluster.status_command_data_and_text import status_data, status_lines
 from tui.pages.job.collect_job_details import detail_of
 from tui.pages.job.job_explanation import explanation_data, lists_of_job
 from tui.pages.job.job_page import job_lines
 from tui.pages.job.subjob_counts_line import subjobs_data
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import plain
-
-
-@click.command()
-@source_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
-def status(*, demo: bool, server: str, settings_path: Path | None, as_json: bool) -> None:
-    """One look at the cluster, then exit.
-
-    Cores, vnodes and jobs, each queue with the head it is reserved for, what needs attention, and what the policy
-    would do in a pass made now. Nothing is changed.
-    """
-    backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
-    try:
-        cluster = poll_cluster_view(backend)
-        cluster = replace(cluster, hook_faults=find_hook_faults(backend, cluster.settings))
-        migration = MigrationSpool(backend).read_migration()
-    finally:
-        backend.close()
-    if as_json:
-        click.echo(json.dumps(status_data(cluster, simulated=backend.simulated, migration=migration)))
-        return
-    name = cluster.server_name or backend.name
-    click.echo(f"{'SIMULATED ' if backend.simulated else ''}{name} · {cluster.mode}")
-    for line in status_lines(cluster, _cells(), migration):
-        click.echo(line)
-
 
 FORMS = tuple(field.replace("_", "-") for field in Lists._fields)
 """The names of the forms that ``explain --list`` writes."""
@@ -85,7 +55,7 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     if as_json:
         click.echo(json.dumps({**explanation_data(cluster, found), **subjobs_data(cluster, found)}))
         return
-    for line in job_lines(cluster, found, _cells(), detail):
+    for line in job_lines(cluster, found, shutil.get_terminal_size((100, 24)).columns, detail):
         click.echo(plain(line).rstrip())
 
 
@@ -108,7 +78,3 @@ def _list(cluster: ClusterView, job_id: str, form: str) -> str:
     if not text:
         raise click.ClickException(f"job {job_id} has nothing to list as {form}: it asked for no such list")
     return text
-
-
-def _cells() -> int:
-    return shutil.get_terminal_size((100, 24)).columns
