@@ -21,6 +21,45 @@ def reserve_chunks(pbs: PbsCluster, user: str, select: str, in_hours: int, *more
     return pbs.run(["pbs_rsub", "-R", begin, "-D", "1800", "-l", f"select={select}", *more], user=user)
 
 
+_BY_LIBRARY = r"""
+import ctypes, glob, sys
+
+exec_path, name, *attributes = sys.argv[1:]
+library = ctypes.CDLL(glob.glob(exec_path + "/lib/libpbs.so*")[0])
+
+
+class Attribute(ctypes.Structure):
+    pass
+
+
+text = ctypes.c_char_p
+Attribute._fields_ = [
+    ("next", ctypes.POINTER(Attribute)), ("name", text), ("resource", text), ("value", text), ("op", ctypes.c_int)
+]
+library.pbs_submit_resv.restype = library.pbs_modify_resv.restype = library.pbs_geterrmsg.restype = text
+first = None
+for attribute in reversed(attributes):
+    key, _, value = attribute.encode("utf-8", "surrogateescape").partition(b"=")
+    whole, _, resource = key.partition(b".")
+    first = Attribute(ctypes.pointer(first) if first else None, whole, resource or None, value, 0)
+server = library.pbs_connect(None)
+if name:
+    library.pbs_modify_resv(server, name.encode(), ctypes.byref(first), None)
+else:
+    library.pbs_submit_resv(server, ctypes.byref(first), None)
+print((library.pbs_geterrmsg(server) or b"").decode())
+"""
+"""Reserves, or alters the reservation that is named, as no command of PBS does: PBS_EXEC NAME ATTRIBUTE=VALUE ..."""
+
+NOT_UTF8 = "\udcff"
+
+
+def ask_by_library(pbs: PbsCluster, name: str, *attributes: str) -> str:
+    """What the server says to alice's reservation, or to its alteration."""
+    argv = ["/usr/bin/python3", "-I", "-c", _BY_LIBRARY, str(pbs.spec.pbs_exec), name, *attributes]
+    return pbs.run(argv, user="alice").demand_success().stdout.strip()
+
+
 def clear(pbs: PbsCluster) -> None:
     """Take all reservations away."""
     lines = pbs.run(["pbs_rstat", "-f"]).demand_success().stdout.splitlines()
@@ -113,5 +152,29 @@ def test_no_form_of_a_request_hides_what_it_reserves(pbs: PbsCluster) -> None:
             assert "say it with -l select=" in done.stderr, done
         of_carol = ["pbs_rsub", "-R", begin, "-D", "1800", "-l", "nodes=3:ppn=8"]
         pbs.run(of_carol, user="carol").demand_success()
+    finally:
+        clear(pbs)
+
+
+def test_text_that_pbs_cannot_show_to_a_hook_hides_nothing_of_a_reservation(pbs: PbsCluster) -> None:
+    """A program that uses PBS's library may send text that is not UTF-8, which PBS leaves out of the hook's event."""
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8]'")
+    deploy_and_drive(pbs, quick_settings())
+    settle(pbs)
+    begin = int(time.time()) + 7200
+    asked = [f"reserve_start={begin}", f"reserve_end={begin + 600}", "Resource_List.select=9:ncpus=1"]
+    hidden = [f"{name}={NOT_UTF8}" for name in ("Account_Name", "Authorized_Hosts", "reserve_timezone")]
+    for text in hidden:
+        for attributes in ([text, *asked], [*asked, text]):
+            assert "ncpus=9 to be reserved is more than the quota" in ask_by_library(pbs, "", *attributes)
+    try:
+        name = reserve(pbs, "alice", 8).demand_success().stdout.split()[0]
+        names = ",".join(f"name{number}" for number in range(9000))
+        many = [f"Authorized_Users={names}", f"Authorized_Groups={names}"]
+        assert "its variables and lists of users" in ask_by_library(pbs, name, *many)
+        # PBS gives the hook of such an alteration no reservation, and refuses it for want of one.
+        for text in hidden[:2]:
+            assert ask_by_library(pbs, name, text, *many) == "modifyresv event: rejected request"
+        assert "name8999" not in pbs.run(["pbs_rstat", "-f", name]).stdout
     finally:
         clear(pbs)
