@@ -16,6 +16,7 @@ from typing import Any
 
 from hooks.admission.reservation_quota import FOREVER_S, Reserved, Table, refuse_beyond_quota
 from hooks.admission.texts.overlong_reservation_texts import refuse_reservation_beyond_bounds
+from hooks.admission.texts.times_without_date import read_event_seconds
 from hooks.pbs.job_attributes.read_resource_list_value import read_value
 from hooks.pbs.managers_and_operators import may_manage
 from hooks.store.event_hook_summary import Summary, read_summary
@@ -92,25 +93,14 @@ def _read_others(server: Any, user: str) -> list[Any] | None:
 def _read(resv: Any, tables: list[Table], now_s: float) -> Reserved:
     """A reservation that exists or is requested; the latter has a start, an end or a duration."""
     resources = resv.Resource_List
-    begin_s = _seconds(resv.reserve_start) or now_s
-    length_s = _seconds(resv.reserve_duration) or _seconds(read_value(resources, "walltime"))
-    end_s = _seconds(resv.reserve_end) or (begin_s + length_s if length_s else FOREVER_S)
+    begin_s = read_event_seconds(resv.reserve_start) or now_s
+    length_s = read_event_seconds(resv.reserve_duration) or read_event_seconds(read_value(resources, "walltime"))
+    end_s = read_event_seconds(resv.reserve_end) or (begin_s + length_s if length_s else FOREVER_S)
     plain = {table.resource: read_value(resources, table.resource) or "" for table in tables}
     select, place = read_value(resources, "select") or "", read_value(resources, "place") or ""
     nodes = read_value(resources, "nodes") or ""
     recurs = bool(resv.reserve_rrule)
     return Reserved(select, place, plain, begin_s, FOREVER_S if recurs else end_s, nodes)
-
-
-def _seconds(value: Any) -> float:
-    """Seconds from the several types that PBS uses; 0 for nothing."""
-    text = "" if value is None else str(value)
-    if ":" in text:
-        total = 0
-        for part in text.split(":"):
-            total = 60 * total + int(part)
-        return float(total)
-    return float(text) if text.isdigit() else 0.0
 
 
 def _group_of(user: str) -> str:

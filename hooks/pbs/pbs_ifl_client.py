@@ -304,9 +304,13 @@ class Connection(ManagerRequests):
         status = self._ifl.pbs_asyrunjob(self._handle, job_id, exec_vnode, None)
         self._demand(status, f"start {job_id} on {exec_vnode}")
 
-    def requeue(self, job_id: str) -> None:
-        """End a running job and queue it again. The server answers when the job has ended, which may take a minute."""
-        self._demand(self._ifl.pbs_rerunjob(self._handle, job_id, None), f"requeue {job_id}")
+    def requeue(self, job_id: str, *, force: bool = False) -> None:
+        """End a running job and queue it again. The server answers when the job has ended, which may take a minute.
+
+        With ``force`` it answers at once and queues the job whatever its MoM does: also one whose files are still being
+        brought, which it refuses otherwise."""
+        status = self._ifl.pbs_rerunjob(self._handle, job_id, "force" if force else None)
+        self._demand(status, f"requeue {job_id}")
 
     def signal(self, job_id: str, name: str) -> None:
         """Send a signal (``USR2``) to all processes of a running job. Its MoM has to answer, which may take a while."""

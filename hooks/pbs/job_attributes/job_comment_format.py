@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import time
 
+from hooks.pbs.job_attributes.job_ids_and_states import LATEST_S
+
 OWN_COMMENT = re.compile(
     r"([A-Z][a-z]{2} [0-3][0-9] [0-9]{2}:[0-9]{2}: )?(.*) \(pbsteer ([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2})\)",
     re.DOTALL,
@@ -43,9 +45,14 @@ def is_own_comment(comment: str) -> bool:
 
 
 def show_moment(at_s: float, now_s: float) -> str:
-    """A time as an absolute one, which stays true: ``at 20:35``, on another day ``on Nov 23 at 20:35``."""
+    """A time as an absolute one, which stays true: ``at 20:35``, on another day ``on Nov 23 at 20:35``, in another year
+    ``on Nov 23 2031 at 20:35``."""
+    if not at_s < LATEST_S:
+        return "in a far future"
     at, today = time.localtime(at_s), time.localtime(now_s)
-    return time.strftime("at %H:%M" if at[:3] == today[:3] else "on %b %d at %H:%M", at)
+    if at[:3] == today[:3]:
+        return time.strftime("at %H:%M", at)
+    return time.strftime("on %b %d at %H:%M" if at[0] == today[0] else "on %b %d %Y at %H:%M", at)
 
 
 def without_counts(sentence: str) -> str:

@@ -20,6 +20,10 @@ RUNS_AT_HOST = "42"
 """The substate of a job that runs, as its MoM has reported. It has another one while it is sent to its MoM or ends."""
 
 
+IS_STAGED_IN = "15"
+"""The substate of a job that has its vnodes while its files are being brought: state R, without a start."""
+
+
 _DELETED = re.compile(r" and terminated(?: by [^\s@]+@\S+)?\Z")
 """The end that PBS adds to a running job's comment as soon as the job is deleted (``req_deletejob2`` calls
 ``update_job_finish_comment``). Users cannot set comments, but a comment may quote words of theirs."""
@@ -76,7 +80,7 @@ def was_deleted(texts: Attributes) -> bool:
 
 def read_start_s(texts: Attributes) -> float | None:
     """When the job's run began; None if it does not run (PBS keeps the start of a held job's last run)."""
-    return _read_seconds(texts.get("stime", "")) if is_running(texts) else None
+    return read_moment_s(texts.get("stime", "")) if is_running(texts) else None
 
 
 def read_indices(text: str, unread: list[str], most: int = 0) -> tuple[int, ...]:
@@ -133,9 +137,13 @@ def _count(indices: range) -> int:
     return max(0, (indices.stop - indices.start + indices.step - 1) // indices.step)
 
 
-def _read_seconds(text: str) -> float | None:
+LATEST_S = 1e11
+"""The latest moment that is told apart, in the year 5138: PBS takes a start time of 18 digits, which has no date."""
+
+
+def read_moment_s(text: str) -> float | None:
     """Seconds since 1970; None if the text is no such number, or 0."""
-    return float(text) if text.isascii() and text.isdigit() and text.strip("0") else None
+    return min(float(text), LATEST_S) if text.isascii() and text.isdigit() and text.strip("0") else None
 
 
 _TO_BE_RESUMED = "45"

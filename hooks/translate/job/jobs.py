@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import SAVING, SIGNAL
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE, PREFERENCES
 from hooks.pbs.job_attributes.job_ids_and_states import (
-    _read_seconds,
+    IS_STAGED_IN,
     index_of,
     is_array,
     is_running,
     read_indices,
+    read_moment_s,
     read_start_s,
     waits_to_resume,
 )
@@ -30,6 +31,7 @@ from hooks.pbs.server_status_type_and_attributes import Attributes, read_whole
 from hooks.translate.job.job_preferences import NO_PREFERENCES, Preferences, read_preferences, read_saves
 from hooks.translate.job.long_selects import LEFT_UNREAD, LongSelects
 from hooks.translate.job.non_consumable_mismatch_queue_or_server import OwnerValue, find_unmet
+from hooks.translate.job.walltime import read_walltime_s
 from hooks.translate.placement_sets import PlacementSets
 from hooks.translate.queues import Report
 from hooks.translate.site_order import OrderFacts
@@ -37,7 +39,7 @@ from policy.eligibility.request_text_limits import find_excess, find_many_depend
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.job_request import Amounts, Chunk, Request, RequestError
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
-from policy.model.pbs_units import UnitError, parse_duration_s, parse_resource
+from policy.model.pbs_units import UnitError, parse_resource
 from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.settings.simulated_queues import MOST_PRIORITY
 from policy.settings.site_settings import Settings
@@ -57,11 +59,6 @@ _MOST_SUBJOBS = "max_run_subjobs"
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NO_ORDER = OrderFacts()
 _PREFERENCE_ATTRIBUTES = dict.fromkeys(f"Resource_List.{name}" for name in PREFERENCES)
-
-
-@lru_cache(maxsize=8192)
-def _parse_duration_s(text: str) -> float:
-    return float(parse_duration_s(text))
 
 
 class JobContext(NamedTuple):
@@ -135,7 +132,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         subjobs = read_indices(texts.get("array_indices_remaining", ""), unread, settings.submission.array_size)
     if unread:
         report(queue, f"job {job_id}: {'; '.join(unread)}")
-    not_before_s = _read_seconds(texts.get("Execution_Time", ""))
+    not_before_s = read_moment_s(texts.get("Execution_Time", ""))
     order = context.orders.get(queue, _NO_ORDER)
     priority, own_priority = _read_priorities(texts, settings, order)
     mark = read_marks(texts).get(None, NO_MARK) if MARK_KEY in texts else NO_MARK
@@ -168,7 +165,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         user,
         request,
         queue,
-        _read_seconds(texts.get("qtime", "")) or _read_seconds(texts.get("ctime", "")) or 0.0,
+        read_moment_s(texts.get("qtime", "")) or read_moment_s(texts.get("ctime", "")) or 0.0,
         estimate_s,
         group=group,
         project=texts.get("project", ""),
@@ -242,7 +239,10 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
     except AllocationError as error:
         report(job.queue, f"job {job_id}: {error}; what it has counts as used by others")
         return None
-    start_s = _read_seconds(texts.get("stime", "")) or time_s
+    start_s = read_moment_s(texts.get("stime", "")) or time_s
+    if texts.get("substate", "") == IS_STAGED_IN:
+        # A subjob that begins at the moment of the pass is no victim, and this may last as long as its owner likes.
+        start_s = time_s - 1
     return Run(
         job_id,
         job,
@@ -312,7 +312,7 @@ def _read_estimate(texts: Attributes, unread: list[str]) -> float:
     if not text:
         return UNLIMITED_S
     try:
-        return _parse_duration_s(text)
+        return read_walltime_s(text)
     except UnitError as error:
         unread.append(f"walltime {error}")
         return UNLIMITED_S

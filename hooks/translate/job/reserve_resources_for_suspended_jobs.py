@@ -14,10 +14,11 @@ from hooks.pbs.job_attributes.job_ids_and_states import waits_to_resume
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.closures.reservation_windows_type import Reservations
 from hooks.translate.closures.reservations import amounts_by_vnode
+from hooks.translate.job.walltime import read_walltime_s
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.job_request import Amounts
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window
-from policy.model.pbs_units import UnitError, parse_duration_s
+from policy.model.pbs_units import UnitError
 
 _ALONE = frozenset({"excl", "exclhost"})
 
@@ -73,6 +74,6 @@ def read_released(texts: Attributes) -> Allocation | None:
 
 def _read_longest_s(texts: Attributes) -> float:
     try:
-        return parse_duration_s(texts["Resource_List.walltime"])
+        return read_walltime_s(texts["Resource_List.walltime"])
     except (KeyError, UnitError):
         return UNLIMITED_S

@@ -176,9 +176,10 @@ def test_nothing_in_a_comment_goes_stale_with_time_alone() -> None:
     assert "now" not in now
 
 
-def test_a_moment_of_another_day_names_the_day() -> None:
+def test_a_moment_of_another_day_names_the_day_and_of_another_year_the_year() -> None:
     assert re.fullmatch(r"at \d\d:\d\d", show_moment(NOW_S + 1, NOW_S))
     assert re.fullmatch(r"on [A-Z][a-z][a-z] \d\d at \d\d:\d\d", show_moment(NOW_S + 90_000, NOW_S))
+    assert re.fullmatch(r"on [A-Z][a-z][a-z] \d\d \d{4} at \d\d:\d\d", show_moment(NOW_S + 400 * 86_400, NOW_S))
 
 
 def test_in_a_pause_every_waiting_job_is_told_so_and_those_that_would_start_first() -> None:

@@ -150,7 +150,7 @@ def pbs_asyrunjob(handle: int, job: str, exec_vnode: str, extend: str | None) ->
 
 
 def pbs_rerunjob(handle: int, job: str, extend: str | None) -> int:
-    return _act(["requeue", job])
+    return _act(["requeue", job, *([extend] if extend else [])])
 
 
 def pbs_sigjob(handle: int, job: str, name: str, extend: str | None) -> int:

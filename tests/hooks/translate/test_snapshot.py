@@ -226,6 +226,13 @@ def test_a_job_that_is_just_starting_starts_now() -> None:
     assert snapshot_of(server_status({"12.server": texts}), SETTINGS).runs["12.server"].start_s == NOW_S
 
 
+def test_a_job_that_is_being_staged_in_began_before_the_pass() -> None:
+    """What begins at the moment of a pass is no victim if it is a subjob, and staging has no end of its own."""
+    texts = {**running(), "substate": "15"}
+    del texts["stime"]
+    assert snapshot_of(server_status({"12.server": texts}), SETTINGS).runs["12.server"].start_s == NOW_S - 1
+
+
 def test_jobs_in_reservations_are_left_to_pbs() -> None:
     seen = server_status(
         {"12.server": running(queue="R11"), "13.server": job(queue="lunch")},

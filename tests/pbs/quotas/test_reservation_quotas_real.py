@@ -9,6 +9,7 @@ import pytest
 from container.run_program import Finished
 from policy.settings.settings_of_server_and_passes import SubmissionSettings
 from tests.hooks.deploy_on_testbed import deploy, deploy_and_drive, quick_settings, set_mode, settle
+from tests.pbs.ask_by_pbs_library import ask_by_library
 from tests.pbs.cluster import PbsCluster
 
 
@@ -21,43 +22,7 @@ def reserve_chunks(pbs: PbsCluster, user: str, select: str, in_hours: int, *more
     return pbs.run(["pbs_rsub", "-R", begin, "-D", "1800", "-l", f"select={select}", *more], user=user)
 
 
-_BY_LIBRARY = r"""
-import ctypes, glob, sys
-
-exec_path, name, *attributes = sys.argv[1:]
-library = ctypes.CDLL(glob.glob(exec_path + "/lib/libpbs.so*")[0])
-
-
-class Attribute(ctypes.Structure):
-    pass
-
-
-text = ctypes.c_char_p
-Attribute._fields_ = [
-    ("next", ctypes.POINTER(Attribute)), ("name", text), ("resource", text), ("value", text), ("op", ctypes.c_int)
-]
-library.pbs_submit_resv.restype = library.pbs_modify_resv.restype = library.pbs_geterrmsg.restype = text
-first = None
-for attribute in reversed(attributes):
-    key, _, value = attribute.encode("utf-8", "surrogateescape").partition(b"=")
-    whole, _, resource = key.partition(b".")
-    first = Attribute(ctypes.pointer(first) if first else None, whole, resource or None, value, 0)
-server = library.pbs_connect(None)
-if name:
-    library.pbs_modify_resv(server, name.encode(), ctypes.byref(first), None)
-else:
-    library.pbs_submit_resv(server, ctypes.byref(first), None)
-print((library.pbs_geterrmsg(server) or b"").decode())
-"""
-"""Reserves, or alters the reservation that is named, as no command of PBS does: PBS_EXEC NAME ATTRIBUTE=VALUE ..."""
-
 NOT_UTF8 = "\udcff"
-
-
-def ask_by_library(pbs: PbsCluster, name: str, *attributes: str) -> str:
-    """What the server says to alice's reservation, or to its alteration."""
-    argv = ["/usr/bin/python3", "-I", "-c", _BY_LIBRARY, str(pbs.spec.pbs_exec), name, *attributes]
-    return pbs.run(argv, user="alice").demand_success().stdout.strip()
 
 
 def clear(pbs: PbsCluster) -> None:
@@ -166,15 +131,17 @@ def test_text_that_pbs_cannot_show_to_a_hook_hides_nothing_of_a_reservation(pbs:
     hidden = [f"{name}={NOT_UTF8}" for name in ("Account_Name", "Authorized_Hosts", "reserve_timezone")]
     for text in hidden:
         for attributes in ([text, *asked], [*asked, text]):
-            assert "ncpus=9 to be reserved is more than the quota" in ask_by_library(pbs, "", *attributes)
+            assert "ncpus=9 to be reserved is more than the quota" in ask_by_library(
+                pbs, "alice", "reserve", "", *attributes
+            )
     try:
         name = reserve(pbs, "alice", 8).demand_success().stdout.split()[0]
         names = ",".join(f"name{number}" for number in range(9000))
         many = [f"Authorized_Users={names}", f"Authorized_Groups={names}"]
-        assert "its variables and lists of users" in ask_by_library(pbs, name, *many)
+        assert "its variables and lists of users" in ask_by_library(pbs, "alice", "alter", name, *many)
         # PBS gives the hook of such an alteration no reservation, and refuses it for want of one.
         for text in hidden[:2]:
-            assert ask_by_library(pbs, name, text, *many) == "modifyresv event: rejected request"
+            assert ask_by_library(pbs, "alice", "alter", name, text, *many) == "modifyresv event: rejected request"
         assert "name8999" not in pbs.run(["pbs_rstat", "-f", name]).stdout
     finally:
         clear(pbs)

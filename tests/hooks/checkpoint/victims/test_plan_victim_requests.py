@@ -54,6 +54,12 @@ def victims_of(seen: ServerStatus, settings: Settings, again: bool, beneficiary:
     return [Preempt(run, beneficiary, reason, again) for run in snapshot_of(seen, settings).runs.values()]
 
 
+def test_a_victim_that_is_being_staged_in_has_nothing_to_save() -> None:
+    staged = {**running(), "substate": "15"}
+    del staged["stime"]
+    assert ask({"12.s": staged}).requests == (VictimRequest("12.s", "requeue", host="v1"),)
+
+
 def request_to(job_id: str, how: str, signal: str = "", *, is_first: bool = True) -> VictimRequest:
     """What is asked of a run of `running`."""
     return VictimRequest(job_id, how, signal, START_S, "v1", is_first)

@@ -40,6 +40,15 @@ def test_victims_are_requeued_and_refusals_kept_by_victim() -> None:
     assert "not rerunnable" in victim_requests.failures["8[2].server"]
 
 
+def test_a_victim_that_is_being_staged_in_is_requeued_by_force() -> None:
+    pbs_ifl.WORLD["jobs"]["12.server"] = {**running(), "substate": "15"}
+    VictimRequests(pbs_ifl, VICTIMS, lambda: None).wait(0)
+    assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [
+        ["requeue", "12.server", "force"],
+        ["requeue", "8[2].server"],
+    ]
+
+
 def test_victims_of_a_real_server_are_requeued_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
     pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunnable"
