@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tui.model.typed_attributes import Attributes, amount, seconds
+from tui.model.typed_attributes import Attributes, amount, moment, seconds
 
 LOW = 0.25
 """A job that uses less of its cores than this is shown as idle."""
@@ -61,6 +61,15 @@ def is_overdue(attributes: Attributes, used: Attributes) -> bool:
     that it was suspended."""
     asked_s, ran_s = seconds(attributes, "Resource_List.walltime"), seconds(used, "resources_used.walltime")
     return asked_s is not None and ran_s is not None and ran_s > asked_s + _GRACE_S
+
+
+def ends_for_long(attributes: Attributes, now_s: float) -> bool:
+    """Whether a job is still ending (state E) long after its walltime is over: its output, or the files that it stages
+    out, have not come to an end. It keeps its cores, and no request to preempt it reaches it."""
+    if attributes.get("job_state") != "E":
+        return False
+    asked_s, start_s = seconds(attributes, "Resource_List.walltime"), moment(attributes, "stime")
+    return asked_s is not None and start_s is not None and now_s > start_s + asked_s + _GRACE_S
 
 
 def mean_share(jobs: Iterable[tuple[Attributes, Attributes]]) -> float | None:

@@ -22,7 +22,7 @@ from policy.explain.queue_position import InLine
 from policy.model.priority_class import BASE
 from policy.reasons.reason_names import MoreNumbers
 from tui.backends.pass_journal import NO_PASSES, Passes
-from tui.model.job_efficiency import Shares, is_overdue, mean_share, shares_of
+from tui.model.job_efficiency import Shares, ends_for_long, is_overdue, mean_share, shares_of
 from tui.model.mode_of_all_queues import mode_of_all
 from tui.model.server_changes import ServerChanges
 from tui.model.status_counts import Counts, count, folded, subjobs_of
@@ -152,6 +152,12 @@ class ClusterView:
         """The running jobs and subjobs whose walltime is over."""
         return [job_id for job_id, texts in self._measured() if is_overdue(texts, self.use_of(job_id))]
 
+    @cached_property
+    def jobs_that_end_for_long(self) -> list[str]:
+        """The jobs and subjobs that have not come to their end long after their walltime was over."""
+        jobs = self.server_status.jobs
+        return [job_id for job_id, texts in jobs.items() if ends_for_long(texts, self.now_s)]
+
     def _measured(self) -> Iterator[tuple[str, Attributes]]:
         """The running jobs of which the server has figures. Without the reader these are among their attributes."""
         jobs = self.server_status.jobs
@@ -233,6 +239,7 @@ class ClusterView:
     def prepare(self) -> None:
         """Compute the cached properties now instead of at their first use."""
         _ = self.job_ids, self.vnode_names, self.subjob_ids, self.idle_jobs, self.overdue_jobs
+        _ = self.jobs_that_end_for_long
         _ = self.efficiency
         if self.decision is not None:
             decision = self.decision

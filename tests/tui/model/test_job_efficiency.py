@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.model.job_efficiency import Shares, is_overdue, mean_share, shares_of
+from tui.model.job_efficiency import Shares, ends_for_long, is_overdue, mean_share, shares_of
 
 ASKED = {
     "Resource_List.ncpus": "4",
@@ -53,3 +53,11 @@ def test_a_job_past_its_walltime_is_overdue_after_a_grace() -> None:
 
 def test_no_shares_are_not_idle() -> None:
     assert not Shares().is_idle
+
+
+def test_a_job_that_still_ends_after_its_walltime_ends_for_long() -> None:
+    ending = {"job_state": "E", "stime": "1000", "Resource_List.walltime": "01:00:00"}
+    assert not ends_for_long(ending, 1000 + 3600 + 599)
+    assert ends_for_long(ending, 1000 + 3600 + 601)
+    assert not ends_for_long({**ending, "job_state": "R"}, 1e9)
+    assert not ends_for_long({"job_state": "E", "stime": "1000"}, 1e9), "without a walltime nothing is over"

@@ -208,16 +208,21 @@ def _idle_jobs(cluster: ClusterView) -> list[Need]:
 
 
 def _past_walltime(cluster: ClusterView) -> list[Need]:
-    """Jobs that run on although their walltime is over: the MoM has not ended them."""
-    over = cluster.overdue_jobs
+    """Jobs whose walltime is over: those that the MoM has not ended, and those that do not come to their end."""
+    running = _past_end(cluster.overdue_jobs, ("runs", "run"), ": their host has not ended them")
+    hint = ": output or files are still being copied; qdel -W force ends it"
+    return [*running, *_past_end(cluster.jobs_that_end_for_long, ("is ending", "are ending"), hint)]
+
+
+def _past_end(over: Sequence[str], verbs: tuple[str, str], why: str) -> list[Need]:
     if not over:
         return []
     first = safe(" ".join(map(show_job, over[:_MOST_USERS])))
     more = f" and {len(over) - _MOST_USERS:,} more" if len(over) > _MOST_USERS else ""
     line: Line = (
         (f"{first}{more} ", "bold"),
-        (f"{'runs' if len(over) == 1 else 'run'} past the walltime", "bad"),
-        (": their host has not ended them", "dim"),
+        (f"{verbs[len(over) != 1]} past the walltime", "bad"),
+        (why, "dim"),
     )
     text = "id:=" + "|".join(quoted(show_job(job_id)) for job_id in over[:_MOST_NAMES])
     return [Need(line, Link("jobs", filter=text, kind="job", names=tuple(over[:_MOST_NAMES])))]

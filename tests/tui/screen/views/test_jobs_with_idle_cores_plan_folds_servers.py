@@ -39,6 +39,14 @@ async def test_a_job_that_runs_past_its_walltime_needs_attention(backend: Script
         assert "12 runs past the walltime" in steered.text
 
 
+async def test_a_job_that_does_not_come_to_its_end_needs_attention(backend: ScriptedBackend, audit: Path) -> None:
+    backend.set_job("12.hpc1", job_state="E", stime="1000")
+    async with open_console(backend, audit, (140, 40)) as steered:
+        assert "12 is ending past the walltime: output or files are still being copied" in " ".join(
+            steered.text.split()
+        )
+
+
 async def test_the_parts_of_the_plan_unfold_and_their_jobs_open_and_are_acted_on(
     backend: ScriptedBackend, audit: Path
 ) -> None:
