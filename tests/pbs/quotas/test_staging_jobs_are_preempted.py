@@ -23,6 +23,10 @@ def test_a_file_that_never_comes_keeps_no_cores_beyond_quota(pbs: PbsCluster, mo
     bobs = [pbs.qsub("bob", select="1:ncpus=8") for _ in range(2)]
     pbs.wait_until(lambda: all(pbs.job_state(job) == "R" for job in bobs), 120.0, "bob gets what is beyond her quota")
     assert used(pbs) <= 24
+    if count > 1:
+        assert sorted(map(pbs.job_state, jobs)) == ["Q", "Q", "R"], "none is lost, and one is within her quota"
+    else:
+        assert pbs.job(jobs[0])["array_state_count"].startswith("Queued:2 Running:1 "), "the same of an array"
     for job in jobs:
         pbs.run(["qdel", "-W", "force", job])
 
