@@ -36,11 +36,12 @@ _TRIED_AGAIN_S = 120.0
 
 
 class LastCycle(NamedTuple):
-    """The last cycle that a switched-off scheduler was given for its pending work: its time, in seconds since 1970, and
-    the keys of that work that still waits."""
+    """The last cycle that a switched-off scheduler was given for its pending work: its time, in seconds since 1970, the
+    keys of that work that still waits, and whether a pass has found the scheduler off and idle since."""
 
     time_s: float = 0.0
     served: frozenset[str] = frozenset()
+    is_over: bool = False
 
     def is_due(self, pending_work: Sequence[PendingWork], now_s: float) -> bool:
         """Whether the scheduler gets another cycle: some work is ready that is new or was tried long ago, and the last
@@ -76,7 +77,9 @@ class Switched(NamedTuple):
         data = state.read_published(SCHEDULERS)
         try:
             cycles = {
-                str(name): LastCycle(float(cycle["time_s"]), frozenset(map(str, cycle["served"])))
+                str(name): LastCycle(
+                    float(cycle["time_s"]), frozenset(map(str, cycle["served"])), cycle.get("over") is True
+                )
                 for name, cycle in data.get("turns", {}).items()
             }
             return cls(frozenset(map(str, data["switched"])), cycles=cycles, unset=data.get("unset") is True)
@@ -85,7 +88,10 @@ class Switched(NamedTuple):
 
     def write(self, state: State) -> None:
         """Write the record to disk. Raises OSError if the disk does not take it."""
-        cycles = {name: {"time_s": cycle.time_s, "served": sorted(cycle.served)} for name, cycle in self.cycles.items()}
+        cycles = {
+            name: {"time_s": cycle.time_s, "served": sorted(cycle.served), "over": cycle.is_over}
+            for name, cycle in self.cycles.items()
+        }
         data = {"switched": sorted(self.names), "turns": cycles, "unset": self.unset}
         state.publish(SCHEDULERS, data, shared=False)
 
@@ -152,10 +158,11 @@ def assign_schedulers(
         ]
         to_do = "; ".join(work.what for work in own if work.ready)
         keys, cycle = frozenset(work.key for work in own), before.cycles.get(name, _NO_CYCLE)
-        if cycle != _NO_CYCLE:
-            cycles[name] = cycle._replace(served=cycle.served & keys)
         is_cycling = is_scheduling(server_status, name) or _state(server_status, name) == _CYCLING
-        if is_cycling and 0 <= server_status.time_s - cycle.time_s < LONGEST_CYCLE_S:
+        if cycle != _NO_CYCLE:
+            cycles[name] = cycle._replace(served=cycle.served & keys, is_over=cycle.is_over or not is_cycling)
+        # Once that cycle is over, a scheduler that is on was switched on by somebody else.
+        if is_cycling and not cycle.is_over and 0 <= server_status.time_s - cycle.time_s < LONGEST_CYCLE_S:
             in_cycle.update(queues)
         if is_scheduling(server_status, name):
             off.append(name)

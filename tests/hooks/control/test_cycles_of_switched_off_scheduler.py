@@ -43,6 +43,8 @@ def test_a_reservation_that_waits_gives_its_scheduler_a_turn_for_one_pass() -> N
         assert (after.off, after.in_cycle) == (("default",), frozenset({"workq"}))
         driving = assignment_of(seen, after.switched)
         assert (driving.driven, driving.in_cycle) == (frozenset({"workq"}), frozenset())
+        by_hand = assignment_of(replace(seen, scheds={"default": sched("True")}), driving.switched)
+        assert (by_hand.off, by_hand.in_cycle) == (("default",), frozenset()), "somebody else has switched it on"
 
 
 def test_a_scheduler_that_was_given_no_cycle_may_start_jobs_until_it_is_off() -> None:
@@ -131,7 +133,7 @@ def test_turns_are_on_disk_and_forgotten_there_once_they_are_over(state: State) 
     assert Switched.read(state) == Switched(cycles={"default": LastCycle(NOW_S, frozenset({"12.s"}))})
     off = given.switched._replace(names=ours.names)
     apply(assignment_of(see_suspended("42", used=8), off), off, state)
-    assert Switched.read(state) == ours._replace(cycles={"default": LastCycle(NOW_S)})
+    assert Switched.read(state) == ours._replace(cycles={"default": LastCycle(NOW_S, is_over=True)})
 
 
 def test_turns_are_far_between_and_for_something_new() -> None:
