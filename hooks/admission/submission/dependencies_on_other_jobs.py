@@ -3,8 +3,8 @@ fail: dependencies that PBS lets only the owner register on other users' jobs, a
 
 What PBS does there are faults of its own (``req_register.c``). A job whose ``before`` dependency PBS cannot register is
 aborted, and takes with it all jobs that it names, whoever owns them; an array among them loses the cores of subjobs
-that run. Where it cannot register a ``runone`` the server ends. To ask another server it connects in its only thread,
-for as long as that server or whatever answers at that address lets it wait.
+that run. Where it cannot register a ``runone``, or knows of a link between two jobs at one of them alone, the server
+ends. To ask another server it connects in its only thread, for as long as whatever answers there lets it wait.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from hooks.pbs.job_attributes.depend_as_pbs_parses_it import (
     BEFORE,
     ON,
     RUNONE,
+    NamedJob,
     find_kinds,
     find_mirror,
     find_named_jobs,
@@ -41,7 +42,8 @@ def refuse_dependencies(pbs: Any, depend_servers: str, before: Any = None) -> st
     if not depend:
         return ""
     user = str(event.requestor) if before is None else read_attribute(before, "Job_Owner").partition("@")[0]
-    refusal = _refuse_servers(pbs, depend, depend_servers) or _refuse_unregistrable(pbs, depend, user)
+    own_id = "" if before is None else read_attribute(before, "id").partition(".")[0]
+    refusal = _refuse_servers(pbs, depend, depend_servers) or _refuse_unregistrable(pbs, depend, user, own_id)
     if not refusal and before is not None and has_running_subjobs(before):
         # PBS aborts an array whose dependency fails, and subjobs that run then never give back their cores.
         refusal = (
@@ -88,29 +90,54 @@ def _is_among(server: str, names: Iterable[str]) -> bool:
     return any(name and asked in (name.lower(), name.lower().partition(".")[0]) for name in names)
 
 
-def _refuse_unregistrable(pbs: Any, depend: str, user: str) -> str:
+def _refuse_unregistrable(pbs: Any, depend: str, user: str, own_id: str) -> str:
     """Refuse what PBS registers for a job's owner alone, unless the jobs are the user's and PBS can register it. A job
     at another server, where such are allowed, is judged only if this server knows its id: the name of the other may be
     one more of this one's."""
     begun_s, server = time.monotonic(), None
-    for each in dict.fromkeys(each for each in find_named_jobs(depend) if each.kind in (*BEFORE, RUNONE)):
+    named = dict.fromkeys(each for each in find_named_jobs(depend) if each.kind in (*BEFORE, RUNONE))
+    group = {own_id, *(_plain_id(each) for each in named if each.kind == RUNONE)}
+    for each in named:
         if time.monotonic() - begun_s > _LONGEST_S:
             return f"its depend names more jobs than can be looked at in {_LONGEST_S:g} s"
         server = server or pbs.server()
         job = server.job(each.job_id)
         if job is None and not _is_own(pbs, each.server):
             continue
-        refusal = _refuse_target(job, each.kind, user)
+        refusal = _refuse_target(pbs, job, each.kind, user)
+        if not refusal and own_id and each.kind == RUNONE:
+            refusal = _refuse_part_of_group(pbs, server, job, group)
         if refusal:
             return f"its depend names job {_show(each.job_id)} ({each.kind}), {refusal}"
     return ""
 
 
-def _refuse_target(job: Any, kind: str, user: str) -> str:
+def _refuse_part_of_group(pbs: Any, server: Any, job: Any, group: set[str]) -> str:
+    """Refuse an alteration by ``runone`` that leaves out alternatives of this job: PBS would link them with the altered
+    job, but not that one with them."""
+    for other in find_named_jobs(read_attribute(job, "depend")):
+        if other.kind == RUNONE and _plain_id(other) not in group:
+            known = server.job(other.job_id)
+            if known is not None and not _has_ended(pbs, known):
+                return f"one of a group of which it does not name job {_show(other.job_id)}: name them all"
+    return ""
+
+
+def _has_ended(pbs: Any, job: Any) -> bool:
+    return int(job.job_state) in (pbs.JOB_STATE_FINISHED, pbs.JOB_STATE_MOVED)
+
+
+def _plain_id(named: NamedJob) -> str:
+    return named.job_id.partition(".")[0]
+
+
+def _refuse_target(pbs: Any, job: Any, kind: str, user: str) -> str:
     if job is None:
         return f"which this server does not know ({_OWN_ONLY})"
     if read_attribute(job, "Job_Owner").partition("@")[0] != user:
         return f"which is not a job of {user}'s ({_OWN_ONLY})"
+    if _has_ended(pbs, job):
+        return "which has ended or is no longer here"
     if kind == RUNONE:
         return ""
     if has_running_subjobs(job):

@@ -186,6 +186,22 @@ def test_an_array_loses_no_cores_by_a_dependency(pbs: PbsCluster) -> None:
     pbs.wait_until(lambda: count_used_cores(pbs) == 0, 60.0, "all cores are given back")
 
 
+def test_the_server_lives_on_where_a_job_is_altered_into_part_of_a_group(pbs: PbsCluster) -> None:
+    """PBS ends by plain commands of one user: the altered job does not know of those that know of it."""
+    deploy(pbs, quick_settings("observe"))
+    runs = pbs.qsub("alice", ("/bin/sleep", "8"))
+    pbs.wait_for_state(runs, "R")
+    second = pbs.qsub("alice", options=("-W", f"depend=runone:{runs}"))
+    altered = pbs.qsub("alice", options=("-h",))
+    done = pbs.run(["qalter", "-W", f"depend=runone:{runs}", altered], user="alice")
+    assert f"one of a group of which it does not name job {second}: name them all" in done.stderr
+    pbs.run(["qdel", altered], user="alice").demand_success()
+    pbs.wait_for_state(runs, "F")
+    check_states(pbs, {second: "F"})
+    ended = pbs.try_qsub("alice", options=("-W", f"depend=runone:{runs}"))
+    assert "which has ended" in ended.stderr
+
+
 @contextmanager
 def full_listener(pbs: PbsCluster, port: int) -> Iterator[str]:
     """A host of the cluster on which a program of alice's listens and lets nobody in."""
@@ -261,7 +277,8 @@ def test_groups_of_which_one_is_to_run_work_as_before(pbs: PbsCluster, kind: str
     second = pbs.qsub("alice", options=(*many, "-W", f"depend=runone:{runs}"))
     third = pbs.qsub("alice", options=("-W", f"depend=runone:{second}"))
     altered = pbs.qsub("alice", options=("-h", *many))
-    pbs.run(["qalter", "-W", f"depend=runone:{runs}", altered], user="alice").demand_success()
+    group = f"{runs}:{second}:{third}"
+    pbs.run(["qalter", "-W", f"depend=runone:{group}", altered], user="alice").demand_success()
     time.sleep(3)
     assert [pbs.job_state(job) for job in (second, third, altered)] == ["H"] * 3
     pbs.run(["qdel", second], user="alice").demand_success()

@@ -18,11 +18,17 @@ JOBS: dict[str, dict[str, Any]] = {
     "5[].pbs": {"Job_Owner": "alice@pbs", "depend": "on:1", "array_state_count": "Queued:1 Running:2 Exiting:0"},
     "6[].pbs": {"Job_Owner": "alice@pbs", "depend": "on:1", "array_state_count": "Queued:3 Running:0 Exiting:0"},
     "7.peer": {"Job_Owner": "bob@peer", "depend": None},
+    "10.pbs": {"Job_Owner": "alice@pbs", "depend": "on:1", "job_state": 9},
+    "11.pbs": {"Job_Owner": "alice@pbs", "depend": "runone:12.pbs@pbs"},
+    "13.pbs": {"Job_Owner": "alice@pbs", "depend": "runone:10.pbs@pbs:99.pbs@pbs"},
+    "12.pbs": {"Job_Owner": "alice@pbs", "depend": "after:2.pbs@pbs,runone:11.pbs@pbs"},
 }
 
 
 class Pbs:
     """A server of these jobs, and an event with this ``depend``; counts what is asked of the server."""
+
+    JOB_STATE_MOVED, JOB_STATE_FINISHED = 8, 9
 
     def __init__(self, depend: str | None, user: str = "alice") -> None:
         self.calls: list[str] = []
@@ -40,7 +46,7 @@ class Pbs:
 
     def job(self, job_id: str) -> Any:
         self.calls.append(job_id)
-        return SimpleNamespace(**JOBS[job_id]) if job_id in JOBS else None
+        return SimpleNamespace(**{"job_state": 2, **JOBS[job_id]}) if job_id in JOBS else None
 
 
 def refuse(depend: str, servers: str = "own", before: Any = None, user: str = "alice") -> str:
@@ -59,7 +65,7 @@ def test_what_only_owners_may_register_names_ones_own_jobs(kind: str) -> None:
 
 
 def test_at_an_alteration_the_jobs_owner_counts_not_who_alters_it() -> None:
-    bobs = SimpleNamespace(Job_Owner="bob@pbs")
+    bobs = SimpleNamespace(id="20.pbs", Job_Owner="bob@pbs")
     assert not refuse("beforeok:4.pbs", before=bobs)
     assert "which is not a job of bob's" in refuse("beforeok:1.pbs", before=bobs)
 
@@ -74,10 +80,29 @@ def test_a_before_names_a_job_that_waits_for_one() -> None:
 def test_no_array_of_which_subjobs_run_is_aborted_by_a_dependency() -> None:
     assert "an array of which subjobs run" in refuse("beforeok:5[].pbs")
     assert not refuse("runone:5[].pbs:6[].pbs")
-    begun, waiting = (SimpleNamespace(**JOBS[each]) for each in ("5[].pbs", "6[].pbs"))
+    begun, waiting = (SimpleNamespace(id=each, **JOBS[each]) for each in ("5[].pbs", "6[].pbs"))
     assert "gets no dependency" in refuse("afterok:2.pbs", before=begun)
     assert not refuse("afterok:2.pbs", before=waiting)
     assert not refuse("", before=begun)
+
+
+def test_jobs_that_have_ended_are_no_targets() -> None:
+    """PBS would still write the dependency into what it keeps of them."""
+    for kind in ("beforeok", "runone"):
+        assert "which has ended or is no longer here" in refuse(f"{kind}:10.pbs")
+    assert not refuse("afterok:10.pbs")
+
+
+def test_a_job_is_altered_into_a_group_of_alternatives_as_a_whole() -> None:
+    mine = SimpleNamespace(id="20.pbs", Job_Owner="alice@pbs")
+    refusal = "one of a group of which it does not name job 12.pbs: name them all"
+    assert refusal in refuse("runone:11.pbs", before=mine)
+    assert not refuse("runone:11.pbs:12.pbs", before=mine)
+    assert not refuse("runone:11.pbs@PBS:12.pbs:2.pbs", before=mine)
+    assert not refuse("runone:11.pbs"), "a submission is linked with all of them by PBS"
+    member = SimpleNamespace(id="12.pbs", Job_Owner="alice@pbs")
+    assert not refuse("runone:11.pbs", before=member)
+    assert not refuse("runone:13.pbs", before=mine), "all others of that group have ended"
 
 
 @pytest.mark.parametrize("server", [r"m1\:20001", r"pbs\:15001", "127.0.0.1", "pbs.elsewhere.org", "site.org", "peer"])
@@ -107,7 +132,7 @@ def test_longer_names_than_pbs_has_room_for_are_refused() -> None:
 def test_an_event_without_a_depend_asks_the_server_for_nothing() -> None:
     for depend in (None, "", "on:1", "afterok:1.pbs"):
         pbs = Pbs(depend)
-        assert not refuse_dependencies(pbs, "own", SimpleNamespace(Job_Owner="alice@pbs"))
+        assert not refuse_dependencies(pbs, "own", SimpleNamespace(id="20.pbs", Job_Owner="alice@pbs"))
         assert pbs.calls == []
 
 
