@@ -1,8 +1,8 @@
 """A job is altered: refuse what could not have been submitted, and derive anew what queuejob derived.
 
 Most alterations are the passes' own, above all of comments, so one that touches neither times nor chunks nor
-preferences is let through at once. In ``observe`` only what is beyond the bounds and line breaks in texts that PBS
-logs are refused.
+preferences is let through at once. In ``observe`` it refuses only what would harm the server or other users' jobs:
+texts beyond the bounds, line breaks in texts that PBS logs, and dependencies that PBS would carry out wrongly.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ import time
 from typing import Any
 
 from hooks.admission.start.arrays_found_unaltered import forget_arrays
+from hooks.admission.submission.dependencies_on_other_jobs import (
+    has_running_subjobs,
+    refuse_dependencies,
+)
 from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import read_preemptibility
 from hooks.admission.submission.job_about_to_start import refuse_before_start
 from hooks.admission.submission.job_alteration import (
@@ -29,6 +33,7 @@ from hooks.pbs.job_attributes.resource_list import change_resource_list, read_al
 from hooks.pbs.managers_and_operators import may_manage
 from hooks.store.event_hook_summary import read_summary
 from hooks.store.hook_settings import read_config
+from policy.settings.settings_of_server_and_passes import SubmissionSettings
 from policy.settings.site_settings import Settings
 
 
@@ -55,10 +60,11 @@ def handle(pbs: Any) -> str | None:
     forget_arrays()
     event = pbs.event()
     if event.job_o is None:
-        return _refuse_unreadable(pbs, str(event.job.id))
+        return _refuse_unreadable(pbs, str(event.job.id), read_config(pbs.hook_config_filename).submission)
     changes = read_resource_list(event.job.Resource_List)
     settings = read_config(pbs.hook_config_filename)
     excess = refuse_beyond_bounds(event.job, settings.submission, event.job_o)
+    excess = excess or refuse_dependencies(pbs, settings.submission.depend_servers, event.job_o)
     if excess:
         return excess
     if is_highest(event.job) and not may_manage(pbs):
@@ -75,7 +81,7 @@ def handle(pbs: Any) -> str | None:
     if summary.mode(queue) == "observe":
         return None
     waiting = (pbs.JOB_STATE_QUEUED, pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING, pbs.JOB_STATE_BEGUN)
-    waits = int(before.job_state) in waiting[:3] and not _has_running_subjobs(before)
+    waits = int(before.job_state) in waiting[:3] and not has_running_subjobs(before)
     confines = settings.quota.confine_unpreemptible
     if confines and altered is not None and not waits and not may_manage(pbs):
         refusal = refuse_unpreemptible(altered)
@@ -107,12 +113,15 @@ def handle(pbs: Any) -> str | None:
     return None
 
 
-def _refuse_unreadable(pbs: Any, job_id: str) -> str | None:
+def _refuse_unreadable(pbs: Any, job_id: str, settings: SubmissionSettings) -> str | None:
     """Refuse an alteration for which PBS gave the hook no original job: the alteration has text that is not UTF-8, and
     PBS would carry out the rest of it unjudged. If there is no such job, PBS itself refuses the alteration."""
     job = pbs.server().job(job_id)
     if job is None or may_manage(pbs):
         return None
+    refusal = refuse_dependencies(pbs, settings.depend_servers, job)
+    if refusal:
+        return refusal
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     if job.queue and summary.mode(str(job.queue)) == "observe":
         return None
@@ -140,9 +149,3 @@ def _keep_below_beneficiaries(pbs: Any, event: Any) -> None:
     before = event.job_o
     if read_summary(pbs.pbs_conf["PBS_HOME"]).mode(str(before.queue) if before.queue else "") == "advise":
         lower_priority(event.job)
-
-
-def _has_running_subjobs(job: Any) -> bool:
-    """Whether subjobs run: those of an array that has begun go on while it is held."""
-    counts = str(getattr(job, "array_state_count", None) or "").split()
-    return any(count.startswith("Running:") and count != "Running:0" for count in counts)

@@ -2,14 +2,16 @@
 a user's priority below that of beneficiaries.
 
 The whole server waits for this hook: it reads two files if they have changed, and the vnodes only before it refuses a
-job that none could hold. In ``observe`` it refuses only what would harm the server: texts beyond the bounds, line
-breaks in texts that PBS logs, and users' jobs that name a reservation.
+job that none could hold, and the jobs that a ``depend`` names as only their owner may. In ``observe`` it refuses only
+what would harm the server or other users' jobs: texts beyond the bounds, line breaks in texts that PBS logs,
+dependencies that PBS would carry out wrongly, and users' jobs that name a reservation.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from hooks.admission.submission.dependencies_on_other_jobs import refuse_dependencies
 from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import (
     find_impossible,
     find_nonsense,
@@ -45,6 +47,7 @@ def handle(pbs: Any) -> str | None:
     job = event.job
     settings = read_config(pbs.hook_config_filename)
     excess = refuse_beyond_bounds(job, settings.submission)
+    excess = excess or refuse_dependencies(pbs, settings.submission.depend_servers)
     if excess:
         return excess
     if getattr(job, "reserve_ID", None) and not may_manage(pbs):

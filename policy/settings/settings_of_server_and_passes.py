@@ -16,6 +16,7 @@ from policy.values.frozen_value import FrozenValue
 
 MODES = ("observe", "advise", "drive")
 RESERVATIONS = ("within-quota", "any")
+DEPEND_SERVERS = ("own", "any")
 REFUSED_FROM = ("never", "drive", "advise")
 ALWAYS, NEEDED = SWITCHED = ("always", "needed")
 
@@ -52,7 +53,7 @@ class SubmissionSettings(FrozenValue):
     In every mode (0: no bound): a ``select`` of more than ``select_length`` characters or ``select_kinds`` kinds of
     chunks; other texts that passes read, of more than ``text_length`` characters together; variables, arguments and
     paths, of more than ``environment_length``; an array of more than ``array_size`` subjobs; a dependency on more than
-    ``depend_jobs`` jobs.
+    ``depend_jobs`` jobs. ``depend_servers`` says whose jobs a user's job may depend on: this server's own, or any's.
 
     From the mode ``refuse_impossible`` on: a job that no vnodes of the server could ever hold. (In ``advise`` PBS's own
     scheduler is in charge, and lets such a job wait.) ``reservations`` says which reservations of users are let through
@@ -65,6 +66,7 @@ class SubmissionSettings(FrozenValue):
     environment_length: int = whole_setting(131_072, 0, 1_000_000_000)
     array_size: int = whole_setting(10_000, 0, 1_000_000_000)
     depend_jobs: int = whole_setting(500, 0, 1_000_000_000)
+    depend_servers: str = choice_setting("own", DEPEND_SERVERS)
     refuse_impossible: str = choice_setting("drive", REFUSED_FROM)
     reservations: str = choice_setting("within-quota", RESERVATIONS)
 

@@ -1,7 +1,8 @@
 """Alternative jobs, of which only one is to run (``depend=runone``), modelled as a licence of which there is one.
 
 PBS holds the others as soon as one has been sent to its hosts. If two are started before PBS reacts, both run, and the
-server knows of neither.
+server knows of neither. Only jobs of one owner are alternatives: PBS registers no others, but keeps the text that names
+them until then.
 """
 
 from __future__ import annotations
@@ -60,16 +61,25 @@ def _groups(jobs: Objects, bounds: SubmissionSettings) -> Iterable[set[str]]:
         named = _OTHERS.search(texts["depend"]) if is_read else None
         if named is None:
             continue
-        others = named.group(1).split(":")
+        others, owner = named.group(1).split(":"), _owner(texts)
         group = group_of.setdefault(job_id, _Group({job_id}, set()))
         if group.met.issuperset(others):
             continue
         for other in set(others) - group.met:
-            member = other.partition("@")[0]
-            group = _join(group_of, group, group_of.setdefault(member, _Group({member}, set())))
             group.met.add(other)
+            member = other.partition("@")[0]
+            if member not in jobs:
+                # Jobs of two owners may name the same one that is gone.
+                member = f"{member} of {owner}"
+            elif _owner(jobs[member]) != owner:
+                continue
+            group = _join(group_of, group, group_of.setdefault(member, _Group({member}, set())))
     groups = {id(group): group.ids for group in group_of.values()}
     return [ids for ids in groups.values() if len(ids) > 1]
+
+
+def _owner(texts: Mapping[str, str]) -> str:
+    return texts.get("Job_Owner", "").partition("@")[0]
 
 
 def _join(group_of: dict[str, _Group], one: _Group, other: _Group) -> _Group:

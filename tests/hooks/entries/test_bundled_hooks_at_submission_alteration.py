@@ -126,6 +126,31 @@ def test_in_every_mode_an_array_that_pbs_would_never_count_through_is_refused(ho
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_dependencies_that_pbs_lets_only_owners_register_are_refused_to_others(
+    hook: Hook, mode: str
+) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    jobs = {
+        "7.server": {"queue": "workq", "Job_Owner": "bob@server", "depend": "on:1"},
+        "8.server": {"queue": "workq", "Job_Owner": "alice@server", "depend": "on:1"},
+    }
+    one = {"select": "1:ncpus=1"}
+    depends = ["beforeok:7.server", "runone:7.server", "afterok:7.other", "beforeok:8.server", "afterok:7.server"]
+    expected = ["not a job of alice's", "not a job of alice's", "allowed are jobs at this server", "None", "None"]
+    submitted = [{**submit(**one), "requestor": "alice", "depend": depend} for depend in depends]
+    altered = [alter(one, {}, depend=depend) for depend in depends]
+    for given in altered:
+        given["job_o"]["Job_Owner"] = "alice@login"
+    for event, events in (("queuejob", submitted), ("modifyjob", altered)):
+        verdicts = [str(each) for each in hook.run(event, events=events, jobs=jobs)["verdicts"]]
+        assert all(text in verdict for text, verdict in zip(expected, verdicts)), verdicts
+    managed = [{**given, "requestor": "olga"} for given in submitted]
+    assert hook.run("queuejob", events=managed, jobs=jobs)["verdicts"] == [None] * len(depends)
+    peers = {"submission": {"depend_servers": "any"}}
+    assert hook.run("queuejob", events=[submitted[2]], jobs=jobs, settings=peers)["verdicts"] == [None]
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_in_every_mode_users_name_no_reservation_at_submission(hook: Hook, mode: str) -> None:
     """PBS would never requeue such a job, so it could never be a victim."""
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)
@@ -161,7 +186,7 @@ BEYOND = {
         "it has 10,000,000 subjobs; allowed are 10,000",
     ),
     "depend": (
-        "afterok:" + ":".join(["1.s"] * 501),
+        "afterok:" + ":".join(["1.server"] * 501),
         "it depends on 501 jobs; allowed are 500",
     ),
     "Account_Name": ("a" * 8_193, "characters; allowed are 8,192 (submission.text_length)"),

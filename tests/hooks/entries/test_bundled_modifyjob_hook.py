@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from hooks.store.event_hook_summary import SUMMARY
-from tests.hooks.entries.submission_alteration_settings import HALF, IN_ADVISE_TOO, STRIPED, alter, summary_of
+from tests.hooks.entries.submission_alteration_settings import (
+    HALF,
+    IN_ADVISE_TOO,
+    MODES,
+    STRIPED,
+    alter,
+    summary_of,
+)
 from tests.hooks.run_bundled_hook import SUMMARY_DATA, Hook, submit
 
 
@@ -148,6 +155,16 @@ def test_an_alteration_that_pbs_could_not_show_is_refused_unless_pbs_refuses_it(
     answer = hook.run("modifyjob", events=[event], jobs={"7.server": {"queue": "workq"}})
     assert answer["verdicts"] == (["pbsteer: the alteration has text that is not UTF-8"] if is_refused else [None])
     assert not any("failed" in line for line in answer["logged"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_alteration_that_pbs_could_not_show_hides_no_dependency(hook: Hook, mode: str) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    owners = {"7.server": "bob@server", "8.server": "alice@server"}
+    jobs = {name: {"queue": "workq", "Job_Owner": owner} for name, owner in owners.items()}
+    event: dict[str, Any] = {"id": "8.server", "Resource_List": {}, "job_o": None, "depend": "runone:7.server"}
+    (verdict,) = hook.run("modifyjob", events=[event], jobs=jobs)["verdicts"]
+    assert "which is not a job of alice's" in verdict
 
 
 def test_a_job_about_to_start_unguarded_is_altered_by_managers_alone(hook: Hook) -> None:

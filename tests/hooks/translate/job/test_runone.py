@@ -83,6 +83,22 @@ def test_one_that_is_gone_keeps_nobody() -> None:
     assert among({"1": runone("77")}).left == {"one of 1.s and 1 other": 1}
 
 
+def test_only_jobs_of_one_owner_are_alternatives() -> None:
+    """Whoever names others' jobs binds none of them, nor do two who name the same job that is gone."""
+    jobs = {
+        "1.s": {"job_state": "R", "Job_Owner": "bob@h"},
+        "2.s": {"job_state": "Q", "Job_Owner": "alice@h", "depend": runone("1 3 4")},
+        "3.s": {"job_state": "Q", "Job_Owner": "bob@h", "depend": runone("77")},
+        "4.s": {"job_state": "Q", "Job_Owner": "alice@login", "depend": runone("77")},
+    }
+    for order in (list(jobs), list(reversed(jobs))):
+        found = find_alternatives({each: jobs[each] for each in order}, BOUNDS)
+        groups = {each: name for each, name in names(found).items() if each in jobs}
+        both = "one of 2.s and 2 others"
+        assert groups == {"2.s": both, "4.s": both, "3.s": "one of 3.s and 1 other"}
+        assert set(found.left.values()) == {1}
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_groups_are_those_of_a_search_from_each_job_in_any_order(seed: int) -> None:
     draw = random.Random(seed)
