@@ -43,10 +43,11 @@ def _look(job: Job, state: JobState | None) -> None:
     record = job.record
     started = state.runs > 0 or state.state == RUNNING
     requeues = max(0, state.runs - (state.state == RUNNING))
-    if started and (not record.ran or record.requeues != requeues):
-        # Between two runs a job may be held or still ending: it is requeued all the same.
-        again = state.state != RUNNING and requeues
-        record = job.amend(ran=1, requeues=requeues, reason=f"requeued, {requeues} times" if again else "")
+    # Between two runs a job may be held or still ending: it is requeued all the same. Slurm counts a new run while the
+    # last one is still ending, so that the count may be known before the job waits.
+    told = f"requeued, {requeues} times" if requeues and state.state != RUNNING else ""
+    if started and (not record.ran or record.requeues != requeues or (told and not record.reason)):
+        record = job.amend(ran=1, requeues=requeues, reason=told)
     if goes_back(record, job.site.now() - record.since, job.site.file.limits.waiting):
         return_unstarted(job)
 

@@ -266,8 +266,7 @@ def test_a_guest_that_is_preempted_waits_and_runs_again(target: Target) -> None:
     there = target.wait_for(gid, "Submitted", ran=1).dstdir
     submit = 'sbatch --parsable -p workq -n "$1" --output /dev/null --wrap "sleep 3600"'
     carols = target.on("b", "carol", submit, str(cores)).strip()
-    record = target.wait_for(gid, "Submitted", requeues=1)
-    assert record.reason == "requeued, 1 times"
+    record = target.wait_for(gid, "Submitted", requeues=1, reason="requeued, 1 times")
     target.on("b", "carol", 'scancel "$1"', carols)
     target.on("b", "alice", 'touch "$1/go"', there)
     # Slurm lets a requeued job wait for two minutes.

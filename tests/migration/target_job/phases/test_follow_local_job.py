@@ -34,6 +34,15 @@ def test_a_job_that_is_held_between_two_runs_is_requeued_all_the_same(target: Fa
     assert look(target).requeues == 1
 
 
+def test_a_job_whose_last_run_was_still_ending_when_it_was_counted_is_told_to_be_requeued(target: FakeTarget) -> None:
+    submitted(target, JobState("running", runs=2), ran=1)
+    record = look(target)
+    assert (record.requeues, record.reason) == (1, "")
+    target.scheduler.jobs["7"] = JobState("queued", runs=1)
+    record = look(target)
+    assert (record.requeues, record.reason) == (1, "requeued, 1 times")
+
+
 def test_an_exit_status_counts_only_once_the_scheduler_has_forgotten_the_job(target: FakeTarget) -> None:
     submitted(target, JobState("queued", runs=1))
     target.users.answers["read"] = Finished(0, b"85\n", b"")
