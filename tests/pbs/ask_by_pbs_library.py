@@ -16,10 +16,12 @@ class Attribute(ctypes.Structure):
     pass
 
 
-text = ctypes.c_char_p
-Attribute._fields_ = [
-    ("next", ctypes.POINTER(Attribute)), ("name", text), ("resource", text), ("value", text), ("op", ctypes.c_int)
-]
+text, number = ctypes.c_char_p, ctypes.c_int
+texts = [(name, text) for name in ("name", "resource", "value")]
+Attribute._fields_ = [("next", ctypes.POINTER(Attribute)), *texts, ("op", number)]
+# The library's own checks of attributes are the client's, and so need not be made.
+unchecked = ctypes.CFUNCTYPE(number, number, number, number, number, ctypes.c_void_p)(lambda *_: 0)
+ctypes.c_void_p.in_dll(library, "pfn_pbs_verify_attributes").value = ctypes.cast(unchecked, ctypes.c_void_p).value
 library.pbs_submit_resv.restype = library.pbs_modify_resv.restype = text
 library.pbs_submit.restype = library.pbs_geterrmsg.restype = text
 first = None
@@ -32,14 +34,16 @@ if what == "alter":
     answer = library.pbs_modify_resv(server, name.encode(), sent, None)
 elif what == "reserve":
     answer = library.pbs_submit_resv(server, sent, None)
+elif what == "alter job":
+    answer = b"" if library.pbs_alterjob(server, name.encode(), sent, None) else b"True"
 else:
-    answer = library.pbs_submit(server, sent, name.encode(), None, None)
+    answer = library.pbs_submit(server, sent, name.encode() or None, None, None)
 print((answer or library.pbs_geterrmsg(server) or b"").decode())
 """
 
 
 def ask_by_library(pbs: PbsCluster, user: str, what: str, name: str, *attributes: str) -> str:
-    """What the server answers to ``reserve``, to ``alter`` the reservation ``name``, or to ``submit`` the script
-    ``name``. Attributes are ``NAME=VALUE`` or ``NAME.RESOURCE=VALUE``."""
+    """What the server answers to ``reserve``, to ``alter`` the reservation ``name``, to ``alter job`` ``name``
+    (``True``: done), or to ``submit`` the script ``name``. Attributes are ``NAME=VALUE`` or ``NAME.RESOURCE=VALUE``."""
     argv = ["/usr/bin/python3", "-I", "-c", _PROGRAM, str(pbs.spec.pbs_exec), what, name, *attributes]
     return pbs.run(argv, user=user).demand_success().stdout.strip()

@@ -16,7 +16,7 @@ from hooks.pbs.first_host_is_up import find_first_vnode, is_there
 from hooks.pbs.host_of_vnode_and_multi_host_job import has_other_hosts, host_of
 from hooks.pbs.job_attributes.job_comment_format import make_comment
 from hooks.pbs.job_attributes.job_ids_and_states import (
-    IS_STAGED_IN,
+    STAGES_IN,
     index_of,
     is_running,
     is_subjob,
@@ -104,7 +104,7 @@ def plan_asking(
         asked = asked and victim.again
         how = REQUEUE
         # What is still being staged in has nothing to save.
-        if not asked and texts.get("substate", "") != IS_STAGED_IN:
+        if not asked and texts.get("substate", "") != STAGES_IN:
             # Merged with the array's attributes, which apply where a subjob has none of its own.
             all_texts = {**server_status.jobs.get(marked, {}), **texts}
             wide = has_other_hosts(texts, server_status.vnodes)

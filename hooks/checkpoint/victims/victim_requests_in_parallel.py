@@ -16,7 +16,7 @@ from typing import Any, Callable
 from hooks.checkpoint.forked_server_request import Child, read_piece, start_child
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
-from hooks.pbs.job_attributes.job_ids_and_states import IS_STAGED_IN, RUNS_AT_HOST, read_start_s, was_deleted
+from hooks.pbs.job_attributes.job_ids_and_states import RUNS_AT_HOST, STAGES_IN, read_start_s, was_deleted
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, read_marks
 from hooks.pbs.pbs_ifl_client import NOT_RUNNING, Connection, IflError, is_real_server
 from hooks.pbs.server_status_type_and_attributes import Attributes
@@ -149,7 +149,7 @@ def _ask_one(connection: Connection, request: VictimRequest) -> bool:
         return False
     if request.how == REQUEUE:
         # A job that is being staged in runs no program yet, which force would not wait for.
-        connection.requeue(request.id, force=texts.get("substate", "") == IS_STAGED_IN)
+        connection.requeue(request.id, force=texts.get("substate", "") == STAGES_IN)
     else:
         connection.checkpoint(request.id)
     return True

@@ -20,7 +20,7 @@ RUNS_AT_HOST = "42"
 """The substate of a job that runs, as its MoM has reported. It has another one while it is sent to its MoM or ends."""
 
 
-IS_STAGED_IN = "15"
+STAGES_IN = "15"
 """The substate of a job that has its vnodes while its files are being brought: state R, without a start."""
 
 

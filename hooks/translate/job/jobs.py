@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import SAVING, SIGNAL
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE, PREFERENCES
 from hooks.pbs.job_attributes.job_ids_and_states import (
-    IS_STAGED_IN,
+    STAGES_IN,
     index_of,
     is_array,
     is_running,
@@ -240,7 +240,7 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
         report(job.queue, f"job {job_id}: {error}; what it has counts as used by others")
         return None
     start_s = read_moment_s(texts.get("stime", "")) or time_s
-    if texts.get("substate", "") == IS_STAGED_IN:
+    if texts.get("substate", "") == STAGES_IN:
         # A subjob that begins at the moment of the pass is no victim, and this may last as long as its owner likes.
         start_s = time_s - 1
     return Run(

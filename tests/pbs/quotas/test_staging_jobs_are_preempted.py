@@ -10,7 +10,7 @@ from tests.pbs.cluster import PbsCluster
 
 @pytest.mark.parametrize("more", [(), ("-J", "1-3"), ("-l", "pbsteer_save=signal")])
 def test_a_file_that_never_comes_keeps_no_cores_beyond_quota(pbs: PbsCluster, more: tuple[str, ...]) -> None:
-    """24 cores; alice's quota is 8. Her jobs' files are staged into pipes that nobody reads, so they run no program."""
+    """24 cores; alice's quota is 8. Her jobs' files are staged into pipes that no program reads, so none begins."""
     pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=8],[u:bob=24]'")
     deploy_and_drive(pbs, quick_settings())
     host = pbs.spec.mom_hosts[0].name

@@ -16,39 +16,8 @@ import pytest
 
 from container import testbed as testbeds
 from tests.hooks.deploy_on_testbed import deploy, quick_settings
+from tests.pbs.ask_by_pbs_library import ask_by_library
 from tests.pbs.cluster import PbsCluster
-
-_BY_LIBRARY = r"""
-import ctypes, glob, sys
-
-exec_path, job, *attributes = sys.argv[1:]
-library = ctypes.CDLL(glob.glob(exec_path + "/lib/libpbs.so*")[0])
-
-
-class Attribute(ctypes.Structure):
-    pass
-
-
-text, number = ctypes.c_char_p, ctypes.c_int
-texts = [(name, text) for name in ("name", "resource", "value")]
-Attribute._fields_ = [("next", ctypes.POINTER(Attribute)), *texts, ("op", number)]
-library.pbs_submit.restype = library.pbs_geterrmsg.restype = text
-# The library's own checks of attributes are the client's, and so need not be made.
-unchecked = ctypes.CFUNCTYPE(number, number, number, number, number, ctypes.c_void_p)(lambda *_: 0)
-ctypes.c_void_p.in_dll(library, "pfn_pbs_verify_attributes").value = ctypes.cast(unchecked, ctypes.c_void_p).value
-first = None
-for attribute in reversed(attributes):
-    key, _, value = attribute.encode("utf-8", "surrogateescape").partition(b"=")
-    whole, _, resource = key.partition(b".")
-    first = Attribute(ctypes.pointer(first) if first else None, whole, resource or None, value, 0)
-server = library.pbs_connect(None)
-if job:
-    done = not library.pbs_alterjob(server, job.encode(), ctypes.byref(first), None)
-else:
-    done = library.pbs_submit(server, ctypes.byref(first), None, b"workq", None)
-print(done.decode() if isinstance(done, bytes) else done, (library.pbs_geterrmsg(server) or b"").decode())
-"""
-"""Submits or alters a job as no command of PBS does: PBS_EXEC JOB ATTRIBUTE=VALUE ..."""
 
 _PLAIN = (
     "Job_Name=x", "Resource_List.select=1:ncpus=1", "Resource_List.walltime=00:10:00",
@@ -58,11 +27,11 @@ NOT_UTF8 = "\udcff"
 BEFORE = ("before", "beforeok", "beforenotok", "beforeany")
 
 
-def ask_by_library(pbs: PbsCluster, job_id: str, *attributes: str) -> str:
+def ask(pbs: PbsCluster, job_id: str, *attributes: str) -> str:
     """What the server says to alice's submission, or to the alteration of her job."""
-    given = attributes if job_id else (*_PLAIN, *attributes)
-    argv = ["/usr/bin/python3", "-I", "-c", _BY_LIBRARY, str(pbs.spec.pbs_exec), job_id, *given]
-    return pbs.run(argv, user="alice").demand_success().stdout.strip()
+    if job_id:
+        return ask_by_library(pbs, "alice", "alter job", job_id, *attributes)
+    return ask_by_library(pbs, "alice", "submit", "", *_PLAIN, *attributes)
 
 
 def check_refused(pbs: PbsCluster, depend: str, expected_text: str) -> None:
@@ -133,15 +102,15 @@ def test_no_form_of_a_dependency_hides_the_job_that_it_names(pbs: PbsCluster) ->
         f"afterok:{waiting},runone:{bobs}",
     ]
     for form in forms:
-        assert "which is not a job of alice's" in ask_by_library(pbs, "", f"depend={form}"), form
+        assert "which is not a job of alice's" in ask(pbs, "", f"depend={form}"), form
         others_own = pbs.qsub("alice", options=("-h",))
-        assert "which is not a job of alice's" in ask_by_library(pbs, others_own, f"depend={form}"), form
+        assert "which is not a job of alice's" in ask(pbs, others_own, f"depend={form}"), form
         # PBS shows the hook no original job where a text is not UTF-8.
-        answer = ask_by_library(pbs, others_own, f"depend={form}", f"Account_Name={NOT_UTF8}")
+        answer = ask(pbs, others_own, f"depend={form}", f"Account_Name={NOT_UTF8}")
         assert "which is not a job of alice's" in answer, form
         pbs.run(["qdel", others_own], user="alice").demand_success()
-    assert "has a line break" in ask_by_library(pbs, "", f"depend=on:1\nbeforeok:{bobs}")
-    assert "characters; allowed are 255" in ask_by_library(pbs, "", f"depend=after:{'9' * 5_000}.{server}")
+    assert "has a line break" in ask(pbs, "", f"depend=on:1\nbeforeok:{bobs}")
+    assert "characters; allowed are 255" in ask(pbs, "", f"depend=after:{'9' * 5_000}.{server}")
     # Of an attribute that is named twice, by an odd name or with bytes that are not UTF-8, PBS takes what the hook saw.
     for attributes in (
         (f"depend=beforeok:{bobs}", "depend=on:1"),
@@ -150,7 +119,7 @@ def test_no_form_of_a_dependency_hides_the_job_that_it_names(pbs: PbsCluster) ->
         (f"depend=on:1,beforeok:{bobs}:{NOT_UTF8}.{server}",),
     ):
         for job in ("", pbs.qsub("alice", options=("-h",))):
-            answer = ask_by_library(pbs, job, *attributes)
+            answer = ask(pbs, job, *attributes)
             taken = pbs.job(job or answer.split()[0])
             assert "beforeok" not in taken.get("depend", ""), (attributes, answer)
     check_states(pbs, others)
@@ -204,7 +173,7 @@ def test_the_server_lives_on_where_a_job_is_altered_into_part_of_a_group(pbs: Pb
 
 @contextmanager
 def full_listener(pbs: PbsCluster, port: int) -> Iterator[str]:
-    """A host of the cluster on which a program of alice's listens and lets nobody in."""
+    """A host of the cluster on which a program of alice's listens and takes no connection."""
     code = (
         "import socket, sys\n"
         "server = socket.socket(); server.bind(('0.0.0.0', int(sys.argv[1]))); server.listen(0)\n"
@@ -236,7 +205,7 @@ def test_jobs_at_other_servers_are_refused_at_once(pbs: PbsCluster) -> None:
             for kind in ("afterok", "after", "runone", "beforeok"):
                 for job in ("", pbs.qsub("alice", options=("-h",))):
                     begun_s = time.monotonic()
-                    answer = ask_by_library(pbs, job, f"depend={kind}:" + ":".join([at] * 3))
+                    answer = ask(pbs, job, f"depend={kind}:" + ":".join([at] * 3))
                     assert "allowed are jobs at this server" in answer, (kind, at)
                     assert time.monotonic() - begun_s < 5.0
     check_states(pbs, others)
