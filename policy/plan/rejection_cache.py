@@ -25,7 +25,6 @@ from policy.state.closure_windows import Closed
 _Kind = tuple[str, object, Union[tuple[str, str], None], int, object]
 _Shape = tuple[Request, str, "RankPreference | None", "Layout | None", tuple[int, ...]]
 _Closed = tuple[Request, str, tuple[int, ...]]
-_NONE = Reason("too-few-idle")
 _OF_THE_JOB: Final = frozenset({"into-window", "pinned"})
 """Main reasons with numbers of the job itself instead of its region."""
 
@@ -46,8 +45,9 @@ class Rejections:
         # What quotas leave in a queue: nothing is booked between two moves, so it holds as long as the lists.
         self._headroom: dict[str, QuotaHeadroom] = {}
         self._spent: Reason | None = None
-        self._too_few = (-1, _NONE)
-        self._fragmented = (-1, _NONE)
+        # The last reason with the number of idle cores that it names.
+        self._too_few: tuple[int, Reason] | None = None
+        self._fragmented: tuple[int, Reason] | None = None
         self._beyond_limit = Reason("limit-of-pass", (("limit", context.settings.schedule.max_starts),))
         self._classed = None if context.classes is None else context.classes.of_jobs
         self._holdable: set[tuple[Request, str]] = set()
@@ -69,13 +69,13 @@ class Rejections:
 
     def too_few(self, region: Region) -> Reason:
         """The reason of jobs that need more cores than are idle."""
-        if self._too_few[0] != region.idle:
+        if self._too_few is None or self._too_few[0] != region.idle:
             self._too_few = (region.idle, Reason("too-few-idle", (("idle", region.idle),)))
         return self._too_few[1]
 
     def fragmented(self, region: Region) -> Reason:
         """The reason of jobs for which enough cores are idle, but not on vnodes that suit them."""
-        if self._fragmented[0] != region.idle:
+        if self._fragmented is None or self._fragmented[0] != region.idle:
             self._fragmented = (region.idle, Reason("fragmented", (("idle", region.idle),)))
         return self._fragmented[1]
 

@@ -344,25 +344,19 @@ class Capacity:
         empty."""
         cores = chunk.cores
         others = [(name, amount) for name, amount in chunk.amounts if name != "ncpus"]
-        levels = sorted(self.levels, reverse=True)
-        # Made from the most pieces down, so that each union is made once.
-        wide: list[int] = []
-        if cores:
-            union, at = 0, 0
-            most = levels[0] // cores if levels else 0
-            for count in range(most, 0, -1):
-                while at < len(levels) and levels[at] >= count * cores:
-                    union |= self.levels[levels[at]]
-                    at += 1
-                wide.append(union)
+        # Of the levels of idle cores, the vnodes at that one or a higher one; each union is made once.
+        levels = sorted(self.levels)
+        at_least = [0] * (len(levels) + 1)
+        for at in range(len(levels) - 1, -1, -1):
+            at_least[at] = at_least[at + 1] | self.levels[levels[at]]
         held = vnodes
-        count = 0
+        count = at = 0
         while held and (cores or count < MOST_CORELESS):
             count += 1
             if cores:
-                if not wide:
-                    return
-                held &= wide.pop()
+                while at < len(levels) and levels[at] < count * cores:
+                    at += 1
+                held &= at_least[at]
             for name, amount in others:
                 held &= self.others.at_least(name, amount * count)
             if held:

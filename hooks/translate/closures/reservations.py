@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hooks.pbs.host_of_vnode_and_multi_host_job import host_of
+from hooks.pbs.job_attributes.job_ids_and_states import LATEST_S
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus, read_whole
 from hooks.translate.closures.reservation_windows_type import Reservations
 from hooks.translate.closures.rrule import find_starts
@@ -121,7 +122,12 @@ def _read_sequence(text: str) -> list[Allocation]:
 def _close(
     windows: dict[str, list[Window]], name: str, texts: Attributes, occurrence: _Occurrence, server_status: ServerStatus
 ) -> None:
-    """Add what one occurrence keeps of each of its vnodes."""
+    """Add what one occurrence keeps of each of its vnodes. One that ends before it begins keeps nothing."""
+    start_s, end_s = occurrence.start_s, occurrence.end_s
+    if end_s != UNLIMITED_S:
+        start_s, end_s = min(start_s, LATEST_S), min(end_s, LATEST_S)
+    if start_s >= end_s:
+        return
     place = set(texts.get("Resource_List.place", "").split(":"))
     alone = bool(place & _ALONE) or name.startswith("M")
     kept: dict[str, Amounts | None] = {
@@ -131,7 +137,7 @@ def _close(
         hosts = {host_of(vnode, server_status.vnodes) for vnode in kept}
         kept.update({vnode: None for vnode in server_status.vnodes if host_of(vnode, server_status.vnodes) in hosts})
     for vnode, amounts in kept.items():
-        windows.setdefault(vnode, []).append(Window(occurrence.start_s, occurrence.end_s, _called(name), amounts))
+        windows.setdefault(vnode, []).append(Window(start_s, end_s, _called(name), amounts))
 
 
 def amounts_by_vnode(allocation: Allocation) -> dict[str, Amounts]:
@@ -167,10 +173,10 @@ def _running(server_status: ServerStatus) -> dict[str, dict[str, int]]:
 
 
 def read_time_s(text: str) -> float | None:
-    """Seconds since 1970 of a number, or of a date as ``pbs_rstat`` prints it (``Sat Nov 21 03:28:00 2026``); None for
-    any other text."""
+    """Seconds since 1970 of a number, or of a date as ``pbs_rstat`` prints it (``Sat Nov 21 03:28:00 2026``), at most
+    ``LATEST_S``, since later moments have no date; None for any other text."""
     if text.isascii() and text.isdigit():
-        return float(text)
+        return min(float(text), LATEST_S)
     try:
         return time.mktime(time.strptime(text, "%a %b %d %H:%M:%S %Y"))
     except (ValueError, OverflowError):

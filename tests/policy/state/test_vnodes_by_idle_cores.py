@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from policy import Vnode, parse_request
 from policy.state.vnode_totals_hosts_and_matching import MOST_CORELESS
 from policy.state.vnodes_by_idle_cores import Capacity
@@ -70,3 +72,11 @@ def test_pieces_without_cores_are_counted_only_so_far() -> None:
     capacity = of(vnode("a", has={"mem": 2**30}), vnode("b", has={"mem": 3}))
     assert list(capacity.held_at_least(chunk, 0b11)) == [0b11] * 3 + [0b01] * (MOST_CORELESS - 3)
     assert capacity.pieces(chunk, 0b11, chunk.pieces) == MOST_CORELESS + 3
+
+
+def test_a_vnode_of_more_cores_than_any_has_is_counted_only_as_far_as_asked() -> None:
+    """Else one wrong number of cores would keep a pass busy for minutes."""
+    capacity = of(vnode("a", 2**40), vnode("b", 5))
+    chunk = parse_request("4:ncpus=2").chunks[0]
+    assert list(islice(capacity.held_at_least(chunk, 0b11), 4)) == [0b11, 0b11, 0b01, 0b01]
+    assert capacity.pieces(chunk, 0b11, 4) == 4

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from hooks.pbs.job_attributes.job_ids_and_states import LATEST_S
 from hooks.translate.closures.reservations import read_reservations
 from policy.model.jobs_runs_vnodes_queues import Vnode, Window
 from policy.settings.site_settings import Settings
@@ -131,6 +132,18 @@ def test_times_that_cannot_be_read_keep_the_vnodes_and_are_reported() -> None:
         "'soon'"
         in problems_of(server_status(reservations={"R8.server": resv() | {"reserve_end": "soon"}}), Settings())[0]
     )
+
+
+def test_times_without_a_date_count_as_the_latest_that_has_one() -> None:
+    """A promise at a later time would make the ledger unreadable."""
+    texts = resv() | {"reserve_end": "9" * 17}
+    assert windows(texts)["v1"] == [(60, LATEST_S - NOW_S, (("ncpus", 2),))]
+    rare = standing(f"FREQ=HOURLY;INTERVAL={10**10}", 1, 3)
+    assert windows(rare)["v1"] == [(60, 660, (("ncpus", 2),))], "an occurrence after all dates keeps nothing"
+
+
+def test_one_that_ends_before_it_begins_keeps_nothing() -> None:
+    assert windows(resv(lasts_s=-600)) == windows(resv(lasts_s=0)) == {}
 
 
 def test_nodes_that_cannot_be_read_close_the_vnodes_that_name_the_reservation() -> None:
