@@ -50,9 +50,13 @@ class ManagerRequests(ABC):
         status = ifl.pbs_manager(self._handle, how, what, name, change, None)
         self._demand(status, f"set scheduling = {scheduling} of scheduler {scheduler}")
 
-    def change_soft_limits(self, queue: str, resource: str, entries: str, *, remove: bool = False) -> None:
+    def change_soft_limits(
+        self, queue: str, resource: str, entries: str, *, remove: bool = False, is_last: bool = False
+    ) -> None:
         """Add entries (``[u:alice=128],[g:chem=64]``) to the soft limit on a resource of a queue, or of the server if
-        ``queue`` is empty; the other entries stay as they are. With ``remove`` take out those with these values."""
+        ``queue`` is empty; the other entries stay as they are. With ``remove`` take out those with these values, and
+        where there are no others (``is_last``) unset the limit: PBS stores no removal that leaves none, and has the
+        entries again when its server is restarted."""
         ifl = self._ifl
         change = ifl.attropl()
         change.name, change.resource, change.value, change.op = (
@@ -61,14 +65,21 @@ class ManagerRequests(ABC):
             entries,
             ifl.DECR if remove else ifl.INCR,
         )
+        command = ifl.MGR_CMD_SET
+        if remove and is_last:
+            command, change.value, change.op = ifl.MGR_CMD_UNSET, "", ifl.UNSET
         kind = ifl.MGR_OBJ_QUEUE if queue else ifl.MGR_OBJ_SERVER
-        status = ifl.pbs_manager(self._handle, ifl.MGR_CMD_SET, kind, queue, change, None)
+        status = ifl.pbs_manager(self._handle, command, kind, queue, change, None)
         place = f"queue {queue}" if queue else "the server"
         self._demand(status, f"{'remove' if remove else 'set'} {entries} of {SOFT_LIMIT}.{resource} of {place}")
 
-    def soft_limits_command(self, queue: str, resource: str, entries: str, *, remove: bool = False) -> str:
+    def soft_limits_command(
+        self, queue: str, resource: str, entries: str, *, remove: bool = False, is_last: bool = False
+    ) -> str:
         """The command that would do the same as :meth:`change_soft_limits`, for the audit."""
         place = f"queue {queue}" if queue else "server"
+        if remove and is_last:
+            return f"qmgr -c 'unset {place} {SOFT_LIMIT}.{resource}'"
         return f"qmgr -c 'set {place} {SOFT_LIMIT}.{resource} {'-=' if remove else '+='} {entries}'"
 
     def is_hook_enabled(self, name: str) -> bool | None:

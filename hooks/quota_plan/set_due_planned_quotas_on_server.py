@@ -18,7 +18,7 @@ from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from hooks.quota_plan.published_quota_plan import PublishedPlan
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN, PlanFiles, publish_shown, write_record
 from hooks.store.state_files import State
-from policy.model.limit_attributes import LimitError, Limits, parse_limits, show_entity
+from policy.model.limit_attributes import EntityKey, LimitError, parse_limits, show_entity
 from policy.model.pbs_units import show_count
 from policy.quota_plan.limits_due import Due, PlanRecord, SetLimit, find_due, show_value
 from policy.quota_plan.planned_quotas import LimitKey, in_force
@@ -76,20 +76,25 @@ def find_quota_work(files: PlanFiles, server_status: ServerStatus, modes: Mappin
 
 def read_limits(server_status: ServerStatus, limits: Sequence[LimitKey]) -> dict[LimitKey, int | None]:
     """The present entries of these limits, None where there is none; those that cannot be read are left out."""
-    tables: dict[tuple[str, str], Limits | None] = {}
+    tables: dict[tuple[str, str], Mapping[EntityKey, int] | None] = {}
     found: dict[LimitKey, int | None] = {}
     for limit in limits:
         place = limit.queue, limit.resource
         if place not in tables:
-            texts = server_status.queues.get(limit.queue, {}) if limit.queue else server_status.server
-            try:
-                tables[place] = parse_limits(texts.get(f"{SOFT_LIMIT}.{limit.resource}", ""), limit.show())
-            except LimitError:
-                tables[place] = None
+            tables[place] = _read_table(server_status, *place)
         table = tables[place]
         if table is not None:
-            found[limit] = table.entries.get(limit.entity)
+            found[limit] = table.get(limit.entity)
     return found
+
+
+def _read_table(server_status: ServerStatus, queue: str, resource: str) -> Mapping[EntityKey, int] | None:
+    """The entries of a queue's soft limit, or the server's; None if they cannot be read."""
+    texts = server_status.queues.get(queue, {}) if queue else server_status.server
+    try:
+        return parse_limits(texts.get(f"{SOFT_LIMIT}.{resource}", ""), resource).entries
+    except LimitError:
+        return None
 
 
 def commit_quota_work(work: QuotaWork, state: State) -> tuple[QuotaWork, list[str]]:
@@ -130,11 +135,17 @@ def set_limits(
     present = read_limits(now, [step.limit for step in work.due.steps])
     steps = [step for step in work.due.steps if step.limit in present and present[step.limit] == step.found]
     entries = {entry.number: entry for entry in work.files.plan}
+    left = {step.limit[:2]: set(_read_table(now, *step.limit[:2]) or ()) for step in steps}
     for group in _group(steps):
         if budget.left_s() <= 0:
             break
         planners = sorted({entries[step.number].by for step in group if step.number in entries})
-        failure = _send(group, planners, server_status, state, connection)
+        there, changed = left[group[0].limit[:2]], {step.limit.entity for step in group}
+        if group[0].value is None:
+            there.difference_update(changed)
+        else:
+            there.update(changed)
+        failure = _send(group, planners, server_status, state, connection, is_last=not there)
         if failure:
             failures.append(failure)
             continue
@@ -166,8 +177,10 @@ def _send(
     server_status: ServerStatus,
     state: State,
     connection: Connection,
+    *,
+    is_last: bool,
 ) -> str:
-    """Send one request; returns a sentence if it failed."""
+    """Send one request; returns a sentence if it failed. ``is_last``: it leaves the limit without entries."""
     queue, resource, _ = group[0].limit
     remove = group[0].value is None
     values = [step.found if remove else step.value for step in group]
@@ -175,14 +188,14 @@ def _send(
     change = new_change(
         server_status.server.get(NAME, ""),
         f"quota plan{' by ' if planners else ''}{', '.join(planners)}",
-        connection.soft_limits_command(queue, resource, entries, remove=remove),
+        connection.soft_limits_command(queue, resource, entries, remove=remove, is_last=is_last),
         ", ".join(show_value(step.found) for step in group),
         ", ".join(show_value(step.value) for step in group),
     )
     now_s = server_status.time_s
     try:
         write_own_change(state, change, "sending", now_s)
-        connection.change_soft_limits(queue, resource, entries, remove=remove)
+        connection.change_soft_limits(queue, resource, entries, remove=remove, is_last=is_last)
         write_own_change(state, change, "done", now_s, "; ".join(_tell(step) for step in group))
     except OSError as error:
         return f"planned quotas: the audit cannot be written: {error}"

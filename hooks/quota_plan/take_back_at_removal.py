@@ -25,7 +25,12 @@ def lines_to_take_back(state: State, limits: Iterable[tuple[str, str]]) -> Itera
         now = present.get(where, Limits()).entries.get(entity)
         if now != override.value or now == override.before:
             continue
-        if override.before is None:
+        after = {**present.get(where, Limits()).entries, entity: override.before}
+        left = present[where] = Limits({each: limit for each, limit in after.items() if limit is not None})
+        if override.before is not None:
+            yield f"set {where} += [{show_entity(entity)}={override.before}]"
+        elif left.entries:
             yield f"set {where} -= [{show_entity(entity)}={now}]"
         else:
-            yield f"set {where} += [{show_entity(entity)}={override.before}]"
+            # PBS stores no removal of the last entry, and has it again when its server is restarted.
+            yield f"unset {where}"

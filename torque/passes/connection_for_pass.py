@@ -84,7 +84,9 @@ class PassConnection(Connection):
         """The limits that the file has now for the whole cluster."""
         return attributes_of(self._file.current().cluster)
 
-    def change_soft_limits(self, queue: str, resource: str, entries: str, *, remove: bool = False) -> None:
+    def change_soft_limits(
+        self, queue: str, resource: str, entries: str, *, remove: bool = False, is_last: bool = False
+    ) -> None:
         """Change entries of soft quotas in the settings file. Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
         words = self._edit_of(queue, resource, entries, remove=remove)
         try:
@@ -92,7 +94,9 @@ class PassConnection(Connection):
         except (OSError, ValueError) as error:
             raise IflError(f"cannot set {words[-1]}: {error}") from error
 
-    def soft_limits_command(self, queue: str, resource: str, entries: str, *, remove: bool = False) -> str:
+    def soft_limits_command(
+        self, queue: str, resource: str, entries: str, *, remove: bool = False, is_last: bool = False
+    ) -> str:
         """The words of the edit."""
         return shlex.join((EDIT, *self._edit_of(queue, resource, entries, remove=remove)))
 

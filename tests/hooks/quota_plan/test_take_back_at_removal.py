@@ -35,6 +35,8 @@ def test_a_line_for_each_limit_that_still_has_what_was_planned(tmp_path: Path) -
         f"set {queue} += [u:alice=64]",
         f"set {queue} -= [u:bob=8]",
     ]
+    # PBS stores no removal of a limit's last entry.
+    assert f"unset {queue}" in lines_to_take_back(state, [(queue, "[u:bob=8]")])
 
 
 def test_without_a_plan_or_with_a_broken_record_nothing_is_taken_back(tmp_path: Path) -> None:

@@ -45,17 +45,20 @@ def show_entries(entries: Mapping[EntityKey, int | None]) -> str:
 
 @dataclass(frozen=True)
 class Entries:
-    """Some entities' own entries among a queue's or the server's soft limits on a resource."""
+    """Some entities' own entries among a queue's or the server's soft limits on a resource. ``alone``: the change is
+    one of the whole limit, so that any other entry belongs to the value."""
 
     resource: str
     entities: tuple[EntityKey, ...]
+    alone: bool = False
 
     def of(self, attributes: Mapping[str, str] | None) -> str:
         """Their limits, as :func:`show_entries` shows them."""
         if attributes is None:
             return GONE
         entries = soft_limits(attributes, self.resource).entries
-        return show_entries({entity: entries.get(entity) for entity in self.entities})
+        others = [entity for entity in entries if entity not in self.entities] if self.alone else []
+        return show_entries({entity: entries.get(entity) for entity in (*self.entities, *others)})
 
 
 @dataclass(frozen=True)

@@ -143,17 +143,20 @@ class PbsCommands:
     def set_limits(
         self, target: Target, texts: Attributes, resource: str, limits: Mapping[EntityKey, int | None]
     ) -> Change:
-        """Entries of ``max_run_res_soft``; the other entries stay as they are."""
+        """Entries of ``max_run_res_soft``; the other entries stay as they are. The last entries go by ``unset``: PBS
+        stores no ``-=`` that leaves none, and has the entries again when its server is restarted."""
         for entity in limits:
             self.check_name(entity[1])
         self.check_name(resource)
         entries = soft_limits(texts, resource).entries
         before = {entity: entries.get(entity) for entity in limits}
         place = self._place(target)
-        there, back = (_set_entries(place, resource, *both) for both in ((before, limits), (limits, before)))
-        return self._change(
-            target, there, Entries(resource, tuple(limits)), show_entries(before), show_entries(limits), back
-        )
+        is_first, is_last = not entries, not entries.keys() - limits.keys()
+        there = _set_entries(place, resource, before, limits, is_last=is_last)
+        back = _set_entries(place, resource, limits, before, is_last=is_first)
+        whole = is_first or (is_last and None in limits.values())
+        readback = Entries(resource, tuple(limits), whole)
+        return self._change(target, there, readback, show_entries(before), show_entries(limits), back)
 
     def _place(self, target: Target) -> str:
         """The object of a qmgr line: PBS has one server, which goes without its name."""
@@ -209,11 +212,19 @@ def _set(place: str, attribute: str, value: str) -> Argv:
 
 
 def _set_entries(
-    place: str, resource: str, old: Mapping[EntityKey, int | None], new: Mapping[EntityKey, int | None]
+    place: str,
+    resource: str,
+    old: Mapping[EntityKey, int | None],
+    new: Mapping[EntityKey, int | None],
+    *,
+    is_last: bool,
 ) -> Argv:
+    """``is_last``: there are no other entries than these."""
     removes = {limit is None for limit in new.values()}
     if len(removes) != 1:
         raise ChangeError("one command of qmgr either sets entries of a limit or removes them")
+    if removes == {True} and is_last:
+        return ("qmgr", "-c", f"unset {place} {SOFT_LIMIT}{resource}")
     sign, values = ("-=", old) if removes == {True} else ("+=", new)
     text = ",".join(f"[{show_entity(entity)}={limit or 0}]" for entity, limit in values.items())
     quote = '"' if len(values) > 1 else ""

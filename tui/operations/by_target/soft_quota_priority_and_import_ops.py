@@ -12,7 +12,7 @@ from functools import partial
 from typing import Optional
 
 from hooks.pbs.custom_resources import PRIORITY
-from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.limit_attributes import EntityKey, Limits, show_limits
 from policy.model.pbs_units import show_count
 from tui.backends.interface.commands_interface import Change, ChangeError, Commands, Target, demand_supported
@@ -124,6 +124,7 @@ def _changes(
                 count, names = show_count(len(part), "quota"), f"{part[0][0][1]} … {part[-1][0][1]}"
                 title = f"{_called(cluster, scope)}{count} in {scope.place}, {names}"
             changes.append(commands.set_limits(target, texts, scope.resource, dict(part)).titled(title))
+            texts = {**texts, SOFT_LIMIT + scope.resource: _with(texts, scope, dict(part))}
     return changes
 
 
@@ -141,10 +142,14 @@ def _called(cluster: ClusterView, scope: QuotaScope) -> str:
     return "" if scope.resource == cluster.counted else f"{scope.resource} "
 
 
+def _with(texts: Attributes, scope: QuotaScope, quotas: Quotas) -> str:
+    """The limit with these quotas set or removed."""
+    changed = {**soft_limits(texts, scope.resource).entries, **quotas}
+    return show_limits(Limits({entity: limit for entity, limit in changed.items() if limit is not None}))
+
+
 def _edit(server_status: ServerStatus, scope: QuotaScope, quotas: Quotas) -> ServerStatus:
-    changed = {**_entries(server_status, scope), **quotas}
-    after = {entity: limit for entity, limit in changed.items() if limit is not None}
-    texts = {SOFT_LIMIT + scope.resource: show_limits(Limits(after))}
+    texts = {SOFT_LIMIT + scope.resource: _with(scope.attributes(server_status), scope, quotas)}
     return edit_queue(server_status, scope.queue, texts) if scope.queue else edit_server(server_status, texts)
 
 

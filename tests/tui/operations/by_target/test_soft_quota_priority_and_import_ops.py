@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policy import Ledger, Settings
+from policy.model.limit_attributes import EntityKey
 from policy.quota_plan.planned_quotas import LimitKey
 from tests.tui.scripted_server import NOON_S, PBS, ScriptedBackend, a_server_status
 from tui.audit.audit_file import Actor, AuditLog, account_name, audit_path
@@ -22,6 +23,7 @@ from tui.backends.interface.commands_interface import ChangeError, Target
 from tui.model.typed_attributes import limit_entry, soft_limits
 from tui.operations.by_target.soft_quota_priority_and_import_ops import import_quotas, set_quota
 from tui.operations.compare_and_set import make, make_all
+from tui.operations.status_edits_for_preview import edit_queue
 from tui.quota_files.check_quota_rows_against_server import ReadQuota
 from tui.quota_files.parse_typed_quota import parse_quota
 from tui.state.cluster_view import ClusterView, see
@@ -47,6 +49,29 @@ def test_the_command_is_one_that_could_be_typed() -> None:
     assert change.line == "qmgr -c 'set queue workq max_run_res_soft.ncpus += [u:alice=1024]'"
     (change,) = set_quota(cluster(), PBS, "workq", ("u", "alice"), None).changes
     assert change.line == "qmgr -c 'set queue workq max_run_res_soft.ncpus -= [u:alice=4]'"
+
+
+def test_the_last_entries_of_a_limit_are_removed_by_unset() -> None:
+    """PBS stores no ``-=`` that leaves none: the entries would be there again after a restart of its server."""
+    place, soft = Target("queue", "workq"), "max_run_res_soft.ncpus"
+    unset, two = f"unset queue workq {soft}", {soft: "[u:alice=4],[u:bob=8]"}
+    both: dict[EntityKey, int | None] = {("u", "alice"): None, ("u", "bob"): None}
+    change = PBS.set_limits(place, two, "ncpus", both)
+    assert (change.argv[-1], change.back[-1]) == (unset, f'set queue workq {soft} += "[u:alice=4],[u:bob=8]"')
+    assert PBS.set_limits(place, two, "ncpus", {("u", "bob"): None}).argv[-1] == f"set queue workq {soft} -= [u:bob=8]"
+    first = PBS.set_limits(place, {}, "ncpus", {("u", "alice"): 4})
+    assert (first.argv[-1], first.back[-1]) == (f"set queue workq {soft} += [u:alice=4]", unset)
+    # An entry that somebody sets meanwhile would go with the others: the value is no longer the one that was shown.
+    assert first.readback.of(two) == "alice 4, bob 8"
+    assert change.readback.of({soft: "[u:alice=4],[u:bob=8],[u:carol=1]"}) != change.before
+
+
+def test_of_many_removals_in_one_queue_the_one_that_leaves_none_is_an_unset() -> None:
+    limits = ",".join(f"[u:user{number}=1]" for number in range(70))
+    status = edit_queue(a_server_status(), "workq", {"max_run_res_soft.ncpus": limits})
+    rows = [ReadQuota("", LimitKey("workq", "ncpus", ("u", f"user{number}")), None) for number in range(70)]
+    changes = import_quotas(see(status, Settings(), Ledger(), 0.0), PBS, rows, "table.csv").changes
+    assert [change.argv[-1].split()[0] for change in changes] == ["set", "unset"]
 
 
 @given(st.one_of(st.none(), st.integers(0, 10**9).filter(lambda number: number != 4)))
