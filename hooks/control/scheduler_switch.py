@@ -28,32 +28,51 @@ from hooks.pbs.scheduler_object_of_queue import (
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, ServerStatus
 from hooks.store.event_hook_summary import LONGEST_CYCLE_S
 from hooks.store.state_files import SCHEDULERS, State
+from policy.model.pbs_units import show_duration
 from policy.settings.settings_of_server_and_passes import NEEDED, ServerSettings
 
 _UNKNOWN_SCHEDULER = 15213
 _BETWEEN_TURNS_S, _BETWEEN_URGENT_S = 60.0, 10.0
 _TRIED_AGAIN_S = 120.0
+_LONG_CYCLE_S = 60.0
+"""A cycle that lasts longer is no passing matter: no job is started meanwhile."""
 
 
 class LastCycle(NamedTuple):
     """The last cycle that a switched-off scheduler was given for its pending work: its time, in seconds since 1970, the
-    keys of that work that still waits, and whether a pass has found the scheduler off and idle since."""
+    keys of that work that still waits, whether a pass has found the scheduler off and idle since, and whether the cycle
+    ended before the scheduler looked at jobs."""
 
     time_s: float = 0.0
     served: frozenset[str] = frozenset()
     is_over: bool = False
+    is_short: bool = False
+
+    def next(self, pending_work: Sequence[PendingWork], now_s: float) -> LastCycle:
+        """The cycle that is given now. One that may confirm a reservation counts as serving no job; a reservation that
+        the last cycle did not confirm leaves this one to the jobs."""
+        tried = self._tried(now_s)
+        ready = [work for work in pending_work if work.ready]
+        is_short = any(work.ends_cycle and work.key not in tried for work in ready)
+        served = frozenset(work.key for work in ready if work.ends_cycle or not is_short)
+        return LastCycle(now_s, served, is_short=is_short)
 
     def is_due(self, pending_work: Sequence[PendingWork], now_s: float) -> bool:
         """Whether the scheduler gets another cycle: some work is ready that is new or was tried long ago, and the last
         cycle is some time ago (less if the work is urgent)."""
-        ago_s = now_s - self.time_s if self.time_s <= now_s else _TRIED_AGAIN_S
-        tried = self.served if ago_s < _TRIED_AGAIN_S else frozenset()
+        ago_s, tried = self._age_s(now_s), self._tried(now_s)
         return any(
             work.ready
             and work.key not in tried
-            and ago_s >= (_BETWEEN_URGENT_S if work.is_urgent else _BETWEEN_TURNS_S)
+            and ago_s >= (_BETWEEN_URGENT_S if work.is_urgent or self.is_short else _BETWEEN_TURNS_S)
             for work in pending_work
         )
+
+    def _age_s(self, now_s: float) -> float:
+        return now_s - self.time_s if self.time_s <= now_s else _TRIED_AGAIN_S
+
+    def _tried(self, now_s: float) -> frozenset[str]:
+        return self.served if self._age_s(now_s) < _TRIED_AGAIN_S else frozenset()
 
 
 _NO_CYCLE = LastCycle()
@@ -78,7 +97,10 @@ class Switched(NamedTuple):
         try:
             cycles = {
                 str(name): LastCycle(
-                    float(cycle["time_s"]), frozenset(map(str, cycle["served"])), cycle.get("over") is True
+                    float(cycle["time_s"]),
+                    frozenset(map(str, cycle["served"])),
+                    cycle.get("over") is True,
+                    cycle.get("short") is True,
                 )
                 for name, cycle in data.get("turns", {}).items()
             }
@@ -89,7 +111,12 @@ class Switched(NamedTuple):
     def write(self, state: State) -> None:
         """Write the record to disk. Raises OSError if the disk does not take it."""
         cycles = {
-            name: {"time_s": cycle.time_s, "served": sorted(cycle.served), "over": cycle.is_over}
+            name: {
+                "time_s": cycle.time_s,
+                "served": sorted(cycle.served),
+                "over": cycle.is_over,
+                "short": cycle.is_short,
+            }
             for name, cycle in self.cycles.items()
         }
         data = {"switched": sorted(self.names), "turns": cycles, "unset": self.unset}
@@ -169,8 +196,10 @@ def assign_schedulers(
             kept.add(name)
             passing.append(f"scheduler {name} is being switched off; {jobs} start with a later pass")
             continue
-        if name in before.names and not paused and cycle.is_due(own, server_status.time_s):
-            cycles[name] = LastCycle(server_status.time_s, frozenset(work.key for work in own if work.ready))
+        if to_do and is_down(server_status, name):
+            notes.append(f"scheduler {name} does not run, and only it can do this: {to_do}")
+        elif name in before.names and not paused and cycle.is_due(own, server_status.time_s):
+            cycles[name] = cycle.next(own, server_status.time_s)
             given.add(name)
             in_cycle.update(queues)
             passing.append(f"scheduler {name} gets a cycle: {to_do}")
@@ -180,7 +209,15 @@ def assign_schedulers(
         elif to_do:
             notes.append(f"scheduler {name} was switched off, but not by pbsteer: {to_do}")
         if _state(server_status, name) == _CYCLING:
-            passing.append(f"scheduler {name} is ending its last cycle; {jobs} start after it")
+            ago_s = server_status.time_s - cycle.time_s
+            if cycle.time_s and not cycle.is_over and ago_s > _LONG_CYCLE_S:
+                notes.append(
+                    f"scheduler {name} is in the cycle that it was given {show_duration(ago_s)} ago"
+                    f" ({to_do or 'nothing waits for it any more'}); {jobs} start after it, and a restart of"
+                    " pbs_sched ends it"
+                )
+            else:
+                passing.append(f"scheduler {name} is ending its last cycle; {jobs} start after it")
         else:
             (kept_back if paused else driven).update(queues)
     if stopped:

@@ -32,13 +32,14 @@ _BEGUN_S = 60.0
 class PendingWork(NamedTuple):
     """Work that waits for the scheduler of ``partition``, or for any scheduler if that is None. ``key`` changes when
     jobs of a reservation come, start or end; ``what`` is a sentence; ``ready``: it can be done now; ``is_urgent``: it
-    would soon be too late."""
+    would soon be too late; ``ends_cycle``: the scheduler looks at no job in the cycle in which it does this."""
 
     key: str
     what: str
     partition: str | None
     ready: bool = True
     is_urgent: bool = False
+    ends_cycle: bool = False
 
 
 def find_pending_work(server_status: ServerStatus) -> tuple[PendingWork, ...]:
@@ -108,12 +109,14 @@ def _find_of_reservations(server_status: ServerStatus) -> Iterator[PendingWork]:
             start_s = read_time_s(texts.get("reserve_start", ""))
             is_urgent = start_s is not None and start_s < server_status.time_s + _SOON_S
             what = "to be confirmed" if state == _UNCONFIRMED else "for its alteration to be confirmed"
-            yield PendingWork(f"{name}: {state}", f"reservation {name} waits {what}", partition, is_urgent=is_urgent)
+            key = f"{name}: {state}"
+            yield PendingWork(key, f"reservation {name} waits {what}", partition, is_urgent=is_urgent, ends_cycle=True)
         elif lost:
             retry_s = read_time_s(texts.get("reserve_retry", ""))
             if retry_s is not None:
                 what = f"reservation {name} {lost} and waits for other vnodes"
-                yield PendingWork(f"{name}: at {retry_s:.0f}", what, partition, ready=retry_s <= server_status.time_s)
+                is_ready = retry_s <= server_status.time_s
+                yield PendingWork(f"{name}: at {retry_s:.0f}", what, partition, ready=is_ready, ends_cycle=True)
         elif state == _RUNNING and jobs:
             key = f"{name}: {len(jobs)} from {min(jobs)} to {max(jobs)}, {running[queue]} run"
             what = f"jobs of reservation {name} wait to be started ({len(jobs)})"

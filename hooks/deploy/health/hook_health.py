@@ -230,6 +230,8 @@ def _check_pass(evidence: Evidence, settings: Settings, now_s: float) -> tuple[l
         found.append(_describe_rest(breaker, now_s))
     elif age_s > longest_s:
         found.append(f"the last pass was {age_s:.0f} s ago, where {due}")
+    elif -age_s > longest_s:
+        found.append(describe_future_pass(-age_s))
     passing = list(entry.get("passing", ()))
     if not passing:
         acted = entry.get("acted", ())
@@ -246,6 +248,14 @@ def _check_pass(evidence: Evidence, settings: Settings, now_s: float) -> tuple[l
     if failures:
         found.append(f"of the last pass {show_count(len(failures), 'request')} failed, see above")
     return found, passing
+
+
+def describe_future_pass(ahead_s: float) -> str:
+    """Why no pass comes where the last one is so many seconds in the future."""
+    return (
+        f"the last pass is {show_duration(ahead_s)} in the future: the clock was set back, and PBS may make no pass"
+        " before that time; a restart of pbs_server ends that"
+    )
 
 
 def _describe_missing_sensors(entry: Mapping[str, Any]) -> list[str]:

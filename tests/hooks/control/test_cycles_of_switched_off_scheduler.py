@@ -88,6 +88,43 @@ def test_a_job_that_was_resumed_and_is_to_be_resumed_again_gives_another_turn() 
     assert assignment_of(see_suspended("45", used=4, at_s=NOW_S + 120), running.switched).on == ("default",)
 
 
+@pytest.mark.parametrize(("stays", "given"), [(False, [True, False]), (True, [True, False, False])])
+def test_a_cycle_for_a_reservation_counts_as_serving_no_job(stays: bool, given: list[bool]) -> None:
+    """PBS's scheduler ends a cycle in which it has confirmed a reservation."""
+    ours, wanted = Switched(frozenset({"default"})), {"R7.s": {"queue": "R7", "reserve_state": "1"}}
+    first = assignment_of(replace(see_suspended("45", used=4), reservations=wanted), ours)
+    assert first.on == ("default",)
+    before, turns = first.switched._replace(names=ours.names), []
+    for number in range(1, len(given) + 1):
+        seen = replace(see_suspended("45", used=4, at_s=NOW_S + 11 * number), reservations=wanted if stays else {})
+        assignment = assignment_of(seen, before)
+        turns.append(bool(assignment.on))
+        before = assignment.switched._replace(names=ours.names)
+    assert turns == given
+
+
+def test_a_scheduler_that_does_not_run_gets_no_cycle_and_is_named() -> None:
+    seen = see_suspended("45", used=4)
+    down = replace(seen, scheds={"default": {**seen.scheds["default"], "state": "down"}})
+    assignment = assignment_of(down, Switched(frozenset({"default"})))
+    assert (assignment.on, sorted(assignment.driven), assignment.passing) == ((), ["workq"], ())
+    assert assignment.notes == (
+        "scheduler default does not run, and only it can do this: job 12.s waits to be resumed",
+    )
+    assert assignment.switched.cycles == {}
+
+
+def test_a_cycle_that_does_not_end_is_a_matter_for_the_administrator() -> None:
+    ours = Switched(frozenset({"default"}), cycles={"default": LastCycle(NOW_S, frozenset({"12.s"}))})
+    for later_s, words in ((30, "is ending its last cycle"), (90, "is in the cycle that it was given 90 s ago")):
+        seen = see_suspended("45", used=4, at_s=NOW_S + later_s)
+        cycling = replace(seen, scheds={"default": {**seen.scheds["default"], "state": "scheduling"}})
+        assignment = assignment_of(cycling, ours)
+        assert words in assignment.notes[0]
+        assert bool(assignment.passing) is (later_s == 30)
+        assert assignment.driven == frozenset()
+
+
 def see_partitions(queue_of_job: str, **reservation: str) -> ServerStatus:
     """Partitions P and Q are driven, their schedulers switched off, and the default one is not. There is a suspended
     job for which there is room, or a reservation to be confirmed."""

@@ -10,6 +10,7 @@ from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.settings.site_settings import Settings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy, last_pass, wait_for_pass
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.console.test_console_backend_and_commands import on_server
 from tests.pbs.modes.compare_placement_with_pbs_sched import driven
 
 RUNNING = 42
@@ -122,4 +123,27 @@ def test_what_a_suspended_job_needs_again_is_kept_for_it(pbs: PbsCluster, interv
         assert [pbs.job_state(other) for other in others] == ["Q"] * len(others)
     pbs.wait_for_state(job_id, "R", 120.0 + LATE_S)
     assert [pbs.job_state(other) for other in others] == ["Q"] * len(others)
+    wait_for_driving(pbs)
+
+
+def test_a_scheduler_that_does_not_run_is_named_where_a_job_waits_for_it(pbs: PbsCluster) -> None:
+    driven(pbs)
+    wait_for_driving(pbs)
+    job_id = pbs.qsub("alice", select=f"1:ncpus={pbs.spec.cores}")
+    pbs.wait_until(lambda: pbs.job(job_id)["substate"] == RUNNING, 120.0, f"{job_id} runs")
+    pbs.run(["qsig", "-s", "suspend", job_id]).demand_success()
+    pbs.wait_for_state(job_id, "S")
+    pbs.run(["pkill", "-x", "pbs_sched"]).demand_success()
+    pbs.wait_until(lambda: pbs.run(["pgrep", "-x", "pbs_sched"]).status != 0, 60.0, "the scheduler's end")
+    try:
+        pbs.run(["qsig", "-s", "resume", job_id]).demand_success()
+        named = f"scheduler default does not run, and only it can do this: job {job_id} waits to be resumed"
+        pbs.wait_until(lambda: named in last_pass(pbs)["notes"], LATE_S, "the pass names the scheduler")
+        health = on_server(pbs, "-m", "tui.cli.main", "hooks", "status")
+        assert (health.status, named in health.stdout) == (1, True)
+        doctor = on_server(pbs, "-m", "tui.cli.main", "doctor")
+        assert "scheduler default is down: reservations and suspended jobs wait for it" in doctor.stdout
+    finally:
+        pbs.run([f"{pbs.spec.pbs_exec}/sbin/pbs_sched"]).demand_success()
+    pbs.wait_for_state(job_id, "R", 120.0 + LATE_S)
     wait_for_driving(pbs)

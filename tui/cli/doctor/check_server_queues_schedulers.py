@@ -107,12 +107,14 @@ def check_schedulers(status: ServerStatus, modes: Mapping[str, str], proc: Path)
         if scheduler is None:
             remedy = "give a scheduler the partition of the queue, or the queue that of a scheduler"
             found.append(wrong("schedulers", f"no scheduler serves {shown}", remedy))
-        elif all(modes[queue] == "drive" for queue in queues):
-            continue
         elif is_down(status, scheduler):
             start = "systemctl start pbs" if scheduler == DEFAULT_SCHEDULER else f"pbs_sched -I {scheduler}"
-            text = f"scheduler {scheduler} is down: no job of {shown} starts"
-            found.append(wrong("schedulers", text, f"on its host: {start}"))
+            text = f"no job of {shown} starts"
+            if all(modes[queue] == "drive" for queue in queues):
+                text = "reservations and suspended jobs wait for it"
+            found.append(wrong("schedulers", f"scheduler {scheduler} is down: {text}", f"on its host: {start}"))
+        elif all(modes[queue] == "drive" for queue in queues):
+            continue
         elif not is_scheduling(status, scheduler) and not status.server.get(PAUSED_ATTRIBUTE):
             text = f"scheduler {scheduler} is switched off, and pbsteer does not drive {shown}: no job starts"
             found.append(wrong("schedulers", text, qmgr_command(f"set sched {scheduler} scheduling = True")))

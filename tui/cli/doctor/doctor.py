@@ -45,7 +45,7 @@ def examine(observed: Observed, proc: Path = _PROC) -> Iterator[Finding]:
     status = observed.server_status
     if status is not None:
         modes = observed.modes()
-        last_s = max((float(entry.get("time_s", 0.0)) for entry in observed.passes or ()), default=0.0)
+        last_s = float(observed.passes[-1].get("time_s", 0.0)) if observed.passes else 0.0
         yield from check_queues(status, modes)
         yield from check_number_of_jobs(status, modes)
         yield from check_hooks(observed)

@@ -113,8 +113,10 @@ def describe_last_pass(entry: Mapping[str, Any], now_s: float) -> list[str]:
         for queue, mode in sorted(entry["modes"].items())
     ]
     seconds = sum(entry["seconds"].values())
+    age_s = now_s - entry["time_s"]
+    when = f"{show_duration(age_s)} ago" if age_s > -1 else f"{show_duration(-age_s)} in the future"
     lines += [
-        f"last pass: {show_duration(now_s - entry['time_s'])} ago, took {seconds:.2f} s;"
+        f"last pass: {when}, took {seconds:.2f} s;"
         f" {show_count(entry['running'], 'job')} running, {entry['waiting']:,} waiting",
         f"  planned: {show_count(len(entry['starts']), 'start')}, {show_count(len(entry['preempts']), 'preemption')}",
         f"  done: {show_count(len(entry['started']), 'start')},"

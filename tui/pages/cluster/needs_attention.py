@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from hooks.deploy.health.hook_health import describe_future_pass
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
 from policy.model.limit_attributes import EntityKey
 from policy.model.pbs_units import show_count, show_job
@@ -83,6 +84,8 @@ def _passes(cluster: ClusterView) -> list[Need]:
     if age_s > _LATE_PASSES * interval_s + sum(last.seconds().values()):
         words = f" of the hooks for {short_span(age_s)}, one is due every {short_span(interval_s)}"
         lines.append((("no pass", "bad"), (f"{words}: pbsteer hooks status says why", "")))
+    elif -age_s > _LATE_PASSES * interval_s:
+        lines.append(((describe_future_pass(-age_s), "bad"),))
     sentences = [*((text, "bad") for text in last.texts("failures")), *((text, "warn") for text in last.texts("notes"))]
     lines += [((safe(text), role),) for text, role in sentences[:_MOST_NOTES]]
     if len(sentences) > _MOST_NOTES:

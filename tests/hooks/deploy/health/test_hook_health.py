@@ -202,6 +202,14 @@ def test_a_rest_that_is_over_is_no_problem_until_its_pass_is_late(installed: Ins
     assert late.problems == ("the last pass was 2000 s ago, where one is due every 15 s",)
 
 
+def test_a_last_pass_in_the_future_is_a_problem_that_says_how_passes_come_again(installed: Installed) -> None:
+    """The server's clock was set back, and PBS waits for the moment that its next pass was due at."""
+    (problem,) = check(installed, entry={**ENTRY, "time_s": NOW_S + 3600}).problems
+    assert problem.startswith("the last pass is 1 h 00 in the future: the clock was set back")
+    assert "a restart of pbs_server" in problem
+    assert check(installed, entry={**ENTRY, "time_s": NOW_S + 5}).problems == ()
+
+
 def test_hooks_that_were_applied_in_a_rest_have_ended_it(installed: Installed) -> None:
     entry = {**ENTRY, "time_s": NOW_S - 400}
     mended = check(installed, entry=entry, applied_s=NOW_S - 200, breaker=REST)

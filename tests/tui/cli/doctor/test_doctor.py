@@ -98,6 +98,16 @@ def test_where_passes_act_and_nothing_bounds_the_number_of_jobs_that_is_reported
     assert not [each for each in bad(of_queue) if "workq" in each.text and "max_queued" in each.text]
 
 
+def test_a_scheduler_that_is_down_is_missed_in_drive_too(tmp_path: Path) -> None:
+    driven = edited(
+        a_healthy_server(tmp_path), "queues", "gpu", **{MODE_ATTRIBUTE: "drive", "max_queued": "[o:PBS_ALL=9]"}
+    )
+    (found,) = bad(edited(driven, "scheds", "gpu", state="down"))
+    assert (found.level, found.text) == (
+        Level.WRONG, "scheduler gpu is down: reservations and suspended jobs wait for it",
+    )  # fmt: skip
+
+
 def test_a_server_without_vnodes_is_named(tmp_path: Path) -> None:
     (found,) = bad(with_status(a_healthy_server(tmp_path), vnodes={}))
     assert (found.level, found.text) == (Level.WARN, "the server has no vnodes: no job can start")

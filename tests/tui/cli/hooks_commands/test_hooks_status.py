@@ -87,6 +87,10 @@ def test_in_a_pause_jobs_are_left_by_the_pause_not_by_the_mode() -> None:
     assert "left to PBS's scheduler by the mode" in " ".join(describe_last_pass(entry, 107.0))
 
 
+def test_a_pass_in_the_future_is_not_said_to_be_of_now() -> None:
+    assert "last pass: 1 h 00 in the future, took" in " ".join(describe_last_pass(ENTRY, 100.0 - 3600))
+
+
 def test_before_the_first_pass_that_is_told() -> None:
     assert describe_last_pass({}, 107.0) == ["last pass: none has been seen"]
 

@@ -47,6 +47,13 @@ def test_jobs_over_quota_are_preemptible_only_where_passes_preempt(mode: str, wo
     assert f"alice 12 of 4 in workq, 2 of 2 running jobs {words}" in needs(mode)
 
 
+@pytest.mark.parametrize(("ahead_s", "named"), [(15, False), (31, True), (3600, True)])
+def test_a_last_pass_in_the_future_needs_attention(ahead_s: float, named: bool) -> None:
+    entry = a_pass(-ahead_s)
+    lines = needs("drive", passes=Passes((Pass(entry["time_s"], entry),)))
+    assert any("in the future: the clock was set back" in line for line in lines) is named
+
+
 @pytest.mark.parametrize(("ago_s", "late"), [(15, False), (30, False), (31, True), (300, True)])
 def test_a_pass_is_late_when_two_intervals_went_by_without_one(ago_s: float, late: bool) -> None:
     entry = a_pass(ago_s)
