@@ -71,6 +71,7 @@ from hooks.store.event_hook_summary import SUMMARY
 from hooks.store.original_priorities import read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_files import FAIR_SHARE, LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
 from hooks.store.state_folder import state_folder
+from hooks.translate.closures.published_closures import closed_to_data
 from hooks.translate.site_order import needed_attributes
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
@@ -386,7 +387,8 @@ def _record(
     if has_line:
         state.write_journal(entry, day, settings.server.journal_days)
     state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True, sync=False)
-    published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
+    closed = closed_to_data(decision.translation.snapshot.cluster().queues.values())
+    published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data(), "closed": closed}
     state.publish(LAST_PASS, published, shared=True, sync=False)
     note_activity(state, decision.translation.snapshot, plan, outcome, settings.quota.shown)
     return [] if early else publish_quota_plan(decision.quota_work, state)

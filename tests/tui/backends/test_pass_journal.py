@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hooks.store.state_files import LAST_PASS, State
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window
 from tests.tui.scripted_server import NOON_S
 from tests.tui.written_journal_and_audit import DAY, a_pass, a_start, write_journal
 from tui.backends import pass_journal
@@ -25,6 +27,21 @@ def test_what_is_appended_between_two_looks_is_read_once(folder: Path) -> None:
     write_journal(folder, a_pass(30))
     assert [entry.time_s - NOON_S for entry in reader.read().entries] == [-60, -45, -30]
     assert len(reader.read().entries) == 3
+
+
+def test_the_closures_of_the_last_pass_are_read_and_those_of_another_version_unknown(folder: Path) -> None:
+    write_journal(folder, a_pass(60))
+    reader, state = JournalReader(folder), State(folder)
+    assert reader.read().closed is None
+    state.publish(LAST_PASS, {"closed": {"workq": [[NOON_S, None, "dedicated time", "runs", 0]]}}, shared=True)
+    first = reader.read().closed
+    assert first == {"workq": (Window(NOON_S, UNLIMITED_S, "dedicated time"),)}
+    state.publish(LAST_PASS, {"closed": {"workq": [[NOON_S, None, "dedicated time", "runs", 0]]}}, shared=True)
+    assert reader.read().closed is first
+    others: tuple[object, ...] = ([], {"workq": 1}, {"workq": [[1]]}, {"workq": [["x", 1, "", "runs", 0]]})
+    for other in others:
+        state.publish(LAST_PASS, {"closed": other}, shared=True)
+        assert reader.read().closed is None
 
 
 def test_half_a_line_waits_for_its_other_half(folder: Path) -> None:
