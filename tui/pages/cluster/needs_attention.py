@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
+from policy.eligibility.soft_quotas import Quotas
+from policy.explain.preemptible_by_quota import PreemptibleByQuota
 from policy.model.limit_attributes import EntityKey
 from policy.model.pbs_units import show_count, show_job
 from tui.model.job_efficiency import shares_of
@@ -270,27 +272,18 @@ def _preemptible(cluster: ClusterView, queue: str, jobs: int, running: int) -> s
 
 
 def preemptible_jobs(cluster: ClusterView) -> dict[tuple[str, EntityKey], int]:
-    """The number of running jobs that P1 could preempt (docs/policies.md), by queue and user over quota: rerunnable,
-    past the exempt time, below the cap, and small enough that the user stays at or above the quota. Empty if the
-    settings do not preempt by quota."""
+    """The number of running jobs that a job within quota may preempt now, each by itself, by queue and by each user,
+    group and project that counts them (docs/policies.md, P1). Empty if the settings do not preempt by quota."""
     settings = cluster.settings.quota
     if cluster.decision is None or not settings.preempt:
         return {}
-    over: dict[tuple[str, str], int] = {}
-    for queue in execution_queues(cluster):
-        for (kind, name), row in quota_rows(cluster, queue).items():
-            if kind == "u" and (row.over or 0) > 0:
-                over[queue, name] = row.over or 0
+    index, now_s = cluster.decision.snapshot.cluster(), cluster.decision.snapshot.time_s
+    quotas = Quotas(index, settings.counted)
+    preemptible = PreemptibleByQuota(index, quotas, cluster.ledger, settings, now_s)
     found: dict[tuple[str, EntityKey], int] = defaultdict(int)
-    if not over:
-        return found
-    for run in cluster.decision.snapshot.runs.values():
-        job = run.job
-        if (
-            job.quota_amount(settings.shown) <= over.get((job.queue, job.user), 0)
-            and job.rerunable
-            and cluster.now_s - run.start_s >= settings.exempt_s
-            and cluster.ledger.preemptions.get(run.id, 0) < settings.cap
-        ):
-            found[job.queue, ("u", job.user)] += 1
+    for run in index.runs.values():
+        if preemptible.standing(run) is not None:
+            entities = {("u", run.job.user), *(entry.entity for entry in quotas.bounds(run.job, run.allocation))}
+            for entity in entities:
+                found[run.job.queue, entity] += 1
     return found

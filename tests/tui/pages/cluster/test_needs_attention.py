@@ -47,6 +47,17 @@ def test_jobs_over_quota_are_preemptible_only_where_passes_preempt(mode: str, wo
     assert f"alice 12 of 4 in workq, 2 of 2 running jobs {words}" in needs(mode)
 
 
+def test_jobs_that_the_quota_of_their_group_or_a_vnode_that_is_down_keeps_are_not_counted() -> None:
+    """Without either of alice's jobs her group is below its quota; then the vnode of one fails."""
+    scripted = a_server_status()
+    limits = {"max_run_res_soft.ncpus": "[u:alice=4],[g:users=10]"}
+    grouped = changed(scripted, queues={"workq": {**scripted.queues["workq"], **limits}})
+    failed = changed(scripted, vnodes={**scripted.vnodes, "v1": {**scripted.vnodes["v1"], "state": "down"}})
+    for status, words in ((grouped, "2 jobs run"), (failed, "1 of 2 running jobs preemptible")):
+        cluster = see(status, Settings(), Ledger(), 0.1).decided(lambda: 0.0)
+        assert f"alice 12 of 4 in workq, {words}" in [plain(line) for line in attention(cluster)]
+
+
 @pytest.mark.parametrize(("ago_s", "late"), [(15, False), (30, False), (31, True), (300, True)])
 def test_a_pass_is_late_when_two_intervals_went_by_without_one(ago_s: float, late: bool) -> None:
     entry = a_pass(ago_s)
