@@ -380,7 +380,7 @@ def _record(
     episodes = DryRunCounts.read(state, plan.time_s).with_pass(plan, modes, permissions, outcome)
     episodes.write(state)
     assignment = decision.assignment
-    about = (notes, assignment.passing, decision.slowest, assignment.paused)
+    about = (notes, assignment.passing, decision.slowest, assignment.paused, assignment.stopped)
     entry = describe_pass(plan, decision.translation, settings, permissions, outcome, episodes, timing, *about, early)
     entry["quotas_set"] = list(quotas.done)
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))

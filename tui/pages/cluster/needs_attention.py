@@ -18,6 +18,7 @@ from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import amount, moment, state_in_words, user_of
 from tui.pages.link_target_type import PLAN, Link
 from tui.state.cluster_view import ClusterView, execution_queues
+from tui.state.pbsteer_pause import is_paused_by_scheduling
 from tui.state.typed_quota_scope_and_resource import quota_scopes, scope_of
 from tui.state.wording_by_queue_mode import preemptions_in
 from tui.tables.columns_by_view.quota_rows_and_columns import quota_rows, show_name
@@ -71,11 +72,12 @@ def needs(cluster: ClusterView, also: Callable[[ClusterView], list[Need]] | None
 def _pause(cluster: ClusterView) -> list[Need]:
     """A pause with a reason; shown even before a pass has seen it."""
     reason = cluster.server_status.server.get(PAUSED_ATTRIBUTE, "")
-    return [Need((("paused", "bad"), (safe(f": {reason}; pbsteer resume ends it"), "")))] if reason else []
+    also = " and set server scheduling = True end" if is_paused_by_scheduling(cluster) else " ends"
+    return [Need((("paused", "bad"), (safe(f": {reason}; pbsteer resume{also} it"), "")))] if reason else []
 
 
 def _passes(cluster: ClusterView) -> list[Need]:
-    """The failures and notes of the last pass, and whether that was long ago."""
+    """The failures and notes of the last pass, but for a pause that has its own line; and whether that was long ago."""
     last = cluster.passes.last
     if last is None:
         return []
@@ -85,7 +87,9 @@ def _passes(cluster: ClusterView) -> list[Need]:
     if age_s > _LATE_PASSES * interval_s + sum(last.seconds().values()):
         words = f" of the hooks for {short_span(age_s)}, one is due every {short_span(interval_s)}"
         lines.append((("no pass", "bad"), (f"{words}: pbsteer hooks status says why", "")))
-    sentences = [*((text, "bad") for text in last.texts("failures")), *((text, "warn") for text in last.texts("notes"))]
+    has_line = bool(cluster.server_status.server.get(PAUSED_ATTRIBUTE))
+    notes = [text for text in last.texts("notes") if not (has_line and text == last.data.get("paused"))]
+    sentences = [*((text, "bad") for text in last.texts("failures")), *((text, "warn") for text in notes)]
     lines += [((safe(text), role),) for text, role in sentences[:_MOST_NOTES]]
     if len(sentences) > _MOST_NOTES:
         lines.append(((f"and {len(sentences) - _MOST_NOTES:,} more: in the plan view, left", "dim"),))
