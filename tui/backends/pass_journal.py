@@ -17,6 +17,7 @@ from hooks.audit.shared_audit_file import CHANGES
 from hooks.forecast.forecast_history_file import read_history
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import PublishedForecast
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.quota_plan.published_quota_plan import NO_PLAN, PublishedPlan
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN
 from hooks.record.day_of_activity import Day
@@ -257,10 +258,12 @@ class JournalReader:
         return self._reasons
 
     def about(self, job_id: str) -> list[Pass]:
-        """The passes on disk that name this job, oldest first, from the last :data:`_ABOUT_BYTES` of the journal."""
+        """The passes on disk that name this job, or of an array it or one of its subjobs, oldest first, from the last
+        :data:`_ABOUT_BYTES` of the journal."""
         if self._find_problem():
             return []
-        wanted = json.dumps(job_id).encode("ascii")
+        name = json.dumps(job_id)
+        wanted = (name.partition("[]")[0] + "[" if is_array(job_id) else name).encode("ascii")
         left, found = _ABOUT_BYTES, []
         for path in reversed(self._state.journal_files()):
             try:

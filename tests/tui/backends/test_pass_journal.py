@@ -107,6 +107,14 @@ def test_all_passes_that_name_a_job_are_found_and_no_others(folder: Path) -> Non
     assert [entry.time_s - NOON_S for entry in JournalReader(folder).about("1.hpc1")] == [-60, -30]
 
 
+def test_the_passes_about_an_array_are_also_those_about_its_subjobs(folder: Path) -> None:
+    write_journal(folder, a_pass(60, starts=[a_start("1[7].hpc1")]), a_pass(45, starts=[a_start("11[7].hpc1")]))
+    write_journal(folder, a_pass(30, estimates=[{"job": "1[].hpc1", "at_s": None}]))
+    reader = JournalReader(folder)
+    assert [entry.time_s - NOON_S for entry in reader.about("1[].hpc1")] == [-60, -30]
+    assert [entry.time_s - NOON_S for entry in reader.about("1[7].hpc1")] == [-60]
+
+
 def test_what_stands_in_the_way_is_reported(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no pass has been made" in JournalReader(folder).read().problem
     assert "not on this host" in JournalReader(tmp_path / "home" / "pbsteer").read().problem
