@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.backends.idle_core_history import IdleHistory
+from tui.model.status_counts import suspended_among
 from tui.model.typed_attributes import spoken
 from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.pages.cluster.needs_attention import attention
@@ -91,7 +92,8 @@ def _jobs(cluster: ClusterView, history: IdleHistory, cells: int) -> Line:
     states = cluster.counts.states
     waiting = states["Q"] + states["W"] + states["T"]
     running = sum(states[state] for state in "RESU")
-    left: Line = ((f"jobs    R {running:,}  Q {waiting:,}  H {states['H']:,}", "bold"),)
+    suspended = suspended_among(cluster.counts)
+    left: Line = ((f"jobs    R {running:,}{suspended}  Q {waiting:,}  H {states['H']:,}", "bold"),)
     if history.ratio is None or cells <= _NARROW:
         return left
     hours = history.hours
