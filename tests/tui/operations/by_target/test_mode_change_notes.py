@@ -1,4 +1,4 @@
-"""The preview of a change of mode: the obstacles are those of the next passes, not those that the change itself ends."""
+"""The preview of a change of mode: obstacles are those of the next passes, not those that the change itself ends."""
 
 from __future__ import annotations
 
