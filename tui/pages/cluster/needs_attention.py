@@ -264,7 +264,7 @@ def _over_quota(cluster: ClusterView) -> list[Need]:
             )
             found.append(Need(line, Link("quotas", subject=queue, cursor=row.entity)))
         if len(over) > _MOST_USERS:
-            rest: Line = ((f"and {len(over) - _MOST_USERS:,} more users over quota in {safe(queue)}", ""),)
+            rest: Line = ((f"and {show_count(len(over) - _MOST_USERS, 'more user')} over quota in {safe(queue)}", ""),)
             found.append(Need(rest, Link("quotas", subject=queue)))
     return found
 

@@ -49,3 +49,15 @@ def test_suspended_jobs_are_named_beside_the_running_ones_that_they_are_among() 
     ):
         cluster = see(status, Settings(), Ledger(), 0.1).decided(lambda: 0.0)
         assert any(plain(line).startswith(words) for line in cluster_lines(cluster, IdleHistory(), 80))
+
+
+def test_on_a_narrow_screen_no_line_is_longer() -> None:
+    """But for those of the table, which has its least widths."""
+    server_status = a_server_status()
+    down = {f"w{n}": a_vnode(8, 0, "down,offline", comment="the fan is replaced tomorrow") for n in range(3)}
+    cluster = see(changed(server_status, vnodes={**server_status.vnodes, **down}), Settings(), Ledger(), 0.1)
+    for cells in (40, 60):
+        lines = [plain(line).rstrip() for line in cluster_lines(cluster.decided(lambda: 0.0), IdleHistory(), cells)]
+        table = next(n for n, line in enumerate(lines) if line.startswith("queue "))
+        assert max(map(len, [*lines[:table], *lines[lines.index("", table) :]])) <= cells
+        assert "2 of 2 running jobs preemptible" in " ".join(" ".join(lines).split())
