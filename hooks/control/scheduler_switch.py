@@ -128,9 +128,9 @@ class Assignment(NamedTuple):
 
     ``driven``: the queues whose jobs this pass may start; ``off``, ``on``: the schedulers to switch; ``switched``: the
     record afterwards; ``notes``: sentences for the administrator, ``passing``: those of them that a later pass ends;
-    ``paused``: the sentence on a pause, in which nothing is driven; ``kept_back``: the queues that would be driven
-    without it; ``in_cycle``: the queues in ``drive`` whose scheduler has a cycle for its pending work alone, so that it
-    may start none of their other jobs.
+    ``paused``: the sentence on a pause, in which nothing is driven; ``stopped``: whether the server's ``scheduling`` is
+    one, beside another or alone; ``kept_back``: the queues that would be driven without it; ``in_cycle``: the queues in
+    ``drive`` whose scheduler has a cycle for its pending work alone, so that it may start none of their other jobs.
     """
 
     driven: frozenset[str]
@@ -142,6 +142,7 @@ class Assignment(NamedTuple):
     paused: str = ""
     kept_back: frozenset[str] = frozenset()
     in_cycle: frozenset[str] = frozenset()
+    stopped: bool = False
 
 
 def assign_schedulers(
@@ -231,7 +232,7 @@ def assign_schedulers(
     all_notes = (*passing, *pause, *notes)
     return Assignment(
         frozenset(driven), tuple(off), on, after, all_notes, tuple(passing), paused, frozenset(kept_back),
-        frozenset(in_cycle),
+        frozenset(in_cycle), stopped,
     )  # fmt: skip
 
 

@@ -71,6 +71,7 @@ from hooks.store.event_hook_summary import SUMMARY
 from hooks.store.original_priorities import read_priorities, with_own_priorities, write_priorities
 from hooks.store.state_files import FAIR_SHARE, LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
 from hooks.store.state_folder import state_folder
+from hooks.translate.closures.published_closures import closed_to_data
 from hooks.translate.site_order import needed_attributes
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
@@ -379,14 +380,15 @@ def _record(
     episodes = DryRunCounts.read(state, plan.time_s).with_pass(plan, modes, permissions, outcome)
     episodes.write(state)
     assignment = decision.assignment
-    about = (notes, assignment.passing, decision.slowest, assignment.paused)
+    about = (notes, assignment.passing, decision.slowest, assignment.paused, assignment.stopped)
     entry = describe_pass(plan, decision.translation, settings, permissions, outcome, episodes, timing, *about, early)
     entry["quotas_set"] = list(quotas.done)
     day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
     if has_line:
         state.write_journal(entry, day, settings.server.journal_days)
     state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True, sync=False)
-    published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data()}
+    closed = closed_to_data(decision.translation.snapshot.cluster().queues.values())
+    published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data(), "closed": closed}
     state.publish(LAST_PASS, published, shared=True, sync=False)
     note_activity(state, decision.translation.snapshot, plan, outcome, settings.quota.shown)
     return [] if early else publish_quota_plan(decision.quota_work, state)

@@ -27,9 +27,10 @@ def name_pause(server_status: ServerStatus, *, stopped: bool) -> str:
 
 
 def describe_pause(server_status: ServerStatus, *, stopped: bool) -> str:
-    """The sentence on the pause and on what ends it; empty if there is none."""
+    """The sentence on the pause and on all that it takes to end it; empty if there is none."""
     named = name_pause(server_status, stopped=stopped)
     if not named:
         return ""
-    end = "pbsteer resume" if server_status.server.get(PAUSED_ATTRIBUTE, "") else "set server scheduling = True"
-    return f"{named}: it starts and preempts nothing until {end}"
+    ends = ["pbsteer resume"] if server_status.server.get(PAUSED_ATTRIBUTE, "") else []
+    ends += ["set server scheduling = True"] if stopped else []
+    return f"{named}: it starts and preempts nothing until {' and '.join(ends)}"

@@ -42,6 +42,7 @@ def describe_pass(
     passing: Sequence[str] = (),
     slowest: Sequence[Slow] = (),
     paused: str = "",
+    stopped: bool = False,
     early: bool = False,
 ) -> dict[str, Any]:
     """One line of the journal.
@@ -50,7 +51,8 @@ def describe_pass(
     queues the plan is only what would have been done, which ``would`` counts by episode; ``did`` counts what was done.
     ``preempted``: the victims to which this pass sent the first request to save, or which it requeued. ``notes``:
     sentences for the administrator; ``passing``: those of them that a later pass ends; ``slowest``: the jobs that took
-    most of the time to decide; ``paused``: the sentence on a pause; ``early``: whether the pass ran before its interval
+    most of the time to decide; ``paused``: the sentence on a pause; ``stopped``: whether the
+    server's ``scheduling`` is one; ``early``: whether the pass ran before its interval
     was over, and so wrote no comments. ``no_sensor``: by quantity, how many vnodes do not report what a mode in use
     ranks by, and the first of them.
     """
@@ -74,6 +76,7 @@ def describe_pass(
         "notes": [*notes, *translation.problems][:_MOST_SENTENCES],
         "passing": list(passing),
         "paused": paused,
+        "stopped": stopped,
         "no_sensor": _count_without_sensor(plan, translation, settings),
         "noted": len(notes) + len(translation.problems),
     }

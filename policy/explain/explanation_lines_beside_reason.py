@@ -14,6 +14,7 @@ from policy.eligibility.classes_by_priority_quota import Classes
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.eligibility.soft_quotas import Quotas
 from policy.explain.longest_backfill_walltime import Longest
+from policy.explain.preemptible_by_quota import PreemptibleByQuota
 from policy.explain.queue_position import InLine
 from policy.explain.would_start_be_revoked import KeptStarts
 from policy.model.allocation import Allocation
@@ -53,6 +54,7 @@ class ExplanationLines:
         self._longest = Longest(cluster, plan, settings)
         self._kept_starts = KeptStarts(plan, settings)
         self._quotas = Quotas(cluster, settings.quota.counted)
+        self._preemptible = PreemptibleByQuota(cluster, self._quotas, plan.ledger, settings.quota, plan.time_s)
         self._estimates = Estimates(settings, plan.ledger, plan.time_s)
         self._classes = Classes(cluster, _before(plan), self._quotas, plan.time_s) if cluster.has_classes else None
         if self._classes is not None:
@@ -199,7 +201,7 @@ class ExplanationLines:
             else:
                 text = "has run longer than the estimate it was tested with; may be cut at the time promised to a head"
             lines.append(LabelledLine("backfilled", text))
-        standing = self._quotas.surplus(run.job, run.allocation) if self._settings.quota.preempt else None
+        standing = self._preemptible.standing(run)
         if standing is not None:
             entity = show_entity(standing.entity)
             quota = show_quota(standing.limit, standing.resource, standing.scope, run.job.queue)

@@ -17,10 +17,12 @@ from hooks.audit.shared_audit_file import CHANGES
 from hooks.forecast.forecast_history_file import read_history
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import PublishedForecast
+from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.quota_plan.published_quota_plan import NO_PLAN, PublishedPlan
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN
 from hooks.record.day_of_activity import Day
 from hooks.store.state_files import DAY, FORECAST, FORECAST_HISTORY, LAST_PASS, REASONS, State
+from hooks.translate.closures.published_closures import Closed, closed_from_data
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from tui.backends.idle_core_history import HOUR_S, HOURS, Sample, spans
 
@@ -120,7 +122,8 @@ NO_REASONS = PassReasons()
 class Passes(NamedTuple):
     """The last passes, oldest first; ``problem`` says why there are none. ``idle`` has by clock hour, over a day, the
     seconds covered and their mean of idle cores. ``reasons`` are those of the last pass, ``day`` is the last day's
-    activity, ``forecast`` the last one that was published, ``quota_plan`` are the planned quotas."""
+    activity, ``forecast`` the last one that was published, ``quota_plan`` are the planned quotas. ``closed`` has when
+    dedicated, prime and non-prime time closes queues, by the last pass; None if unknown."""
 
     entries: tuple[Pass, ...] = ()
     problem: str = ""
@@ -129,6 +132,7 @@ class Passes(NamedTuple):
     day: Day = Day()
     forecast: PublishedForecast | None = None
     quota_plan: PublishedPlan = NO_PLAN
+    closed: Closed | None = None
 
     @property
     def last(self) -> Pass | None:
@@ -158,6 +162,8 @@ class JournalReader:
         self._forecast: PublishedForecast | None = None
         self._forecast_version = (0, 0)
         self._quota_plan, self._quota_plan_version = NO_PLAN, (0, 0)
+        self._closed: Closed | None = None
+        self._closed_version = (0, 0)
         self._state = State(folder)
         self._at: tuple[Path, int] | None = None
         self._entries: list[Pass] = []
@@ -184,7 +190,22 @@ class JournalReader:
             self._read_day(),
             self._read_forecast(),
             self._read_quota_plan(),
+            self._read_closed(),
         )
+
+    def _read_closed(self) -> Closed | None:
+        """When queues are closed, by the last pass; the same object as long as its file is the same."""
+        try:
+            status = self.last_pass.stat()
+        except OSError:
+            return None
+        version = status.st_mtime_ns, status.st_ino
+        if version != self._closed_version:
+            found = closed_from_data(self._state.read_published(LAST_PASS).get("closed"))
+            # Most passes find the same, and an equal object tells the console that its plan still holds.
+            self._closed = self._closed if found == self._closed else found
+            self._closed_version = version
+        return self._closed
 
     def _read_quota_plan(self) -> PublishedPlan:
         """The planned quotas; the same object as long as their file is the same."""
@@ -237,10 +258,12 @@ class JournalReader:
         return self._reasons
 
     def about(self, job_id: str) -> list[Pass]:
-        """The passes on disk that name this job, oldest first, from the last :data:`_ABOUT_BYTES` of the journal."""
+        """The passes on disk that name this job, or of an array it or one of its subjobs, oldest first, from the last
+        :data:`_ABOUT_BYTES` of the journal."""
         if self._find_problem():
             return []
-        wanted = json.dumps(job_id).encode("ascii")
+        name = json.dumps(job_id)
+        wanted = (name.partition("[]")[0] + "[" if is_array(job_id) else name).encode("ascii")
         left, found = _ABOUT_BYTES, []
         for path in reversed(self._state.journal_files()):
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,12 @@ DEFAULT_POLICY = Path("/etc/pbsteer/policy.toml")
 
 
 def read_settings(path: Path) -> Settings:
-    """The settings in a TOML (or ``.json``) file. Raises :class:`policy.SettingsError` with every problem."""
+    """The settings in a TOML (or ``.json``) file. Raises :class:`policy.SettingsError` with every problem; its cause is
+    an OSError if the file could not be read."""
     try:
+        # A FIFO would be waited for, and a device may have no end.
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+            raise SettingsError([f"{path}: cannot be read: allowed is a regular file"])
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
@@ -32,7 +37,12 @@ def read_settings(path: Path) -> Settings:
 
 def has_site_settings() -> bool:
     """Whether the host has its own settings file, :data:`DEFAULT_POLICY`."""
-    return DEFAULT_POLICY.exists()
+    try:
+        DEFAULT_POLICY.stat()
+    except OSError as error:
+        # Where this user may not look, reading the file says so.
+        return isinstance(error, PermissionError)
+    return True
 
 
 def chosen_settings(path: Path | None) -> Settings:

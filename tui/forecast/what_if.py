@@ -15,7 +15,6 @@ from hooks.forecast.scale_forecast_to_cpu_time import Within, find_horizon_s, fi
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import in_effect, limits_ahead, planned_limits, set_now
 from hooks.translate.queues import read_modes
-from hooks.translate.snapshot import translate
 from policy.fit.fits_idle_cluster import fits_idle_cluster
 from policy.forecast.forecast import Bounds, Forecaster
 from policy.forecast.simulate_until_all_started import Draw, LimitsFrom
@@ -29,6 +28,7 @@ from tui.backends.interface.commands_interface import ChangeError
 from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView
+from tui.state.snapshot_with_closures import translate_with_closures
 from tui.state.wording_by_queue_mode import starts_in
 
 SPAN_S = 86400.0
@@ -66,7 +66,7 @@ def look_ahead(
     for number, (status, settings) in enumerate(
         ((cluster.server_status, cluster.settings), (supposed.status, supposed.settings))
     ):
-        snapshot = translate(status, settings).snapshot
+        snapshot = translate_with_closures(status, settings, cluster.passes.closed).snapshot
         observed = [queue for queue in changed if modes[number].get(queue) == "observe"]
         vnodes = supposed.vnodes(snapshot) if number else ()
         sides.append((_with(snapshot, vnodes, observed), settings))

@@ -22,12 +22,12 @@ from hooks.translate.snapshot import translate
 from policy import Ledger, decide
 from policy.explain.queue_position import InLine
 from policy.forecast.simulate_until_all_started import LimitsFrom
-from policy.settings.site_settings import Settings
 from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
 from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.forecast.same_cores_in_smaller_chunks import find_smaller_chunks
 from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView
+from tui.state.snapshot_with_closures import translate_with_closures
 
 OLD_S = 900.0
 """A published forecast that is older is not used where a new one can be made."""
@@ -164,12 +164,13 @@ def _explained(when: When, cluster: ClusterView, job_id: str) -> When:
 
 def _wait_of_new_job(cluster: ClusterView, proposed: ProposedJob) -> str:
     """What a job that is not submitted would wait for; empty if it would start at once."""
-    return _what_it_waits_for(with_job(cluster, proposed), cluster.ledger, cluster.settings, NEW_JOB)[1]
+    return _what_it_waits_for(with_job(cluster, proposed), cluster, cluster.ledger, NEW_JOB)[1]
 
 
-def _what_it_waits_for(status: ServerStatus, ledger: Ledger, settings: Settings, job_id: str) -> tuple[str, str]:
+def _what_it_waits_for(status: ServerStatus, cluster: ClusterView, ledger: Ledger, job_id: str) -> tuple[str, str]:
     """The code and the sentence of the reason for which a job would wait in that status; empty if it would start."""
-    snapshot = translate(status, settings).snapshot
+    settings = cluster.settings
+    snapshot = translate_with_closures(status, settings, cluster.passes.closed).snapshot
     plan = decide(snapshot, ledger, settings)
     for wait in plan.waits:
         for job in wait.jobs:
@@ -181,7 +182,7 @@ def _what_it_waits_for(status: ServerStatus, ledger: Ledger, settings: Settings,
 
 def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Learned, cpu_s: float) -> When:
     begun_s = time.process_time()
-    snapshot = translate(status, cluster.settings).snapshot
+    snapshot = translate_with_closures(status, cluster.settings, cluster.passes.closed).snapshot
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws)
     planned, history = planned_limits_of(cluster, status, within.horizon_s), learned.history
     *_, made = forecast_within(
@@ -207,7 +208,7 @@ def _why_never(status: ServerStatus, cluster: ClusterView, job_id: str) -> str:
     """What the vnodes lack to hold the job even without any other; empty if they could hold it."""
     # Other waiting jobs change nothing of it; what runs tells how much of the vnodes is in use beside jobs.
     jobs = {each: texts for each, texts in status.jobs.items() if each == job_id or texts.get("job_state") != "Q"}
-    code, sentence = _what_it_waits_for(replace(status, jobs=jobs), Ledger(), cluster.settings, job_id)
+    code, sentence = _what_it_waits_for(replace(status, jobs=jobs), cluster, Ledger(), job_id)
     return sentence if code in _NEVER else ""
 
 

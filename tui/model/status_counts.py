@@ -73,6 +73,12 @@ class Counts:
     subjobs_running: Counter[str]
 
 
+def suspended_among(counts: Counts) -> str:
+    """`` (3 suspended)``, beside a number of running jobs that has these; empty if there are none."""
+    suspended = sum(counts.states[state] for state in SUSPENDED_STATES)
+    return f" ({suspended:,} suspended)" if suspended else ""
+
+
 def count(jobs: Mapping[str, Attributes], vnodes: Mapping[str, Attributes], resource: str) -> Counts:
     """Count jobs and vnodes; ``resource`` is the one that quotas count."""
     counts = Counts(

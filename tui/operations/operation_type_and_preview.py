@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hooks.translate.snapshot import translate
 from policy.explain.change_preview import Preview, compare
 from tui.backends.interface.commands_interface import Change, ChangeError
 from tui.operations.status_edits_for_preview import Edit
 from tui.state.cluster_view import ClusterView
+from tui.state.snapshot_with_closures import translate_with_closures
 from tui.text.screen_line import Line
 
 UNAFFECTED = "no start, preemption or reservation of the next pass changes"
@@ -57,8 +57,9 @@ def preview_operation(cluster: ClusterView, operation: Operation) -> Preview:
                 f"queue {change.target.name!r} is not one that pbsteer decides about: nothing there starts by it"
             )
     # Own snapshots: versions of one snapshot belong to one thread, and this may run long in a thread of its own.
-    before = translate(cluster.server_status, cluster.settings).snapshot
-    after = translate(operation.edit(cluster.server_status), cluster.settings).snapshot
+    closed = cluster.passes.closed
+    before = translate_with_closures(cluster.server_status, cluster.settings, closed).snapshot
+    after = translate_with_closures(operation.edit(cluster.server_status), cluster.settings, closed).snapshot
     return compare(before, after, cluster.ledger, cluster.settings)
 
 

@@ -1,7 +1,7 @@
 """The cluster view: what the console knows after one poll, with the server status, its counts and the console's plan.
 
 The plan is made here by the same :func:`policy.decide` as in the periodic hook, on the same server status and with the
-ledger that the hook published, so a reason or a reservation shown is what the hook would decide now.
+ledger and the closures that the hook published, so a reason or a reservation shown is what the hook would decide now.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, Objects, ServerStatus
 from hooks.translate.queues import read_modes
-from hooks.translate.snapshot import Known, translate
+from hooks.translate.snapshot import Known
 from policy import Job, Ledger, Plan, Preempt, Reason, Run, Settings, Snapshot, Start, decide
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.explain.longest_backfill_walltime import Longest
@@ -29,6 +29,7 @@ from tui.model.status_counts import Counts, count, folded, subjobs_of
 from tui.model.typed_attributes import user_of
 from tui.state.cores_idle_and_coming_free import free_by_quarter
 from tui.state.ended_jobs import EndedJobs
+from tui.state.snapshot_with_closures import translate_with_closures
 from tui.text.name_ranges import natural
 
 LASTS_S = 60.0
@@ -222,7 +223,7 @@ class ClusterView:
             cluster.prepare()
             return cluster
         began_s = stopwatch()
-        found = translate(self.server_status, self.settings, known=known)
+        found = translate_with_closures(self.server_status, self.settings, self.passes.closed, known)
         waiting = [entry[3] for entry in queue_line(found.snapshot.cluster(), found.snapshot.time_s).entries]
         plan = decide(found.snapshot, self.ledger, self.settings)
         # Threads of the console read both versions of the snapshot at once. Versions with one index take turns with it:
@@ -321,6 +322,7 @@ def is_still_current(decision: Decision, decided_on: ClusterView, cluster: Clust
         and cluster.now_s < _until_s(decision)
         and cluster.settings == decided_on.settings
         and cluster.ledger == decided_on.ledger
+        and cluster.passes.closed == decided_on.passes.closed
         and all(
             _is_same(getattr(cluster.server_status, part), getattr(decided_on.server_status, part))
             for part in _COMPARED

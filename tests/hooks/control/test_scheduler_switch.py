@@ -183,6 +183,15 @@ def test_an_administrators_false_on_the_server_pauses_and_so_does_a_reason(
     assert not paused or any(assignment.paused in note for note in assignment.notes)
 
 
+def test_two_pauses_at_once_are_told_apart_and_both_have_to_end() -> None:
+    both = assignment_of(see_server("False", reason="a leak in row 4"), OURS._replace(unset=True))
+    assert both.stopped
+    assert both.paused.endswith("until pbsteer resume and set server scheduling = True")
+    by_name = assignment_of(see_server("True", reason="a leak in row 4"), OURS._replace(unset=True))
+    assert not by_name.stopped
+    assert by_name.paused.endswith("until pbsteer resume")
+
+
 def test_in_a_stop_nothing_is_switched_on_and_it_is_remembered_what_was_off() -> None:
     before = OURS._replace(unset=True)
     assignment = assignment_of(see_server("False", "observe", other=queue("drive")), before)

@@ -14,7 +14,7 @@ from hooks.control.scheduler_switch import Switched
 from hooks.deploy.bundle_hook import build
 from hooks.pbs.files_and_output.fair_share_files import format_usage, read_usage
 from hooks.store.compiled_modules import COMPILED
-from hooks.store.state_files import PASSES
+from hooks.store.state_files import LAST_PASS, PASSES
 from policy.settings.site_settings import Settings
 from tests.hooks.run_bundled_hook import Hook, submit
 from tests.hooks.sample_server_statuses import job, queue, running, server_status, vnode
@@ -80,6 +80,13 @@ def test_a_victim_whose_requeue_is_refused_is_asked_once_and_the_next_pass_takes
     entry = hook.state.read_journal(9)[-1]
     assert "not preempted, as PBS refused to requeue them: 1.s, 2.s" in entry["notes"]
     assert "15038" in str(hook.state.read_journal(9)[0]["failures"])
+
+
+def test_a_pass_publishes_when_queues_are_closed(hook: Hook) -> None:
+    run_configured_pass(hook, "fair_share: false ALL\n", dedicated_time="01/01/2090 10:00 01/01/2090 12:00\n")
+    begins_s, ends_s = (time.mktime((2090, 1, 1, hour, 0, 0, 0, 0, -1)) for hour in (10, 12))
+    published = hook.state.read_published(LAST_PASS)["closed"]
+    assert published == {"workq": [[begins_s, ends_s, "dedicated time", "runs", 0.0]]}
 
 
 def test_a_pass_cuts_a_striped_job_into_its_pieces_before_it_starts_it(hook: Hook) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from tests.hooks.deploy_on_testbed import (
     wait_for_pass,
 )
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.console.test_console_backend_and_commands import pbsteer
 
 AHEAD_S, LASTS_S = 35, 20
 RUNNING = 42
@@ -124,6 +126,13 @@ def test_dedicated_time_is_kept_by_both_kinds_of_queues(pbs: PbsCluster) -> None
         pbs.wait_for_state(ordinary, "R")
         wait_for_comment(pbs, later, "when dedicated time is over")
         wait_for_comment(pbs, too_long, "queue dedwork starts no jobs now, in time that is not dedicated")
+        # The console's own plan and forecast agree with the pass.
+        ends_s = time.time() + 59 * 60
+        found = json.loads(pbsteer(pbs, "when", later, "--fresh", "--json"))
+        assert found["starts_half_s"] > ends_s
+        explained = json.loads(pbsteer(pbs, "explain", later, "--json"))
+        assert (explained["state"], explained["agree"]) == ("waiting", True)
+        assert later not in json.loads(pbsteer(pbs, "status", "--json"))["plan"]["starts"]
 
         dedicated_time.write_text("# none\n")
         pbs.wait_for_state(later, "R")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hooks.store.state_files import LAST_PASS, State
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window
 from tests.tui.scripted_server import NOON_S
 from tests.tui.written_journal_and_audit import DAY, a_pass, a_start, write_journal
 from tui.backends import pass_journal
@@ -25,6 +27,21 @@ def test_what_is_appended_between_two_looks_is_read_once(folder: Path) -> None:
     write_journal(folder, a_pass(30))
     assert [entry.time_s - NOON_S for entry in reader.read().entries] == [-60, -45, -30]
     assert len(reader.read().entries) == 3
+
+
+def test_the_closures_of_the_last_pass_are_read_and_those_of_another_version_unknown(folder: Path) -> None:
+    write_journal(folder, a_pass(60))
+    reader, state = JournalReader(folder), State(folder)
+    assert reader.read().closed is None
+    state.publish(LAST_PASS, {"closed": {"workq": [[NOON_S, None, "dedicated time", "runs", 0]]}}, shared=True)
+    first = reader.read().closed
+    assert first == {"workq": (Window(NOON_S, UNLIMITED_S, "dedicated time"),)}
+    state.publish(LAST_PASS, {"closed": {"workq": [[NOON_S, None, "dedicated time", "runs", 0]]}}, shared=True)
+    assert reader.read().closed is first
+    others: tuple[object, ...] = ([], {"workq": 1}, {"workq": [[1]]}, {"workq": [["x", 1, "", "runs", 0]]})
+    for other in others:
+        state.publish(LAST_PASS, {"closed": other}, shared=True)
+        assert reader.read().closed is None
 
 
 def test_half_a_line_waits_for_its_other_half(folder: Path) -> None:
@@ -88,6 +105,14 @@ def test_all_passes_that_name_a_job_are_found_and_no_others(folder: Path) -> Non
     write_journal(folder, a_pass(60, starts=[a_start("1.hpc1")]), a_pass(45), a_pass(30, started=["1.hpc1"]))
     write_journal(folder, a_pass(15, starts=[a_start("11.hpc1")]))
     assert [entry.time_s - NOON_S for entry in JournalReader(folder).about("1.hpc1")] == [-60, -30]
+
+
+def test_the_passes_about_an_array_are_also_those_about_its_subjobs(folder: Path) -> None:
+    write_journal(folder, a_pass(60, starts=[a_start("1[7].hpc1")]), a_pass(45, starts=[a_start("11[7].hpc1")]))
+    write_journal(folder, a_pass(30, estimates=[{"job": "1[].hpc1", "at_s": None}]))
+    reader = JournalReader(folder)
+    assert [entry.time_s - NOON_S for entry in reader.about("1[].hpc1")] == [-60, -30]
+    assert [entry.time_s - NOON_S for entry in reader.about("1[7].hpc1")] == [-60]
 
 
 def test_what_stands_in_the_way_is_reported(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

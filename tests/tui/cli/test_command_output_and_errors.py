@@ -12,7 +12,9 @@ import pytest
 from policy.settings.site_settings import describe_settings
 from tests.tui.call_pbsteer_command import run, script_commands
 from tests.tui.scripted_server import ScriptedBackend, changed
+from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start, write_journal
 from tui.backends.interface.backend_protocol import BackendError
+from tui.backends.pass_journal import JournalReader
 from tui.cli.main import COMMANDS, Part
 from tui.cli.open_backend import open_demo
 
@@ -124,8 +126,22 @@ def test_a_subjob_that_waits_is_not_said_to_be_missing(
     for name in ("16[5]", "16[5].hpc1"):
         result = run(command, name)
         words = " ".join(result.output.split())
-        assert (result.exit_code, f"subjob '{name}' has not started: it waits as array 16[] does" in words) == (1, True)
+        assert (result.exit_code, f"subjob '{name}' does not run: it waits as array 16[] does" in words) == (1, True)
     assert "job '16[77]' is not on hpc1" in run(command, "16[77]").output
+
+
+def test_a_subjob_that_was_preempted_and_waits_again_has_its_history(backend: ScriptedBackend, tmp_path: Path) -> None:
+    backend.folder, backend.journal = tmp_path / "pbsteer", JournalReader(tmp_path / "pbsteer")
+    first, second = (a_pass(ago_s) for ago_s in (600, 300))
+    first.update(starts=[a_start("16[2].hpc1")], started=["16[2].hpc1"])
+    second.update(preempts=[a_preemption("16[2].hpc1", "13.hpc1")], preempted=["16[2].hpc1"])
+    write_journal(backend.folder, first, second)
+    lines = run("explain", "16[2]").output.splitlines()
+    assert lines[0].startswith("Error: subjob '16[2]' does not run: it waits as array 16[] does")
+    assert [line.split(maxsplit=1)[1] for line in lines[-2:]] == ["preempted for it: over quota", "started on v1"]
+    assert "16[3]' does not run" in run("explain", "16[3]").output
+    assert "by the journal" not in run("explain", "16[3]").output
+    assert "subjob [2]: preempted for it: over quota" in run("explain", "16[]").output
 
 
 def test_quota_show_sets_use_beside_quota(backend: ScriptedBackend) -> None:

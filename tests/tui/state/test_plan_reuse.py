@@ -10,7 +10,9 @@ import pytest
 
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Ledger, Settings
+from policy.model.jobs_runs_vnodes_queues import Window
 from tests.tui.scripted_server import NOON_S, a_job, a_server_status, changed, many_jobs, running, with_job
+from tui.backends.pass_journal import Passes
 from tui.state.cluster_view import LASTS_S, ClusterView, in_plan_order, is_still_current, see
 
 
@@ -62,6 +64,15 @@ PICTURE = a_server_status()
 def test_whatever_changed_is_decided_on(server_status: ServerStatus) -> None:
     first = a_cluster(PICTURE).decided(seconds_of_work)
     assert a_cluster(server_status).decided(seconds_of_work, before=first).decision is not first.decision
+
+
+def test_other_closures_are_decided_on() -> None:
+    closed = {"workq": (Window(NOON_S, NOON_S + 60, "dedicated time"),)}
+    first = see(PICTURE, Settings(), Ledger(), 0.1, passes=Passes(closed={})).decided(seconds_of_work)
+    same = see(PICTURE, Settings(), Ledger(), 0.1, passes=Passes(closed={})).decided(seconds_of_work, before=first)
+    assert same.decision is first.decision
+    other = see(PICTURE, Settings(), Ledger(), 0.1, passes=Passes(closed=closed)).decided(seconds_of_work, before=first)
+    assert other.decision is not first.decision
 
 
 def test_other_settings_and_another_ledger_are_decided_on() -> None:

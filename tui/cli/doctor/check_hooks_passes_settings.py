@@ -8,7 +8,7 @@ from typing import Any
 from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.settings_and_partition.settings_choice import choose
 from policy.settings.site_settings import Settings
-from tui.cli.doctor.finding import Finding, ok, show_first, unseen, warn, wrong
+from tui.cli.doctor.finding import AS_ROOT, Finding, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_host_and_server import Observed
 
 _SHOWN = 3
@@ -67,6 +67,8 @@ def check_settings(observed: Observed) -> Iterator[Finding]:
         )
         for problem in observed.site_problems
     ]
+    if "settings" in observed.unseen:
+        found.append(unseen("settings", observed.unseen["settings"], AS_ROOT))
     if observed.unfit:
         found.append(wrong("settings", observed.unfit, f"change quota.counted, then {_APPLY}"))
     for text in observed.missing:

@@ -16,7 +16,7 @@ from tui.backends.pbs.open_hook_deployment import qmgr_command
 from tui.cli.doctor.check_hooks_passes_settings import check_passes
 from tui.cli.doctor.check_server_queues_schedulers import check_clocks, check_server, check_vnodes
 from tui.cli.doctor.check_state_folder_and_disk import check_disk, check_folder
-from tui.cli.doctor.finding import Finding, ok, show_first, warn, wrong
+from tui.cli.doctor.finding import AS_ROOT, Finding, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_torque import ObservedTorque
 
 TESTED_VERSIONS = ("6.1.3",)
@@ -127,6 +127,8 @@ def _check_settings(observed: ObservedTorque) -> Iterator[Finding]:
         )
         for problem in observed.site_problems
     ]
+    if "settings" in observed.unseen:
+        found.append(unseen("settings", observed.unseen["settings"], AS_ROOT))
     settings, status = observed.applied, observed.server_status
     if settings is not None and status is not None:
         unknown = find_unknown_queues(settings, status.queues)

@@ -74,7 +74,7 @@ def examine(observed: Observed, proc: Path = _PROC) -> Iterator[Finding]:
 @click.option(
     "--settings",
     "policy",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(readable=False, path_type=Path),
     default=DEFAULT_POLICY,
     show_default=True,
     metavar="FILE",
@@ -82,7 +82,7 @@ def examine(observed: Observed, proc: Path = _PROC) -> Iterator[Finding]:
 )
 @click.option(
     "--pbs-conf",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(readable=False, path_type=Path),
     default=lambda: os.environ.get("PBS_CONF_FILE", "/etc/pbs.conf"),
     show_default="$PBS_CONF_FILE, else /etc/pbs.conf",
     help="The server's pbs.conf.",

@@ -79,13 +79,13 @@ class Observed:
 
 def observe(conf: Path, policy: Path, now_s: float) -> Observed:
     """Read everything that this user may. ``conf``: the server's pbs.conf; ``policy``: the site's settings file."""
-    site, problems = read_site(policy)
-    seen: dict[str, Any] = {"site_settings": site, "site_problems": problems}
     unseen: dict[str, str] = {}
+    site, problems = read_site(policy, unseen)
+    seen: dict[str, Any] = {"site_settings": site, "site_problems": problems}
     try:
         place = read_place(conf)
     except DeployError as error:
-        return Observed(now_s, policy, unseen={"PBS": str(error)}, **seen)
+        return Observed(now_s, policy, unseen={**unseen, "PBS": str(error)}, **seen)
     backend = PbsBackend(place, Settings())
     try:
         status = backend.poll()
@@ -115,13 +115,21 @@ def observe(conf: Path, policy: Path, now_s: float) -> Observed:
     return Observed(now_s, policy, place, unseen=unseen, **seen)
 
 
-def read_site(policy: Path) -> tuple[Settings | None, tuple[str, ...]]:
-    """The valid settings of the site's file, None if there are none, and what is wrong with it."""
-    if not os.path.lexists(policy):
-        return None, ()
+def read_site(policy: Path, unseen: dict[str, str]) -> tuple[Settings | None, tuple[str, ...]]:
+    """The valid settings of the site's file, None if there are none, and what is wrong with it. Whether this user may
+    not read it is added to ``unseen``."""
     try:
+        policy.lstat()
         return read_settings(policy), ()
+    except (FileNotFoundError, NotADirectoryError):
+        return None, ()
+    except OSError as error:
+        unseen["settings"] = f"{policy}: {error.strerror}"
+        return None, ()
     except SettingsError as error:
+        if isinstance(error.__cause__, PermissionError):
+            unseen["settings"] = f"{policy}: {error.__cause__.strerror}"
+            return None, ()
         return None, tuple(error.problems)
 
 

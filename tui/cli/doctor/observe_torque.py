@@ -41,15 +41,15 @@ class ObservedTorque(Observed):
 def observe_torque(place: TorquePlace, policy: Path, now_s: float, proc: Path) -> ObservedTorque:
     """Read everything that this user may. ``policy``: the settings file; ``proc``: where the kernel shows the
     processes of this host."""
-    site, problems = read_site(policy)
+    unseen: dict[str, str] = {}
+    site, problems = read_site(policy, unseen)
     folder = state_folder(str(place.home))
     in_use: Settings | None = None
     try:
-        in_use = _read_last_used(folder) if problems else check_for_torque(site or Settings(), str(policy))
+        in_use = _read_last_used(folder) if problems or unseen else check_for_torque(site or Settings(), str(policy))
     except SettingsError as error:
         in_use, problems = _read_last_used(folder), tuple(error.problems)
     seen: dict[str, Any] = {"site_settings": None if problems else site, "site_problems": problems, "in_use": in_use}
-    unseen: dict[str, str] = {}
     backend = TorqueBackend(place, in_use or Settings(), settings_file=policy)
     try:
         seen["server_status"] = backend.poll()

@@ -46,7 +46,7 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     finally:
         backend.close()
     if found is None:
-        raise job_not_found(cluster, job, backend.name)
+        raise job_not_found(cluster, job, backend)
     if form is not None:
         text = _list(cluster, found, form)
         data = json.dumps({"job": found, "list": form, "lines": text.splitlines()}) + "\n"

@@ -94,7 +94,7 @@ def when(
         else:
             job_id = next((each for each in cluster.server_status.jobs if job in (each, show_job(each))), None)
             if job_id is None:
-                raise job_not_found(cluster, job, backend.name)
+                raise job_not_found(cluster, job, backend)
             if is_running(cluster, job_id):
                 data, lines = running_data(cluster, job_id), running_lines(cluster, job_id, cells)
             else:

@@ -8,6 +8,7 @@ that this user cannot read are named, their contents not guessed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
@@ -46,7 +47,8 @@ def mode_lines(cluster: ClusterView, after: ServerStatus, queues: Sequence[str],
     assignment = assign_schedulers(after, found.modes, obstacles, _switched(cluster))
     advised = {queue for queue in queues if found.modes.get(queue) == "advise"}
     lines: list[Line] = [((f"{mode}: {_MEANS[mode]}", ""),)]
-    for queue, why in {**obstacles, **find_unsorted(after, advised, files)}.items():
+    unsorted = find_unsorted(_switched_on(after, assignment.on), advised, files)
+    for queue, why in {**obstacles, **unsorted}.items():
         lines.append(((safe(f"obstacle, queue {queue}: {why}"), "bad"),))
     modes = {queue: found.modes[queue] for queue in queues if queue in found.modes}
     remarks = find_queues_ordered_by_users(found.snapshot.cluster().queues, modes, cluster.settings)
@@ -81,6 +83,15 @@ def _switched(cluster: ClusterView) -> Switched:
         if name is not None and not is_scheduling(cluster.server_status, name):
             served.setdefault(name, set()).add(mode)
     return Switched(frozenset(name for name, modes in served.items() if modes == {"drive"}))
+
+
+def _switched_on(server_status: ServerStatus, names: Sequence[str]) -> ServerStatus:
+    """The server status once the next pass has switched these schedulers on."""
+    scheds = {
+        name: {**texts, "scheduling": "True"} if name in names else texts
+        for name, texts in server_status.scheds.items()
+    }
+    return replace(server_status, scheds=scheds)
 
 
 def _left_undone(cluster: ClusterView, queues: Sequence[str], mode: str) -> list[Line]:

@@ -6,12 +6,14 @@ from dataclasses import replace
 from functools import partial
 
 from hooks.pbs.custom_resources import PAUSED, PAUSED_ATTRIBUTE
+from hooks.pbs.pause_in_server_attributes import is_stopped
 from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from tui.backends.interface.commands_interface import ChangeError, Commands, Target, demand_supported
 from tui.backends.interface.read_value_before_and_after_change import NONE
 from tui.operations.by_target.mode_change_notes import not_carried_out
 from tui.operations.operation_type_and_preview import SAME_PLAN, Operation
 from tui.state.cluster_view import ClusterView
+from tui.state.pbsteer_pause import is_paused_by_scheduling
 from tui.text.screen_line import Line, safe
 
 REASON = "paused"
@@ -42,10 +44,8 @@ def resume(cluster: ClusterView, commands: Commands) -> Operation:
     before = cluster.server_status.server.get(PAUSED_ATTRIBUTE, "")
     if not before:
         more = ""
-        if cluster.server_status.server.get("scheduling", "") == "False":
-            server = cluster.server_status.server
-            ends_it = commands.set_attribute(_server(cluster), server, "scheduling", "True", "True").line
-            more = f"; scheduling of the server is False: {ends_it} ends that"
+        if is_stopped(cluster.server_status):
+            more = f"; scheduling of the server is False: {_switch_on(cluster, commands)} ends that"
         raise ChangeError(f"pbsteer is not paused by name{more}")
     return _operation(cluster, commands, "resume pbsteer", "")
 
@@ -56,7 +56,7 @@ def _operation(cluster: ClusterView, commands: Commands, title: str, after: str)
     means = (
         f"nothing is started or preempted by pbsteer, in any mode, until it is resumed; jobs that run go on ({after})"
         if after
-        else "the next pass starts and preempts again, as the modes say"
+        else _after_resume(cluster, commands)
     )
     notes: list[Line] = [((safe(means), "warn"),)]
     if after:
@@ -67,6 +67,23 @@ def _operation(cluster: ClusterView, commands: Commands, title: str, after: str)
         notes += not_carried_out(cluster, driven, preempted_in)
     edit = partial(_edited, after=after)
     return Operation(title, (change,), edit, notes=tuple(notes), unaffected=SAME_PLAN)
+
+
+def _after_resume(cluster: ClusterView, commands: Commands) -> str:
+    """What the next pass does once the pause with a reason is over."""
+    stays = is_paused_by_scheduling(cluster)
+    goes_on = "the next pass starts and preempts again, as the modes say"
+    if stays is False:
+        return goes_on
+    ends_it = f"{_switch_on(cluster, commands)} ends that pause"
+    if stays:
+        return f"pbsteer stays paused: an administrator has set scheduling of the server to False; {ends_it}"
+    return f"{goes_on}, unless an administrator has set scheduling of the server to False, as it is now; {ends_it}"
+
+
+def _switch_on(cluster: ClusterView, commands: Commands) -> str:
+    """The command that ends a pause by the server's ``scheduling``."""
+    return commands.set_attribute(_server(cluster), cluster.server_status.server, "scheduling", "True", "True").line
 
 
 def _server(cluster: ClusterView) -> Target:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from hooks.deploy.health.hook_health import describe_future_pass
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
+from policy.eligibility.soft_quotas import Quotas
+from policy.explain.preemptible_by_quota import PreemptibleByQuota
 from policy.model.limit_attributes import EntityKey
 from policy.model.pbs_units import show_count, show_job
 from tui.model.job_efficiency import shares_of
@@ -17,6 +19,7 @@ from tui.model.overcommitted_quotas import overcommitted
 from tui.model.typed_attributes import amount, moment, state_in_words, user_of
 from tui.pages.link_target_type import PLAN, Link
 from tui.state.cluster_view import ClusterView, execution_queues
+from tui.state.pbsteer_pause import is_paused_by_scheduling
 from tui.state.typed_quota_scope_and_resource import quota_scopes, scope_of
 from tui.state.wording_by_queue_mode import preemptions_in
 from tui.tables.columns_by_view.quota_rows_and_columns import quota_rows, show_name
@@ -70,11 +73,12 @@ def needs(cluster: ClusterView, also: Callable[[ClusterView], list[Need]] | None
 def _pause(cluster: ClusterView) -> list[Need]:
     """A pause with a reason; shown even before a pass has seen it."""
     reason = cluster.server_status.server.get(PAUSED_ATTRIBUTE, "")
-    return [Need((("paused", "bad"), (safe(f": {reason}; pbsteer resume ends it"), "")))] if reason else []
+    also = " and set server scheduling = True end" if is_paused_by_scheduling(cluster) else " ends"
+    return [Need((("paused", "bad"), (safe(f": {reason}; pbsteer resume{also} it"), "")))] if reason else []
 
 
 def _passes(cluster: ClusterView) -> list[Need]:
-    """The failures and notes of the last pass, and whether that was long ago."""
+    """The failures and notes of the last pass, but for a pause that has its own line; and whether that was long ago."""
     last = cluster.passes.last
     if last is None:
         return []
@@ -86,7 +90,9 @@ def _passes(cluster: ClusterView) -> list[Need]:
         lines.append((("no pass", "bad"), (f"{words}: pbsteer hooks status says why", "")))
     elif -age_s > _LATE_PASSES * interval_s:
         lines.append(((describe_future_pass(-age_s), "bad"),))
-    sentences = [*((text, "bad") for text in last.texts("failures")), *((text, "warn") for text in last.texts("notes"))]
+    has_line = bool(cluster.server_status.server.get(PAUSED_ATTRIBUTE))
+    notes = [text for text in last.texts("notes") if not (has_line and text == last.data.get("paused"))]
+    sentences = [*((text, "bad") for text in last.texts("failures")), *((text, "warn") for text in notes)]
     lines += [((safe(text), role),) for text, role in sentences[:_MOST_NOTES]]
     if len(sentences) > _MOST_NOTES:
         lines.append(((f"and {len(sentences) - _MOST_NOTES:,} more: in the plan view, left", "dim"),))
@@ -261,7 +267,7 @@ def _over_quota(cluster: ClusterView) -> list[Need]:
             )
             found.append(Need(line, Link("quotas", subject=queue, cursor=row.entity)))
         if len(over) > _MOST_USERS:
-            rest: Line = ((f"and {len(over) - _MOST_USERS:,} more users over quota in {safe(queue)}", ""),)
+            rest: Line = ((f"and {show_count(len(over) - _MOST_USERS, 'more user')} over quota in {safe(queue)}", ""),)
             found.append(Need(rest, Link("quotas", subject=queue)))
     return found
 
@@ -273,27 +279,18 @@ def _preemptible(cluster: ClusterView, queue: str, jobs: int, running: int) -> s
 
 
 def preemptible_jobs(cluster: ClusterView) -> dict[tuple[str, EntityKey], int]:
-    """The number of running jobs that P1 could preempt (docs/policies.md), by queue and user over quota: rerunnable,
-    past the exempt time, below the cap, and small enough that the user stays at or above the quota. Empty if the
-    settings do not preempt by quota."""
+    """The number of running jobs that a job within quota may preempt now, each by itself, by queue and by each user,
+    group and project that counts them (docs/policies.md, P1). Empty if the settings do not preempt by quota."""
     settings = cluster.settings.quota
     if cluster.decision is None or not settings.preempt:
         return {}
-    over: dict[tuple[str, str], int] = {}
-    for queue in execution_queues(cluster):
-        for (kind, name), row in quota_rows(cluster, queue).items():
-            if kind == "u" and (row.over or 0) > 0:
-                over[queue, name] = row.over or 0
+    index, now_s = cluster.decision.snapshot.cluster(), cluster.decision.snapshot.time_s
+    quotas = Quotas(index, settings.counted)
+    preemptible = PreemptibleByQuota(index, quotas, cluster.ledger, settings, now_s)
     found: dict[tuple[str, EntityKey], int] = defaultdict(int)
-    if not over:
-        return found
-    for run in cluster.decision.snapshot.runs.values():
-        job = run.job
-        if (
-            job.quota_amount(settings.shown) <= over.get((job.queue, job.user), 0)
-            and job.rerunable
-            and cluster.now_s - run.start_s >= settings.exempt_s
-            and cluster.ledger.preemptions.get(run.id, 0) < settings.cap
-        ):
-            found[job.queue, ("u", job.user)] += 1
+    for run in index.runs.values():
+        if preemptible.standing(run) is not None:
+            entities = {("u", run.job.user), *(entry.entity for entry in quotas.bounds(run.job, run.allocation))}
+            for entity in entities:
+                found[run.job.queue, entity] += 1
     return found

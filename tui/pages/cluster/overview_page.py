@@ -14,6 +14,7 @@ from hooks.record.day_of_activity import SLOT_S, SLOTS, Day, Slot
 from policy.model.pbs_units import show_job
 from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.backends.idle_core_history import IdleHistory
+from tui.model.status_counts import suspended_among
 from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.pages.cluster.needs_attention import needs
 from tui.pages.link_target_type import PLAN, Link
@@ -157,7 +158,7 @@ def _gauges(cluster: ClusterView, cells: int) -> list[Part]:
     running = sum(states[state] for state in "RESU")
     jobs: Line = (
         ("jobs    ", "bold"),
-        (f"R {running:,}", "good"),
+        (f"R {running:,}{suspended_among(cluster.counts)}", "good"),
         (f"  Q {waiting:,}", ""),
         (f"  H {states['H']:,}", "warn" if states["H"] else "dim"),
     )

@@ -98,7 +98,7 @@ def status_lines(cluster: ClusterView, cells: int, migration: Migration | None =
     """The overview, the moved promises and the migrating jobs as text. Idle cores of the last day are the journal's;
     without one there is no figure, since one sample is no mean."""
     history = IdleHistory().with_passes(cluster.passes.idle, cluster.counts.vnodes.total)
-    lines = [*cluster_lines(cluster, history, cells), *moved_lines(cluster)]
+    lines = [*cluster_lines(cluster, history, cells), *wrapped(moved_lines(cluster), cells)]
     if migration is not None:
         from tui.pages.cluster.other_clusters import migration_line  # noqa: PLC0415 - only where there are other clusters
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tui.audit.read_and_merge_audit_records import AuditRecord
 from tui.backends.idle_core_history import IdleHistory
+from tui.model.status_counts import suspended_among
 from tui.model.typed_attributes import spoken
 from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.pages.cluster.needs_attention import attention
@@ -33,8 +34,8 @@ def cluster_lines(
     above = [*_cores(cluster, cells), _jobs(cluster, history, cells), (), *_queues(cluster, cells), ()]
     would = [line for line in [would_have(cluster.passes)] if line]
     below = [
-        *_labelled("next pass", wrapped([((plan_in_short(cluster), ""),), *would], cells - _LABEL)),
-        *_labelled("in use by", [_users(cluster, cells - _LABEL)]),
+        *_labelled("next pass", [((plan_in_short(cluster), ""),), *would], cells),
+        *_labelled("in use by", [_users(cluster, cells - _LABEL)], cells),
     ]
     needs = attention(cluster) or [(("nothing needs attention", "good"),)]
     most = max(_LEAST_NEEDS, height - len(above) - len(below) - _LEAST_CHANGES)
@@ -43,10 +44,10 @@ def cluster_lines(
     room = max(_LEAST_CHANGES, height - len(above) - len(below) - len(shown) - len(more))
     return [
         *above,
-        *_labelled("attention", [*shown, *more]),
+        *_labelled("attention", [*shown, *more], cells),
         *below,
-        *_labelled("changed", changed_lines(cluster, records, room)),
-        *_labelled(f"{len(rest):,} more", rest),
+        *_labelled("changed", changed_lines(cluster, records, room), cells),
+        *_labelled(f"{len(rest):,} more", rest, cells),
     ]
 
 
@@ -84,14 +85,19 @@ def _cores(cluster: ClusterView, cells: int) -> list[Line]:
     fits = room >= _LEAST_BAR
     bar_cells = max(_LEAST_BAR, min(_MOST_BAR, room if fits else cells - width(numbers) - width(percent)))
     left: Line = ((numbers, "bold"), *share_bar(vnodes.used, vnodes.total, bar_cells), (percent, "bold"))
-    return [spread(left, ((beside, ""),), cells)] if fits else [left, (("vnodes  ", "bold"), (words, ""))]
+    return (
+        [spread(left, ((beside, ""),), cells)]
+        if fits
+        else [left, *wrapped([(("vnodes  ", "bold"), (words, ""))], cells)]
+    )
 
 
 def _jobs(cluster: ClusterView, history: IdleHistory, cells: int) -> Line:
     states = cluster.counts.states
     waiting = states["Q"] + states["W"] + states["T"]
     running = sum(states[state] for state in "RESU")
-    left: Line = ((f"jobs    R {running:,}  Q {waiting:,}  H {states['H']:,}", "bold"),)
+    suspended = suspended_among(cluster.counts)
+    left: Line = ((f"jobs    R {running:,}{suspended}  Q {waiting:,}  H {states['H']:,}", "bold"),)
     if history.ratio is None or cells <= _NARROW:
         return left
     hours = history.hours
@@ -107,8 +113,8 @@ def _queues(cluster: ClusterView, cells: int) -> list[Line]:
     return [header(placed, Sort()), *(row(placed, name) for name in names)]
 
 
-def _labelled(label: str, lines: list[Line]) -> list[Line]:
-    gap = " " * _LABEL
+def _labelled(label: str, lines: list[Line], cells: int) -> list[Line]:
+    gap, lines = " " * _LABEL, wrapped(lines, cells - _LABEL)
     return [
         ((f"{label:<{_LABEL}}" if index == 0 else gap, "title" if index == 0 else ""), *line)
         for index, line in enumerate(lines)

@@ -12,6 +12,7 @@ from tui.forecast.when_it_starts import when_known
 from tui.model.job_state_and_exit_status_words import state_words, substate_words
 from tui.model.typed_attributes import (
     MAY_START_STATES,
+    SUSPENDED_STATES,
     Attributes,
     amount,
     group_of,
@@ -195,4 +196,7 @@ def _state(cluster: ClusterView, job_id: str, attributes: Attributes) -> str:
         return ending(attributes, cluster.now_s)[0]
     elapsed_s = elapsed_of(cluster, job_id)
     lasting = "" if elapsed_s is None else f" for {short_span(elapsed_s)}"
+    if letter in SUSPENDED_STATES:
+        # PBS keeps when the job started, and not when it was suspended.
+        lasting = "" if elapsed_s is None else f", started {short_span(elapsed_s)} ago"
     return ", ".join(filter(None, [f"{safe(letter)}: {state_words(letter)}{lasting}", substate_words(attributes)]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from hooks.pbs.job_attributes.job_ids_and_states import index_of, is_array, is_subjob, parent_of
 from policy.model.pbs_units import show_job
 from tui.backends.pass_journal import Part, Pass
 from tui.model.typed_attributes import vnodes_of
@@ -18,6 +19,10 @@ _EVENTS_AT_ONCE = 3
 """An event equal to one of the last so many chapters continues it: a pass has up to so many events of one job."""
 
 
+_MOST_SUBJOBS = 8
+"""Most subjobs that one event names."""
+
+
 class Chapter(NamedTuple):
     """One event that ``passes`` passes reported, from ``first_s`` to ``last_s``."""
 
@@ -29,7 +34,8 @@ class Chapter(NamedTuple):
 
 
 def story_of(entries: Sequence[Pass], job_id: str) -> list[Chapter]:
-    """A job's chapters, oldest first, from all passes that name it; those of a subjob do not include its array's."""
+    """A job's chapters, oldest first, from all passes that name it. Those of an array have the preemptions of its
+    subjobs; those of a subjob do not include its array's."""
     chapters: list[Chapter] = []
     for entry in entries:
         for text, role in _events(entry, job_id):
@@ -51,6 +57,7 @@ def _events(entry: Pass, job_id: str) -> Iterator[tuple[str, str]]:
         yield f"{start_outcome(part, entry, started)}{how} on {where}", "good" if job_id in started else ""
     for part in _of(entry, "preempts", job_id):
         yield preemption_outcome(part, entry), "warn"
+    yield from _preempted_subjobs(entry, job_id)
     if job_id in entry.texts("requeued"):
         yield "requeued", "warn"
     if job_id in entry.texts("released"):
@@ -67,6 +74,19 @@ def _events(entry: Pass, job_id: str) -> Iterator[tuple[str, str]]:
     for part in entry.parts("waits"):
         if part.get("example") == job_id:
             yield f"left waiting: {part.get('code', '')}", "dim"
+
+
+def _preempted_subjobs(entry: Pass, array_id: str) -> Iterator[tuple[str, str]]:
+    """The preemptions of an array's subjobs, those with one outcome together."""
+    subjobs: dict[str, list[str]] = {}
+    for part in entry.parts("preempts") if is_array(array_id) else ():
+        job_id = str(part.get("job", ""))
+        if is_subjob(job_id) and parent_of(job_id) == array_id:
+            subjobs.setdefault(preemption_outcome(part, entry), []).append(f"[{index_of(job_id)}]")
+    for outcome, names in subjobs.items():
+        more = f" and {len(names) - _MOST_SUBJOBS:,} more" if len(names) > _MOST_SUBJOBS else ""
+        word = "subjob" if len(names) == 1 else "subjobs"
+        yield f"{word} {', '.join(names[:_MOST_SUBJOBS])}{more}: {outcome}", "warn"
 
 
 def _of(entry: Pass, name: str, job_id: str) -> Iterator[Part]:

@@ -6,7 +6,7 @@ the start plus the estimate that the policy uses, ``soft_walltime``, else ``wall
 
 from __future__ import annotations
 
-from tui.model.typed_attributes import MAY_START_STATES, RUNNING_STATES, Attributes, moment, seconds
+from tui.model.typed_attributes import MAY_START_STATES, RUNNING_STATES, SUSPENDED_STATES, Attributes, moment, seconds
 from tui.state.cluster_view import ClusterView
 from tui.state.ended_jobs import ended_at
 
@@ -48,9 +48,10 @@ def likely_start(cluster: ClusterView, job_id: str, *, nine_tenths: bool = False
 
 
 def expected_end(cluster: ClusterView, job_id: str) -> float | None:
-    """The expected end of a job that runs or has an expected start; None for arrays, which have no single end."""
+    """The expected end of a job that runs or has an expected start; None for arrays, which have no single end, and for
+    suspended jobs, whose walltime stands still."""
     attributes = cluster.job(job_id) or {}
-    if attributes.get("job_state") in ("F", "B") or "array_indices_remaining" in attributes:
+    if attributes.get("job_state") in ("F", "B", *SUSPENDED_STATES) or "array_indices_remaining" in attributes:
         return None
     began_s = started_at(attributes)
     begins_s = due_at(cluster, job_id) if began_s is None else began_s

@@ -11,6 +11,7 @@ from tui.model.job_state_and_exit_status_words import exit_words, state_words, s
 from tui.model.typed_attributes import (
     MAY_START_STATES,
     RUNNING_STATES,
+    SUSPENDED_STATES,
     Attributes,
     amount,
     moment,
@@ -76,11 +77,11 @@ def _kept_by_pass(cluster: ClusterView, job_id: str, *, briefly: bool) -> str:
 
 
 def describe_job(cluster: ClusterView, job_id: str) -> Line:
-    """The state in words, the outcome, and for a running job the end of its walltime."""
+    """The state in words, the outcome, and for a job that runs and is not suspended the end of its walltime."""
     attributes = cluster.job(job_id) or {}
     outcome = (*_state(cluster, job_id, attributes), *outcome_of(cluster, job_id))
     began_s, walltime_s = moment(attributes, "stime"), seconds(attributes, "Resource_List.walltime")
-    if attributes.get("job_state") not in RUNNING_STATES or began_s is None or walltime_s is None:
+    if attributes.get("job_state") not in RUNNING_STATES - SUSPENDED_STATES or began_s is None or walltime_s is None:
         return outcome
     ends_s = began_s + walltime_s
     left = f", in {short_span(ends_s - cluster.now_s)}" if ends_s > cluster.now_s else ", over by now"

@@ -18,7 +18,7 @@ from tests.tui.call_pbsteer_command import run
 from tests.tui.cli.doctor.observed_healthy_server import PASS, a_healthy_server
 from tests.tui.scripted_server import NOON_S, changed
 from tui.cli.doctor.check_state_folder_and_disk import check_folder
-from tui.cli.doctor.doctor import examine
+from tui.cli.doctor.doctor import doctor, examine
 from tui.cli.doctor.finding import Finding, Level, describe, exit_status, ok, unseen, warn, wrong
 from tui.cli.doctor.observe_host_and_server import Observed, observe
 
@@ -164,6 +164,35 @@ def test_settings_that_fight_are_named(tmp_path: Path) -> None:
     kept_back = replace(observed, obstacles={"workq": "peer_queue is set"})
     (found,) = bad(kept_back)
     assert "queue workq is in drive and is not driven: peer_queue is set" in found.text
+
+
+def test_a_settings_file_that_this_user_may_not_read_is_unseen_and_a_folder_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the default path too, which no option named."""
+    policy, conf = tmp_path / "policy.toml", str(tmp_path / "none.conf")
+
+    def findings(*words: str) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = json.loads(run("doctor", "--json", "--pbs-conf", conf, *words).output)["findings"]
+        return [each for each in found if each["about"] == "settings"]
+
+    default = next(option for option in doctor.params if option.name == "policy")
+    monkeypatch.setattr(default, "default", policy)
+    assert findings() == []
+    policy.mkdir()
+    for words in ((), ("--settings", str(policy))):
+        (found,) = findings(*words)
+        assert (found["level"], found["text"]) == ("wrong", f"{policy}: cannot be read: Is a directory")
+    policy.rmdir()
+    policy.touch()
+
+    def refuse(path: Path, *_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    (found,) = findings()
+    assert (found["level"], found["text"]) == ("unseen", f"{policy}: Permission denied")
+    assert found["do"] == "run pbsteer doctor as root on the server's host"
 
 
 def test_a_queue_without_a_mode_has_the_one_of_the_settings(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import Estimate, PublishedForecast
 from hooks.pbs.server_status_type_and_attributes import ENDED_ATTRIBUTES
-from hooks.store.state_files import FORECAST, FORECAST_HISTORY, State
+from hooks.store.state_files import FORECAST, FORECAST_HISTORY, LAST_PASS, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.model.jobs_runs_vnodes_queues import Finished
 from tests.tui.scripted_server import HOSTILE_NAMES, NOON_S, ScriptedBackend, a_job, changed, with_job
@@ -66,6 +66,16 @@ def test_without_a_published_forecast_one_is_made_now(backend: ScriptedBackend) 
     text = when("13.hpc1")
     assert "no past run is known here, so all jobs run as long as they asked for" in unwrapped(text)
     assert "first: no job that waits for room comes before it" in text
+
+
+def test_a_forecast_made_now_knows_the_dedicated_time_that_the_last_pass_read(backend: ScriptedBackend) -> None:
+    """Bob's job of two hours would start now on the vnode that is up, but dedicated time begins in five minutes."""
+    backend.server_status = changed(backend.server_status, jobs={"13.hpc1": a_job("bob", 4)})
+    write_journal(backend.folder, a_pass(20))
+    assert data("13")["starts_half_s"] == NOON_S
+    closed = {"workq": [[NOON_S + 300, NOON_S + 900, "dedicated time", "runs", 0]]}
+    State(backend.folder).publish(LAST_PASS, {"closed": closed}, shared=True)
+    assert data("13")["starts_half_s"] == NOON_S + 900
 
 
 def test_the_servers_own_history_is_learned_from(backend: ScriptedBackend) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
+from hooks.pbs.pause_in_server_attributes import describe_pause
 from policy import Ledger, Settings
 from policy.model.allocation import Allocation
 from policy.model.ledger_between_passes import Earmark
@@ -52,6 +54,41 @@ def test_a_last_pass_in_the_future_needs_attention(ahead_s: float, named: bool) 
     entry = a_pass(-ahead_s)
     lines = needs("drive", passes=Passes((Pass(entry["time_s"], entry),)))
     assert any("in the future: the clock was set back" in line for line in lines) is named
+
+
+def test_jobs_that_the_quota_of_their_group_or_a_vnode_that_is_down_keeps_are_not_counted() -> None:
+    """Without either of alice's jobs her group is below its quota; then the vnode of one fails."""
+    scripted = a_server_status()
+    limits = {"max_run_res_soft.ncpus": "[u:alice=4],[g:users=10]"}
+    grouped = changed(scripted, queues={"workq": {**scripted.queues["workq"], **limits}})
+    failed = changed(scripted, vnodes={**scripted.vnodes, "v1": {**scripted.vnodes["v1"], "state": "down"}})
+    for status, words in ((grouped, "2 jobs run"), (failed, "1 of 2 running jobs preemptible")):
+        cluster = see(status, Settings(), Ledger(), 0.1).decided(lambda: 0.0)
+        assert f"alice 12 of 4 in workq, {words}" in [plain(line) for line in attention(cluster)]
+
+
+@pytest.mark.parametrize(
+    ("stopped", "ends"),
+    [
+        (False, "pbsteer resume ends it"),
+        (True, "pbsteer resume and set server scheduling = True end it"),
+    ],
+)
+def test_a_pause_with_a_reason_has_one_line(stopped: bool, ends: str) -> None:
+    status = a_server_status()
+    paused = changed(status, server={**status.server, PAUSED_ATTRIBUTE: "water", "scheduling": "False"})
+    sentence = describe_pause(paused, stopped=stopped)
+    entry = a_pass(5, notes=["a note", sentence], paused=sentence, stopped=stopped)
+    cluster = see(paused, Settings(), Ledger(), 0.1, passes=Passes((Pass(entry["time_s"], entry),)))
+    lines = [plain(line) for line in attention(cluster)]
+    assert [line for line in lines if "paused" in line] == [f"paused: water; {ends}"]
+    assert "a note" in lines
+
+
+def test_a_pause_that_only_the_last_pass_has_seen_is_named_by_its_note() -> None:
+    sentence = "pbsteer is paused by set server scheduling = False: it starts and preempts nothing"
+    entry = a_pass(5, notes=[sentence], paused=sentence, stopped=True)
+    assert sentence in needs("drive", passes=Passes((Pass(entry["time_s"], entry),)))
 
 
 @pytest.mark.parametrize(("ago_s", "late"), [(15, False), (30, False), (31, True), (300, True)])

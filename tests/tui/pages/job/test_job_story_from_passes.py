@@ -65,6 +65,16 @@ def test_a_subjob_has_a_story_of_its_own() -> None:
     assert texts(entry, job="3[2].hpc1") == ["started on v2"]
 
 
+def test_an_array_has_the_preemptions_of_its_subjobs_those_with_one_outcome_together() -> None:
+    subjobs = [a_preemption(f"3[{index}].hpc1", "4.hpc1", "preempted for 4") for index in range(10)]
+    other = a_preemption("3[10].hpc1", "5.hpc1", "preempted for 5")
+    entry = a_pass(9, preempts=[*subjobs, other, a_preemption("13[1].hpc1", "4.hpc1", "preempted for 4")])
+    assert texts(entry, job="3[].hpc1") == [
+        "subjobs [0], [1], [2], [3], [4], [5], [6], [7] and 2 more: preempted for 4",
+        "subjob [10]: preempted for 5",
+    ]
+
+
 def test_a_pass_is_reported_with_reasons_and_what_was_carried_out() -> None:
     entry = a_pass(
         10,
