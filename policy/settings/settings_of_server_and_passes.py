@@ -54,6 +54,7 @@ class SubmissionSettings(FrozenValue):
     chunks; other texts that passes read, of more than ``text_length`` characters together; variables, arguments and
     paths, of more than ``environment_length``; an array of more than ``array_size`` subjobs; a dependency on more than
     ``depend_jobs`` jobs. ``depend_servers`` says whose jobs a user's job may depend on: this server's own, or any's.
+    ``mpiprocs`` bounds the processes of a job, chunks times ``mpiprocs`` in all, and can not be taken away.
 
     From the mode ``refuse_impossible`` on: a job that no vnodes of the server could ever hold. (In ``advise`` PBS's own
     scheduler is in charge, and lets such a job wait.) ``reservations`` says which reservations of users are let through
@@ -62,6 +63,7 @@ class SubmissionSettings(FrozenValue):
 
     select_length: int = whole_setting(16_384, 0, 1_000_000_000)
     select_kinds: int = whole_setting(256, 0, 1_000_000_000)
+    mpiprocs: int = whole_setting(100_000, 1, 1_000_000_000)
     text_length: int = whole_setting(8_192, 0, 1_000_000_000)
     environment_length: int = whole_setting(131_072, 0, 1_000_000_000)
     array_size: int = whole_setting(10_000, 0, 1_000_000_000)

@@ -10,6 +10,7 @@ from typing import Any
 from hooks.admission.texts.bounds_on_text_lengths import find_overlong
 from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks
 from hooks.admission.texts.mail_users_as_options import refuse_mail_options
+from hooks.admission.texts.processes_of_request import refuse_many_processes
 from hooks.admission.texts.times_without_date import refuse_far_start
 from hooks.pbs.job_attributes.measure_job_texts import (
     count_subjobs,
@@ -35,6 +36,7 @@ def refuse_beyond_bounds(job: Any, bounds: SubmissionSettings, before: Any = Non
     was, whose texts count with those that stay."""
     excess = (
         find_excess(read_select(job.Resource_List), bounds)
+        or refuse_many_processes(job.Resource_List, bounds)
         or find_endless_array(read_last_count(job))
         or find_wide_array(count_subjobs(job), bounds)
         or find_many_dependencies(read_attribute(job, "depend"), bounds)

@@ -37,3 +37,42 @@ def test_an_alteration_that_pbs_could_not_show_hides_no_mail_address(hook: Hook,
     event: dict[str, Any] = {"id": "8.server", "Resource_List": {}, "job_o": None, "Mail_Users": "-X/x"}
     (verdict,) = hook.run("modifyjob", events=[event], jobs=jobs)["verdicts"]
     assert "begins with -" in str(verdict)
+
+
+WRAPPING = "1:ncpus=1:mpiprocs=2147483647+1:ncpus=1:mpiprocs=2147483647+1:ncpus=1:mpiprocs=2"
+MANY: tuple[dict[str, str], ...] = (
+    {"select": WRAPPING},
+    {"select": "1:ncpus=1:mpiprocs=99999999"},
+    {"nodes": "1:ppn=99999999"},
+    {"nodes": "0" * 99 + "1"},
+    {"mpiprocs": "99999999"},
+    {"arch": "\"'+7:ncpus=1:mpiprocs=99999999+1:arch='"},
+)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_more_processes_than_a_mom_can_count_are_refused(hook: Hook, mode: str) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    before = {"reservation": {}, "job_o": {"Resource_List": ONE}}
+    made = {"reservation": {"reserve_rrule": None, "reserve_job": None}}
+    for asked in MANY:
+        given: dict[str, list[dict[str, Any]]] = {
+            "queuejob": [submit(**asked), {**submit(**asked), "requestor": "olga"}],
+            "modifyjob": [alter(ONE, asked)],
+            "resvsub": [{"Resource_List": asked, **made}],
+            "modifyresv": [{"Resource_List": asked, **before}],
+        }
+        for event, events in given.items():
+            verdicts = hook.run(event, events=events)["verdicts"]
+            assert all(
+                str(verdict).startswith("pbsteer: its ") or "processes" in str(verdict) for verdict in verdicts
+            ), asked
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_a_site_may_allow_more_processes(hook: Hook, mode: str) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    many = submit(select="2:ncpus=1:mpiprocs=100000")
+    assert "200,000 processes" in hook.run("queuejob", events=[many])["verdicts"][0]
+    settings = {"submission": {"mpiprocs": 200_000, "refuse_impossible": "never"}}
+    assert hook.run("queuejob", events=[many], settings=settings)["verdicts"] == [None]
