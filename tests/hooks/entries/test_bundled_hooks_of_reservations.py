@@ -15,7 +15,11 @@ REQUESTS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
     "kinds": ({"select": COSTLY}, {}, "257 kinds of chunks, counting equal neighbours once; allowed are 256"),
     "length": ({"select": "+".join(["1:ncpus=1"] * 2000)}, {}, "its select has 19,999 characters; allowed are 16,384"),
     "text": ({"select": "1", "software": "x" * 9_000}, {}, "beside its select has 9,000 characters; allowed are 8,192"),
-    "rule": ({"select": "1"}, {"reserve_rrule": "FREQ=" + "x" * 9_000}, "9,005 characters; allowed are 8,192"),
+    "rule": (
+        {"select": "1"},
+        {"reserve_rrule": "FREQ=DAILY;COUNT=5" + ";" * 8_987},
+        "9,005 characters; allowed are 8,192",
+    ),
     "users": ({"select": "1"}, {"Authorized_Users": "u" * 131_073}, "lists of users, groups and hosts have 131,073"),
 }
 
