@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.admission.submission.recurrence_set_by_pbs import refuse_altered_recurrence
 from hooks.admission.texts.overlong_reservation_texts import refuse_reservation_beyond_bounds
+from hooks.admission.texts.recurrence_set_by_pbs import refuse_altered_recurrence
 from hooks.store.hook_settings import read_config
 
 

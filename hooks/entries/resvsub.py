@@ -15,8 +15,8 @@ import time
 from typing import Any
 
 from hooks.admission.reservation_quota import FOREVER_S, Reserved, Table, refuse_beyond_quota
-from hooks.admission.submission.recurring_reservations import refuse_costly_recurrence
 from hooks.admission.texts.overlong_reservation_texts import refuse_reservation_beyond_bounds
+from hooks.admission.texts.recurring_reservations import refuse_costly_recurrence
 from hooks.admission.texts.times_without_date import read_event_seconds
 from hooks.pbs.job_attributes.read_resource_list_value import read_value
 from hooks.pbs.managers_and_operators import may_manage

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from math import ceil
 from typing import NamedTuple
 
 MOST_OCCURRENCES = 400
 MOST_DAYS = 1830
 _DAY_S = 86_400
+_DAYS_BEFORE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+_DAYS_BEFORE_1970 = 719_528
+_LONGEST_MONTH = 31
 _DAYS: Mapping[str, float] = {"HOURLY": 1 / 24, "DAILY": 1, "WEEKLY": 7, "MONTHLY": 31, "YEARLY": 366}
 _FEWEST_DAYS: Mapping[str, float] = {**_DAYS, "MONTHLY": 28, "YEARLY": 365}
 _READ = frozenset({"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", "BYHOUR", "BYMONTH"})
+_LISTS: tuple[str, ...] = ("BYDAY", "BYHOUR", "BYMONTH")
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _LISTED = re.compile(r"[0-9A-Z,]+")
 _ALLOWED = (
@@ -30,7 +33,7 @@ _ALLOWED = (
 class _Rule(NamedTuple):
     frequency: str
     every: int
-    count: int
+    times: int
     until: str
     listed: Mapping[str, tuple[str, ...]]
 
@@ -58,8 +61,8 @@ def find_costly_recurrence(rule: str, start_s: float) -> str:
             return f"its reserve_rrule has UNTIL={read.until[:20]!r}, which cannot be read; {_ALLOWED}"
         occurrences = ceil(days / (_FEWEST_DAYS[read.frequency] * read.every) + 1) * per.most
     else:
-        occurrences = read.count
-        days = read.count / per.least * per.one_of * _DAYS[read.frequency] * read.every
+        occurrences = read.times
+        days = read.times / per.least * per.one_of * _DAYS[read.frequency] * read.every
     if occurrences > MOST_OCCURRENCES:
         return f"it recurs up to {occurrences:,} times; {_ALLOWED}"
     if days > MOST_DAYS:
@@ -75,12 +78,12 @@ def _read_rule(rule: str) -> _Rule | None:
     numbers = {name: values.get(name, "") for name in ("INTERVAL", "COUNT")}
     if not all(not text or _NUMBER.fullmatch(text) for text in numbers.values()):
         return None
-    listed = {name: values[name] for name in ("BYDAY", "BYHOUR", "BYMONTH") if name in values}
+    listed: dict[str, str] = {name: values[name] for name in _LISTS if name in values}
     if not all(_LISTED.fullmatch(text) for text in listed.values()) or (listed and values["FREQ"] == "HOURLY"):
         return None
     lists = {name: tuple(filter(None, text.split(","))) for name, text in listed.items()}
-    count = int(numbers["COUNT"] or 0)
-    return _Rule(values["FREQ"], max(1, int(numbers["INTERVAL"] or 1)), count, values.get("UNTIL", ""), lists)
+    times = int(numbers["COUNT"] or 0)
+    return _Rule(values["FREQ"], max(1, int(numbers["INTERVAL"] or 1)), times, values.get("UNTIL", ""), lists)
 
 
 def _count_per_period(rule: _Rule) -> _PerPeriod:
@@ -98,12 +101,13 @@ def _count_per_period(rule: _Rule) -> _PerPeriod:
 
 
 def _read_date_s(until: str) -> float | None:
-    """The end of the day of ``20261231T120000Z`` or ``2026-12-31`` in all time zones; None for what is no date."""
+    """A moment after the end, in all time zones, of the day of ``20261231T120000Z`` or ``2026-12-31``; None for what is no
+    date."""
     digits = until.replace("-", "")[:8]
     if not (digits.isascii() and digits.isdigit() and len(digits) == len("20261231")):
         return None
-    try:
-        day = datetime(int(digits[:4]), int(digits[4:6]), int(digits[6:]), tzinfo=timezone.utc)
-    except ValueError:
+    year, month, day = int(digits[:4]), int(digits[4:6]), int(digits[6:])
+    if not (1 <= month <= len(_DAYS_BEFORE) and 1 <= day <= _LONGEST_MONTH):
         return None
-    return day.timestamp() + 2 * _DAY_S
+    leap_days = year // 4 - year // 100 + year // 400
+    return (365 * year + leap_days + _DAYS_BEFORE[month - 1] + day - _DAYS_BEFORE_1970 + 2) * _DAY_S

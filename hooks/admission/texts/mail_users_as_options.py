@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hooks.pbs.job_attributes.text_lengths import read_attribute
+from hooks.pbs.job_attributes.read_attribute import read_attribute
 
 _OPTION = re.compile(r"(?:^|[\s,])-\S*")
 

@@ -18,8 +18,8 @@ from hooks.pbs.job_attributes.measure_job_texts import (
     read_lengths_before,
     read_text_lengths,
 )
+from hooks.pbs.job_attributes.read_attribute import read_attribute
 from hooks.pbs.job_attributes.resource_list import read_select
-from hooks.pbs.job_attributes.text_lengths import read_attribute
 from policy.eligibility.request_text_limits import (
     find_endless_array,
     find_excess,
