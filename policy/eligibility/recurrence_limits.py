@@ -101,7 +101,7 @@ def _count_per_period(rule: _Rule) -> _PerPeriod:
 
 
 def _read_date_s(until: str) -> float | None:
-    """A moment after the end, in all time zones, of the day of ``20261231T120000Z`` or ``2026-12-31``; None for what is no
+    """A moment after the end of the day of ``20261231T120000Z`` or ``2026-12-31`` in all time zones; None if it is no
     date."""
     digits = until.replace("-", "")[:8]
     if not (digits.isascii() and digits.isdigit() and len(digits) == len("20261231")):
