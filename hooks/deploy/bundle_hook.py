@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 EVENTS = (
-    "queuejob", "modifyjob", "resvsub", "modifyresv", "runjob", "periodic", "exechost_periodic", "execjob_epilogue",
-    "management",
+    "queuejob", "modifyjob", "movejob", "resvsub", "modifyresv", "runjob", "periodic", "exechost_periodic",
+    "execjob_epilogue", "management",
 )  # fmt: skip
 ON_DEMAND = ("execjob_launch",)
 """The hooks that a server has only where the settings need them."""
@@ -287,7 +287,7 @@ def _whose(pbs):
     """Whose request went on without being judged, and of which job; empty for an event that is no request."""
     try:
         event = pbs.event()
-        if "{event}" not in ("queuejob", "modifyjob", "runjob"):
+        if "{event}" not in ("queuejob", "modifyjob", "movejob", "runjob"):
             return ""
         job = getattr(event.job, "id", None)
         of_job = ", job " + str(job) if job else ""

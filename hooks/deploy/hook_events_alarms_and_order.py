@@ -44,6 +44,9 @@ HOOK_EVENTS: Mapping[str, HookEvent] = {
         "a submission: refuses what can never run, sets the shrunk estimate and the stripe", order=_AFTER_THE_SITES_OWN
     ),
     "modifyjob": HookEvent("an alteration: keeps users from undoing what was set", order=_AFTER_THE_SITES_OWN),
+    "movejob": HookEvent(
+        "a move to another queue: refused to users if it is at another server", order=_AFTER_THE_SITES_OWN
+    ),
     "resvsub": HookEvent(
         "a reservation: refused beyond the bounds, and a user's beyond the user's quotas", order=_AFTER_THE_SITES_OWN
     ),

@@ -2,7 +2,8 @@
 
 Most alterations are the passes' own, above all of comments, so one that touches neither times nor chunks nor
 preferences is let through at once. In ``observe`` it refuses only what would harm the server or other users' jobs:
-texts beyond the bounds, line breaks in texts that PBS logs, and dependencies that PBS would carry out wrongly.
+texts beyond the bounds, mail addresses that are options, line breaks in texts that PBS logs, and dependencies that PBS
+would carry out wrongly.
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ def _refuse_unreadable(pbs: Any, job_id: str, settings: SubmissionSettings) -> s
     job = pbs.server().job(job_id)
     if job is None or may_manage(pbs):
         return None
-    refusal = refuse_dependencies(pbs, settings.depend_servers, job)
+    refusal = refuse_beyond_bounds(pbs.event().job, settings, job)
+    refusal = refusal or refuse_dependencies(pbs, settings.depend_servers, job)
     if refusal:
         return refusal
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])

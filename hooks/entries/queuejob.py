@@ -3,8 +3,8 @@ a user's priority below that of beneficiaries.
 
 The whole server waits for this hook: it reads two files if they have changed, and the vnodes only before it refuses a
 job that none could hold, and the jobs that a ``depend`` names as only their owner may. In ``observe`` it refuses only
-what would harm the server or other users' jobs: texts beyond the bounds, line breaks in texts that PBS logs,
-dependencies that PBS would carry out wrongly, and users' jobs that name a reservation.
+what would harm the server or other users' jobs: texts beyond the bounds, mail addresses that are options, line breaks
+in texts that PBS logs, dependencies that PBS would carry out wrongly, and users' jobs that name a reservation.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 the user's jobs, and may not be made of a job that pbsteer drives or advises.
 
 Everything in the server waits for this, but reservations are rare: it reads the present ones, and the quotas as the
-last pass has read them. The bounds hold in every mode and for all; beyond them reservations of managers and operators
-are let through, and all if all queues are observed.
+last pass has read them. The bounds hold in every mode and for all, but for those on how it recurs; beyond them
+reservations of managers and operators are let through, and all if all queues are observed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from hooks.admission.reservation_quota import FOREVER_S, Reserved, Table, refuse_beyond_quota
 from hooks.admission.texts.overlong_reservation_texts import refuse_reservation_beyond_bounds
+from hooks.admission.texts.recurring_reservations import refuse_costly_recurrence
 from hooks.admission.texts.times_without_date import read_event_seconds
 from hooks.pbs.job_attributes.read_resource_list_value import read_value
 from hooks.pbs.managers_and_operators import may_manage
@@ -31,7 +32,7 @@ def handle(pbs: Any) -> str | None:
     event, server = pbs.event(), pbs.server()
     resv = event.resv
     submission = read_config(pbs.hook_config_filename).submission
-    excess = refuse_reservation_beyond_bounds(resv, submission)
+    excess = refuse_reservation_beyond_bounds(resv, submission) or refuse_costly_recurrence(pbs, resv)
     if excess:
         return excess
     if submission.reservations == "any":

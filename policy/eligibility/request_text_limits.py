@@ -6,6 +6,10 @@ could cost as much as ten thousand others.
 
 from __future__ import annotations
 
+from math import isfinite
+
+from policy.eligibility.limits_of_nodes_text import count_cores_of_nodes, find_unsafe_nodes
+from policy.eligibility.processes_of_select import count_processes, hides_processes
 from policy.model.job_request import RequestError, count_kinds
 from policy.model.pbs_units import show_count
 from policy.settings.settings_of_server_and_passes import SubmissionSettings
@@ -79,4 +83,24 @@ def find_excess(select: str, bounds: SubmissionSettings) -> str:
                 f"its select has {show_count(kinds, 'kind')} of chunks, counting equal neighbours once;"
                 f" allowed are {most:,} (submission.select_kinds)"
             )
+    return find_many_processes(count_processes(select), bounds)
+
+
+def find_unsafe_old_form(nodes: str, bounds: SubmissionSettings) -> str:
+    """The message where chunks in the old form, ``-l nodes=``, would end PBS's server or its MoMs; empty where not."""
+    return find_unsafe_nodes(nodes) or find_many_processes(count_cores_of_nodes(nodes), bounds)
+
+
+def find_hidden_processes(resource: str, text: str) -> str:
+    """The message where a resource beside the chunks names processes within quotes; empty where it does not."""
+    if hides_processes(text):
+        return f"its resource {resource} has mpiprocs in a text with quotes, which PBS would take for a chunk"
     return ""
+
+
+def find_many_processes(processes: float, bounds: SubmissionSettings) -> str:
+    """The message where the processes of a job are more than the bound; empty where they are not."""
+    if processes <= bounds.mpiprocs:
+        return ""
+    asked = f"{processes:,.0f} processes" if isfinite(processes) else "more processes than have a number of 32 bits"
+    return f"it asks for {asked} (chunks times mpiprocs); allowed are {bounds.mpiprocs:,} (submission.mpiprocs)"

@@ -53,7 +53,9 @@ class SubmissionSettings(FrozenValue):
     In every mode (0: no bound): a ``select`` of more than ``select_length`` characters or ``select_kinds`` kinds of
     chunks; other texts that passes read, of more than ``text_length`` characters together; variables, arguments and
     paths, of more than ``environment_length``; an array of more than ``array_size`` subjobs; a dependency on more than
-    ``depend_jobs`` jobs. ``depend_servers`` says whose jobs a user's job may depend on: this server's own, or any's.
+    ``depend_jobs`` jobs; more than ``mpiprocs`` processes (chunks times ``mpiprocs``), which always has a bound.
+    ``depend_servers`` says whose jobs a user's job may depend on, and to whose queues a user may move jobs: this
+    server's own, or any's.
 
     From the mode ``refuse_impossible`` on: a job that no vnodes of the server could ever hold. (In ``advise`` PBS's own
     scheduler is in charge, and lets such a job wait.) ``reservations`` says which reservations of users are let through
@@ -62,6 +64,7 @@ class SubmissionSettings(FrozenValue):
 
     select_length: int = whole_setting(16_384, 0, 1_000_000_000)
     select_kinds: int = whole_setting(256, 0, 1_000_000_000)
+    mpiprocs: int = whole_setting(100_000, 1, 1_000_000_000)
     text_length: int = whole_setting(8_192, 0, 1_000_000_000)
     environment_length: int = whole_setting(131_072, 0, 1_000_000_000)
     array_size: int = whole_setting(10_000, 0, 1_000_000_000)

@@ -9,9 +9,7 @@ ends. To ask another server it connects in its only thread, for as long as whate
 
 from __future__ import annotations
 
-import socket
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from hooks.pbs.job_attributes.depend_as_pbs_parses_it import (
@@ -23,14 +21,14 @@ from hooks.pbs.job_attributes.depend_as_pbs_parses_it import (
     find_mirror,
     find_named_jobs,
 )
-from hooks.pbs.job_attributes.text_lengths import read_attribute
+from hooks.pbs.job_attributes.read_attribute import read_attribute
 from hooks.pbs.managers_and_operators import may_manage
+from hooks.pbs.names_of_this_server import is_own_server
 
 _LONGEST_S = 1.0
 """The time limit for reading the named jobs: enough for as many as may be named."""
 _LONGEST_NAME = 255
 """PBS copies longer names of jobs and servers beyond the end of its own field."""
-_OWN_NAMES = ("PBS_SERVER", "PBS_SERVER_HOST_NAME", "PBS_PRIMARY", "PBS_SECONDARY")
 _OWN_ONLY = "before, beforeok, beforenotok, beforeany and runone are for one's own jobs"
 
 
@@ -64,30 +62,13 @@ def _refuse_servers(pbs: Any, depend: str, depend_servers: str) -> str:
     for each in find_named_jobs(depend):
         if each.length > _LONGEST_NAME:
             return f"its depend names a job or a server with {each.length:,} characters; allowed are {_LONGEST_NAME}"
-        if depend_servers == "own" and each.server not in judged and not _is_own(pbs, each.server):
+        if depend_servers == "own" and each.server not in judged and not is_own_server(pbs, each.server):
             return (
                 f"its depend names job {_show(each.job_id)} at server {_show(each.server)}; allowed are jobs at this"
                 " server, by its own name and without a port (submission.depend_servers)"
             )
         judged.add(each.server)
     return ""
-
-
-def _is_own(pbs: Any, server: str) -> bool:
-    """Whether this is a name of this server that is known without asking for it."""
-    conf = pbs.pbs_conf
-    if _is_among(server, [*(conf.get(name) or "" for name in _OWN_NAMES), socket.gethostname()]):
-        return True
-    # PBS makes an object of the whole server to say these.
-    own = pbs.server()
-    return _is_among(server, [read_attribute(own, "name"), read_attribute(own, "server_host")])
-
-
-def _is_among(server: str, names: Iterable[str]) -> bool:
-    """Whether it is one of the names or, of one with a domain, the part before it. A longer form of a short name may be
-    another host's."""
-    asked = server.lower()
-    return any(name and asked in (name.lower(), name.lower().partition(".")[0]) for name in names)
 
 
 def _refuse_unregistrable(pbs: Any, depend: str, user: str, own_id: str) -> str:
@@ -102,7 +83,7 @@ def _refuse_unregistrable(pbs: Any, depend: str, user: str, own_id: str) -> str:
             return f"its depend names more jobs than can be looked at in {_LONGEST_S:g} s"
         server = server or pbs.server()
         job = server.job(each.job_id)
-        if job is None and not _is_own(pbs, each.server):
+        if job is None and not is_own_server(pbs, each.server):
             continue
         refusal = _refuse_target(pbs, job, each.kind, user)
         if not refusal and own_id and each.kind == RUNONE:

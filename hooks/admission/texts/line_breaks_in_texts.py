@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from hooks.pbs.job_attributes.read_attribute import read_attribute
 from hooks.pbs.job_attributes.resource_list import read_all
-from hooks.pbs.job_attributes.text_lengths import read_attribute
 
 _OF_JOBS = ("Job_Name", "Account_Name", "project", "depend", "Checkpoint", "group_list", "User_List")
 _ALTERED = (

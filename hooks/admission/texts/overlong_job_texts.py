@@ -1,5 +1,6 @@
 """Refuses a job whose texts (select, dependencies, environment) are too long for PBS and the passes, or have line
-breaks where PBS writes them into its logs, or whose start time has no date, in every mode."""
+breaks where PBS writes them into its logs, or whose start time has no date, or whose mail addresses are options of the
+mail program, in every mode."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from typing import Any
 
 from hooks.admission.texts.bounds_on_text_lengths import find_overlong
 from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks
+from hooks.admission.texts.mail_users_as_options import refuse_mail_options
+from hooks.admission.texts.processes_of_request import refuse_many_processes
 from hooks.admission.texts.times_without_date import refuse_far_start
 from hooks.pbs.job_attributes.measure_job_texts import (
     count_subjobs,
@@ -15,8 +18,8 @@ from hooks.pbs.job_attributes.measure_job_texts import (
     read_lengths_before,
     read_text_lengths,
 )
+from hooks.pbs.job_attributes.read_attribute import read_attribute
 from hooks.pbs.job_attributes.resource_list import read_select
-from hooks.pbs.job_attributes.text_lengths import read_attribute
 from policy.eligibility.request_text_limits import (
     find_endless_array,
     find_excess,
@@ -33,10 +36,12 @@ def refuse_beyond_bounds(job: Any, bounds: SubmissionSettings, before: Any = Non
     was, whose texts count with those that stay."""
     excess = (
         find_excess(read_select(job.Resource_List), bounds)
+        or refuse_many_processes(job.Resource_List, bounds)
         or find_endless_array(read_last_count(job))
         or find_wide_array(count_subjobs(job), bounds)
         or find_many_dependencies(read_attribute(job, "depend"), bounds)
     )
-    excess = excess or refuse_far_start(job) or refuse_line_breaks(job, altered=before is not None)
+    excess = excess or refuse_far_start(job) or refuse_mail_options(job)
+    excess = excess or refuse_line_breaks(job, altered=before is not None)
     was = None if before is None else partial(read_lengths_before, before)
     return excess or find_overlong(read_text_lengths(job), was, _STARTED_WITH, bounds)

@@ -10,7 +10,8 @@ from typing import Any
 
 from hooks.pbs.job_attributes.job_ids_and_states import count_indices, find_last_count
 from hooks.pbs.job_attributes.own_dependencies import own_dependencies
-from hooks.pbs.job_attributes.text_lengths import TextLengths, measure_texts, read_attribute
+from hooks.pbs.job_attributes.read_attribute import read_attribute
+from hooks.pbs.job_attributes.text_lengths import TextLengths, measure_texts
 
 _READ = ("depend", "Job_Name", "Account_Name", "project", "Checkpoint", "group_list", "User_List")
 _STARTED_WITH = (

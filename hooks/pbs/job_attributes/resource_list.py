@@ -46,7 +46,12 @@ def read_all(resources: Any) -> dict[str, str]:
 def read_lengths(resources: Any) -> dict[str, int]:
     """The text length of each resource of a ``Resource_List``, without those for chunks, which have limits of their
     own."""
-    return {name: len(text) for name, text in read_all(resources).items() if name not in _CHUNKS}
+    return {name: len(text) for name, text in read_all(resources).items() if not is_for_chunks(name)}
+
+
+def is_for_chunks(resource: str) -> bool:
+    """Whether a resource has a job's chunks."""
+    return resource in _CHUNKS
 
 
 def _read_stored(resources: Any) -> Mapping[str, Any] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from hooks.pbs.job_attributes.read_attribute import read_attribute
 from hooks.pbs.job_attributes.resource_list import read_lengths
 
 
@@ -28,10 +29,3 @@ def measure_texts(subject: Any, read: Sequence[str], kept: Sequence[str]) -> Tex
     attributes = {name: len(text) for name in read if (text := read_attribute(subject, name))}
     environment = {name: len(text) for name in kept if (text := read_attribute(subject, name))}
     return TextLengths({**read_lengths(subject.Resource_List), **attributes}, environment)
-
-
-def read_attribute(subject: Any, name: str) -> str:
-    """An attribute of an event's job or reservation; empty if it has none, or if this version of PBS does not know
-    it."""
-    value = getattr(subject, name, None)
-    return "" if value is None else str(value)

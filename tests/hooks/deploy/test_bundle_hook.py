@@ -129,5 +129,5 @@ def test_a_source_that_cannot_be_embedded_is_refused(
 
 
 def test_an_event_without_a_hook_is_refused() -> None:
-    with pytest.raises(BundleError, match="movejob"):
-        build("movejob")
+    with pytest.raises(BundleError, match="postqueuejob"):
+        build("postqueuejob")

@@ -15,7 +15,11 @@ REQUESTS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
     "kinds": ({"select": COSTLY}, {}, "257 kinds of chunks, counting equal neighbours once; allowed are 256"),
     "length": ({"select": "+".join(["1:ncpus=1"] * 2000)}, {}, "its select has 19,999 characters; allowed are 16,384"),
     "text": ({"select": "1", "software": "x" * 9_000}, {}, "beside its select has 9,000 characters; allowed are 8,192"),
-    "rule": ({"select": "1"}, {"reserve_rrule": "FREQ=" + "x" * 9_000}, "9,005 characters; allowed are 8,192"),
+    "rule": (
+        {"select": "1"},
+        {"reserve_rrule": "FREQ=DAILY;COUNT=5" + ";" * 8_987},
+        "9,005 characters; allowed are 8,192",
+    ),
     "users": ({"select": "1"}, {"Authorized_Users": "u" * 131_073}, "lists of users, groups and hosts have 131,073"),
 }
 
@@ -78,3 +82,13 @@ def test_in_every_mode_an_alteration_of_a_reservation_beyond_the_bounds_is_refus
     *refused, accepted = hook.run("modifyresv", events=events)["verdicts"]
     assert [said in str(verdict) for said, verdict in zip(words, refused)] == [True] * 3, refused
     assert accepted is None
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_a_reservations_mail_address_that_is_an_option_is_refused(hook: Hook, mode: str) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    option = {"Mail_Users": "bob,-X/etc/x"}
+    altered = {"Resource_List": {}, "reservation": option, "job_o": {"Resource_List": {"select": "1"}}}
+    for event, given in (("resvsub", reserve({"select": "1"}, **option)), ("modifyresv", altered)):
+        verdicts = hook.run(event, events=[given, {**given, "requestor": "olga"}])["verdicts"]
+        assert all("its mail address (-M) -X/etc/x begins with -" in str(verdict) for verdict in verdicts), verdicts

@@ -273,6 +273,7 @@ def test_hooks_that_raise_hold_up_neither_submissions_nor_starts(pbs: PbsCluster
         assert pbs.wait_for_state(job_id, "F")["Exit_status"] == 0
     by_hand = pbs.qsub("alice", ("/bin/sleep", "1"), options=["-h"])
     pbs.run(["qalter", "-l", "walltime=00:09:00", by_hand], user="alice").demand_success()
+    pbs.run(["qmove", "workq", by_hand], user="alice").demand_success()
     pbs.run(["qrls", by_hand]).demand_success()
     assert pbs.wait_for_state(by_hand, "F")["Exit_status"] == 0
     reserved = reserve(pbs, "alice", 1).demand_success().stdout.split()[0]

@@ -112,9 +112,13 @@ def test_no_form_of_a_request_hides_what_it_reserves(pbs: PbsCluster) -> None:
     deploy_and_drive(pbs, quick_settings())
     begin = time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + 7200))[2:]
     try:
-        for asked in ("nodes=3:ppn=8", f"select={2**32 + 3}:ncpus=8"):
+        refused = {
+            "nodes=3:ppn=8": "say it with -l select=",
+            f"select={2**32 + 3}:ncpus=8": "it asks for 4,294,967,299 processes",
+        }
+        for asked, words in refused.items():
             done = pbs.run(["pbs_rsub", "-R", begin, "-D", "1800", "-l", asked], user="alice")
-            assert "say it with -l select=" in done.stderr, done
+            assert words in done.stderr, done
         of_carol = ["pbs_rsub", "-R", begin, "-D", "1800", "-l", "nodes=3:ppn=8"]
         pbs.run(of_carol, user="carol").demand_success()
     finally:
