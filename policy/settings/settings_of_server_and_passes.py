@@ -64,7 +64,7 @@ class SubmissionSettings(FrozenValue):
 
     select_length: int = whole_setting(16_384, 0, 1_000_000_000)
     select_kinds: int = whole_setting(256, 0, 1_000_000_000)
-    mpiprocs: int = whole_setting(100_000, 1, 1_000_000_000)
+    mpiprocs: int = whole_setting(1_000_000, 1, 1_000_000_000)
     text_length: int = whole_setting(8_192, 0, 1_000_000_000)
     environment_length: int = whole_setting(131_072, 0, 1_000_000_000)
     array_size: int = whole_setting(10_000, 0, 1_000_000_000)

@@ -72,7 +72,7 @@ def test_in_every_mode_more_processes_than_a_mom_can_count_are_refused(hook: Hoo
 @pytest.mark.parametrize("mode", MODES)
 def test_in_every_mode_a_site_may_allow_more_processes(hook: Hook, mode: str) -> None:
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)
-    many = submit(select="2:ncpus=1:mpiprocs=100000")
-    assert "200,000 processes" in hook.run("queuejob", events=[many])["verdicts"][0]
-    settings = {"submission": {"mpiprocs": 200_000, "refuse_impossible": "never"}}
+    many = submit(select="2:ncpus=1:mpiprocs=1000000")
+    assert "2,000,000 processes" in hook.run("queuejob", events=[many])["verdicts"][0]
+    settings = {"submission": {"mpiprocs": 2_000_000, "refuse_impossible": "never"}}
     assert hook.run("queuejob", events=[many], settings=settings)["verdicts"] == [None]

@@ -46,12 +46,12 @@ def test_processes_are_counted_as_pbs_reads_them(select: str, processes: float) 
 
 def test_a_select_of_more_processes_than_the_bound_is_refused() -> None:
     bounds = SubmissionSettings()
-    assert find_excess("1000:ncpus=1:mpiprocs=100", bounds) == ""
-    assert find_excess("1000:ncpus=1:mpiprocs=101", bounds) == (
-        "it asks for 101,000 processes (chunks times mpiprocs); allowed are 100,000 (submission.mpiprocs)"
+    assert find_excess("1000:ncpus=1:mpiprocs=1000", bounds) == ""
+    assert find_excess("1000:ncpus=1:mpiprocs=1001", bounds) == (
+        "it asks for 1,001,000 processes (chunks times mpiprocs); allowed are 1,000,000 (submission.mpiprocs)"
     )
     assert "more processes than have a number of 32 bits" in find_excess("1:mpiprocs=99999999999", bounds)
-    assert not find_excess("1000:ncpus=1:mpiprocs=101", SubmissionSettings(mpiprocs=200_000))
+    assert not find_excess("1000:ncpus=1:mpiprocs=1001", SubmissionSettings(mpiprocs=2_000_000))
 
 
 def test_the_longest_select_is_counted_in_a_few_milliseconds() -> None:
