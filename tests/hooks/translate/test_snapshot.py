@@ -96,7 +96,7 @@ def test_a_select_beyond_the_bounds_blocks_the_job_without_being_read() -> None:
 def test_a_job_of_more_processes_than_the_bound_waits() -> None:
     many = "2:ncpus=1:mpiprocs=2147483647"
     seen = only_job(job(Resource_List__select=many, Resource_List__ncpus="2", schedselect=many))
-    assert "it asks for 4,294,967,294 processes (chunks times mpiprocs); allowed are 100,000" in seen.blocked
+    assert "it asks for 4,294,967,294 processes (chunks times mpiprocs); allowed are 1,000,000" in seen.blocked
 
 
 def test_a_job_without_walltime_never_ends_by_itself() -> None:
