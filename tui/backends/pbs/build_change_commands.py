@@ -151,7 +151,9 @@ class PbsCommands:
         entries = soft_limits(texts, resource).entries
         before = {entity: entries.get(entity) for entity in limits}
         place = self._place(target)
-        is_first, is_last = not entries, not entries.keys() - limits.keys()
+        # What cannot be read here has entries all the same.
+        is_first = not texts.get(f"{SOFT_LIMIT}{resource}", "")
+        is_last = bool(entries) and not entries.keys() - limits.keys()
         there = _set_entries(place, resource, before, limits, is_last=is_last)
         back = _set_entries(place, resource, limits, before, is_last=is_first)
         whole = is_first or (is_last and None in limits.values())

@@ -66,6 +66,13 @@ def test_the_last_entries_of_a_limit_are_removed_by_unset() -> None:
     assert change.readback.of({soft: "[u:alice=4],[u:bob=8],[u:carol=1]"}) != change.before
 
 
+def test_a_limit_that_cannot_be_read_is_never_unset() -> None:
+    place, unreadable = Target("queue", "workq"), {"max_run_res_soft.ncpus": "[x:alice=4]"}
+    for limit in (None, 4):
+        change = PBS.set_limits(place, unreadable, "ncpus", {("u", "bob"): limit})
+        assert "unset" not in change.argv[-1] + change.back[-1]
+
+
 def test_of_many_removals_in_one_queue_the_one_that_leaves_none_is_an_unset() -> None:
     limits = ",".join(f"[u:user{number}=1]" for number in range(70))
     status = edit_queue(a_server_status(), "workq", {"max_run_res_soft.ncpus": limits})
