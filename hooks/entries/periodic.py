@@ -26,6 +26,7 @@ from hooks.checkpoint.victims.victims_not_requeued import (
     without_their_earmarks,
 )
 from hooks.control.circuit_breaker import CircuitBreaker
+from hooks.control.cores_of_gone_jobs import name_cores_of_gone_jobs
 from hooks.control.decision_time_limit import (
     ClockDeadline,
     describe_left_out,
@@ -255,6 +256,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     remarks = [*find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings).items()]
     remarks += find_vnode_orders_not_followed(server_status, translation.modes, settings, found.files).items()
     notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks)]
+    notes += name_cores_of_gone_jobs(found.raw, snapshot.vnodes)
     notes += assignment.notes
     quota_work = find_quota_work(found.quota_plan, found.raw, translation.modes, permissions.pause)
     notes += quota_work.notes()

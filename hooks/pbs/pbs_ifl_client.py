@@ -312,6 +312,10 @@ class Connection(ManagerRequests):
         status = self._ifl.pbs_rerunjob(self._handle, job_id, "force" if force else None)
         self._demand(status, f"requeue {job_id}")
 
+    def delete(self, job_id: str) -> None:
+        """Delete a job."""
+        self._demand(self._ifl.pbs_deljob(self._handle, job_id, None), f"delete {job_id}")
+
     def signal(self, job_id: str, name: str) -> None:
         """Send a signal (``USR2``) to all processes of a running job. Its MoM has to answer, which may take a while."""
         self._demand(self._ifl.pbs_sigjob(self._handle, job_id, name, None), f"send {name} to {job_id}")

@@ -147,7 +147,7 @@ def _read(box: int, name: str) -> Dropped:
     if count > MOST_LINES:
         return Dropped(info.st_uid, name, problem=f"{count:,} lines: at most {MOST_LINES:,} are taken")
     try:
-        lines = tuple(to_pairs(line) for line in data.decode("ascii").splitlines())
+        lines = tuple(to_pairs(line) for line in data.decode("ascii").split("\n")[:-1])
     except ValueError as error:
         return Dropped(info.st_uid, name, problem=f"cannot be read: {encode(str(error))[:300]}")
     if any(line.get("v") != "1" for line in lines):

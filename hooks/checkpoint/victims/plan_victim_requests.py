@@ -12,6 +12,7 @@ from typing import Callable, NamedTuple
 from hooks.checkpoint.save_method.copy_queue_save_method_to_job import find_method_to_write
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SAVING, SIGNAL
 from hooks.checkpoint.save_method.save_method_of_job import METHOD_OF_JOB, find_method, is_about_to_run
+from hooks.checkpoint.victims.runs_that_never_begin import has_nothing_to_save, may_never_end
 from hooks.pbs.first_host_is_up import find_first_vnode, is_there
 from hooks.pbs.host_of_vnode_and_multi_host_job import has_other_hosts, host_of
 from hooks.pbs.job_attributes.job_comment_format import make_comment
@@ -85,13 +86,15 @@ def plan_asking(
     for victim in victims:
         texts = server_status.jobs.get(victim.id, {})
         vnode = find_first_vnode(texts)
-        if was_deleted(texts) or not is_there(server_status.vnodes.get(vnode, {})):
+        is_deleted = was_deleted(texts)
+        may_end = not is_deleted or may_never_end(texts, server_status.time_s)
+        if not may_end or not is_there(server_status.vnodes.get(vnode, {})):
             patient.append(victim.id)
             continue
         host, index = host_of(vnode, server_status.vnodes), index_of(victim.id)
         marked = victim.id if index is None else parent_of(victim.id)
         known = marks.get(marked) or _current_marks(marked, server_status)
-        mark, hold = known.get(index, Mark()), victim.run.job.queue in held
+        mark, hold = known.get(index, Mark()), victim.run.job.queue in held and not is_deleted
         # A mark with a time in the future (the clock was set back) does not count.
         asked = mark.is_of_run(victim.run.start_s) and mark.asked_s <= server_status.time_s
         if asked and server_status.time_s < mark.until_s:
@@ -104,7 +107,7 @@ def plan_asking(
         asked = asked and victim.again
         how = REQUEUE
         # What is still being staged in has nothing to save.
-        if not asked and texts.get("substate", "") != STAGES_IN:
+        if not asked and not is_deleted and texts.get("substate", "") != STAGES_IN:
             # Merged with the array's attributes, which apply where a subjob has none of its own.
             all_texts = {**server_status.jobs.get(marked, {}), **texts}
             wide = has_other_hosts(texts, server_status.vnodes)
@@ -114,6 +117,10 @@ def plan_asking(
             ):
                 # The queue got its method after the job had started. The host, which sees no queues, would take its end
                 # for final.
+                how = REQUEUE
+            is_idle = has_nothing_to_save(texts, server_status.time_s)
+            if how == SIGNAL and is_idle and find_method(victim.id, all_texts, methods, 0.0) == SIGNAL:
+                # A job that PBS's checkpoint has restarted looks the same, and can be signalled.
                 how = REQUEUE
             # Without a start, no later pass could tell whether this run was asked.
             is_early = read_start_s(texts) is None or (how == CHECKPOINT and is_about_to_run(texts))

@@ -16,6 +16,7 @@ from typing import Any, Callable
 from hooks.checkpoint.forked_server_request import Child, read_piece, start_child
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
+from hooks.checkpoint.victims.runs_that_never_begin import USED, never_begins
 from hooks.pbs.job_attributes.job_ids_and_states import RUNS_AT_HOST, STAGES_IN, read_start_s, was_deleted
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, read_marks
 from hooks.pbs.pbs_ifl_client import NOT_RUNNING, Connection, IflError, is_real_server
@@ -27,7 +28,7 @@ _LATEST_S = 30.0
 the job may have started elsewhere. The victim's time to save is not extended by it."""
 _NOT_REQUEUED = "not requeued"
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
-_LOOKED_AT = ("job_state", "substate", "stime", "comment", MARK_ATTRIBUTE)
+_LOOKED_AT = ("job_state", "substate", "stime", "comment", MARK_ATTRIBUTE, USED)
 _LATE = "{} got no request, as those before it took too long"
 
 
@@ -136,10 +137,18 @@ def _ask(pbs_ifl: Any, requests: Sequence[VictimRequest], until_s: float) -> dic
 
 def _ask_one(connection: Connection, request: VictimRequest) -> bool:
     """Send one request. False if there is no need: the run is over, or the job was deleted (PBS would queue either
-    again, as its MoM reports the end later), or a checkpoint is no longer wanted. Raises :class:`IflError`."""
+    again, as its MoM reports the end later), or a checkpoint is no longer wanted. A deleted job whose program never
+    begins is queued again and deleted there. Raises :class:`IflError`."""
     texts = connection.read_job(request.id, _LOOKED_AT)
-    if was_deleted(texts) or read_start_s(texts) != request.start_s:
+    if read_start_s(texts) != request.start_s:
         return False
+    is_stuck = request.how == REQUEUE and never_begins(texts, time.time())
+    if was_deleted(texts):
+        if is_stuck:
+            # Deleting it by force would leave PBS's count of its cores where it is being requeued.
+            connection.requeue(request.id, force=True)
+            connection.delete(request.id)
+        return is_stuck
     if request.how == SIGNAL:
         connection.signal(request.id, request.signal)
         return True
@@ -149,7 +158,7 @@ def _ask_one(connection: Connection, request: VictimRequest) -> bool:
         return False
     if request.how == REQUEUE:
         # A job that is being staged in runs no program yet, which force would not wait for.
-        connection.requeue(request.id, force=texts.get("substate", "") == STAGES_IN)
+        connection.requeue(request.id, force=is_stuck or texts.get("substate", "") == STAGES_IN)
     else:
         connection.checkpoint(request.id)
     return True

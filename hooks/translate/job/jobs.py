@@ -212,7 +212,7 @@ def _limit_subjobs(subjobs: tuple[int, ...], texts: Attributes, running: int) ->
     if most <= 0:
         return subjobs, ""
     if running >= most:
-        return subjobs, f"max_run_subjobs = {most} of its subjobs are running"
+        return subjobs, f"{running} of its subjobs run, and max_run_subjobs = {most}"
     return subjobs[: most - running], ""
 
 

@@ -153,6 +153,10 @@ def pbs_rerunjob(handle: int, job: str, extend: str | None) -> int:
     return _act(["requeue", job, *([extend] if extend else [])])
 
 
+def pbs_deljob(handle: int, job: str, extend: str | None) -> int:
+    return _act(["delete", job])
+
+
 def pbs_sigjob(handle: int, job: str, name: str, extend: str | None) -> int:
     if f"SIG{name.removeprefix('SIG')}" in signal.Signals.__members__:
         return _act(["signal", job, name])

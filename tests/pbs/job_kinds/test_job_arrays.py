@@ -15,7 +15,7 @@ def test_no_more_subjobs_run_than_the_array_allows(pbs: PbsCluster) -> None:
     driven(pbs)
     array = pbs.qsub("alice", options=["-J", "1-5%2"])
     pbs.wait_until(lambda: states(pbs, array, 1, 2) == "RR", 120.0, "two subjobs run")
-    assert "max_run_subjobs = 2 of its subjobs are running" in why_it_waits(pbs, array)
+    assert "2 of its subjobs run, and max_run_subjobs = 2" in why_it_waits(pbs, array)
     assert states(pbs, array, 3, 4, 5) == "QQQ"
     pbs.run(["qdel", array.replace("[]", "[1]")]).demand_success()
     pbs.wait_until(lambda: states(pbs, array, 1, 2, 3, 4) == "XRRQ", 120.0, "the next one runs")

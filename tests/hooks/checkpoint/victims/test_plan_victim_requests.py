@@ -60,6 +60,29 @@ def test_a_victim_that_is_being_staged_in_has_nothing_to_save() -> None:
     assert ask({"12.s": staged}).requests == (VictimRequest("12.s", "requeue", host="v1"),)
 
 
+@pytest.mark.parametrize(
+    ("substate", "ago_s", "how"), [("41", 90, "requeue"), ("60", 90, "requeue"), ("41", 30, "signal")]
+)
+def test_a_victim_whose_program_never_begins_is_asked_for_no_save(substate: str, ago_s: int, how: str) -> None:
+    waits = running(substate=substate) | {"stime": str(AT_S - ago_s)}
+    assert [request.how for request in ask({"1.s": waits}, SIGNAL).requests] == [how]
+
+
+def test_a_deleted_victim_is_asked_only_where_its_program_may_never_have_begun() -> None:
+    deleted = {"comment": "Job run at Sun Nov 29 at 18:39 on (v1:ncpus=2) and terminated"}
+    for substate, ago_s, asked in (
+        ("41", 90, True),
+        ("42", 90, True),
+        ("60", 90, True),
+        ("41", 30, False),
+        ("51", 90, False),
+    ):
+        texts = running(substate=substate) | {"stime": str(AT_S - ago_s)} | deleted
+        asking = ask({"1.s": texts}, SIGNAL, held=("workq",))
+        assert [request.how for request in asking.requests] == ["requeue"] * asked
+        assert (asking.patient, asking.holds) == (() if asked else ("1.s",), {})
+
+
 def request_to(job_id: str, how: str, signal: str = "", *, is_first: bool = True) -> VictimRequest:
     """What is asked of a run of `running`."""
     return VictimRequest(job_id, how, signal, START_S, "v1", is_first)

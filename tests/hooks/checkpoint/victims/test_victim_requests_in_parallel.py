@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import types
 from collections.abc import Iterator
 
@@ -49,6 +50,30 @@ def test_a_victim_that_is_being_staged_in_is_requeued_by_force() -> None:
     ]
 
 
+LONG_AGO = str(int(time.time()) - 90)
+USED = {"resources_used.walltime": "00:00:00"}
+DELETED = {"comment": "Job run at Sun Nov 29 at 18:39 on (v1:ncpus=2) and terminated"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "calls"),
+    [
+        ({"substate": "41"}, [["requeue", "12.server", "force"]]),
+        ({"substate": "60"}, [["requeue", "12.server", "force"]]),
+        ({"substate": "60", **USED}, [["requeue", "12.server"]]),
+        ({"substate": "41", **DELETED}, [["requeue", "12.server", "force"], ["delete", "12.server"]]),
+        ({"substate": "42", **DELETED}, [["requeue", "12.server", "force"], ["delete", "12.server"]]),
+        ({"substate": "42", **DELETED, **USED}, []),
+    ],
+)
+def test_a_run_whose_program_never_begins_is_requeued_by_force(texts: dict[str, str], calls: list[list[str]]) -> None:
+    """PBS waits for such a run without end where its output goes to a FIFO that no program reads."""
+    pbs_ifl.WORLD["jobs"]["12.server"] = {**running(), "stime": LONG_AGO, **texts}
+    request = VictimRequest("12.server", "requeue", start_s=float(LONG_AGO), host="v1")
+    VictimRequests(pbs_ifl, [request], lambda: None).wait(0)
+    assert [call for call in pbs_ifl.CALLS if call[0] in ("requeue", "delete")] == calls
+
+
 def test_victims_of_a_real_server_are_requeued_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pbs_ifl, "_pbs_ifl", None, raising=False)
     pbs_ifl.REFUSALS["8[2].server"] = "job is not rerunnable"
@@ -83,7 +108,7 @@ def test_a_victim_released_before_its_request_is_not_checkpointed(mark: str) -> 
 
 def test_who_waits_too_long_behind_slow_victims_is_not_asked_by_this_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([0.0, 1.0, requeue._LATEST_S + 1])
-    monkeypatch.setattr(requeue, "time", types.SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(requeue, "time", types.SimpleNamespace(monotonic=lambda: next(seconds), time=time.time))
     victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
     assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [["requeue", "12.server"]]
     assert victim_requests.failures == {"8[2].server": "8[2].server got no request, as those before it took too long"}
