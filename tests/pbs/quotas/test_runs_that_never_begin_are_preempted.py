@@ -4,11 +4,14 @@ as others do, also once it is deleted.
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from tests.hooks.deploy_on_testbed import LATE_S, deploy_and_drive, quick_settings
+from tests.hooks.deploy_on_testbed import LATE_S, deploy_and_drive, last_pass, make_deployment, quick_settings
 from tests.pbs.cluster import PbsCluster
 
+BEING_REQUEUED = 60
 GONE = ("F", "X")
 
 
@@ -52,6 +55,30 @@ def test_a_deleted_one_makes_room_and_is_gone(pbs: PbsCluster) -> None:
     pbs.wait_until(lambda: all(pbs.job_state(job) in GONE for job in jobs), LATE_S, "alice's jobs are gone")
     assert used(pbs) == 24
     remove(pbs, jobs)
+
+
+def test_cores_that_pbs_counts_for_jobs_that_are_gone_are_named(pbs: PbsCluster) -> None:
+    """The subjob ignores SIGTERM, so that it is still being requeued as its array is deleted by force."""
+    pbs.qmgr("set queue workq max_run_res_soft.ncpus = '[u:alice=0],[u:bob=24]'")
+    deploy_and_drive(pbs, quick_settings())
+    program = ("/bin/sh", "-c", "trap '' TERM; while :; do sleep 0.3; done")
+    array = pbs.qsub("alice", program, select="1:ncpus=8", options=("-J", "1-3"))
+    first = array.replace("[]", "[1]")
+    pbs.wait_until(lambda: used(pbs) == 24, 120.0, "alice's subjobs have all cores")
+    # Their programs are to ignore the signal before it comes.
+    time.sleep(2)
+    bobs = pbs.qsub("bob", select="3:ncpus=8")
+    pbs.wait_until(lambda: pbs.job(first)["substate"] == BEING_REQUEUED, LATE_S, f"{first} is being requeued")
+    pbs.run(["qdel", "-W", "force", array], user="alice")
+    pbs.wait_until(lambda: named(pbs, first), 30.0 + LATE_S, "a pass names the subjob")
+    pbs.run(["qdel", bobs])
+    make_deployment(pbs).remove(lambda _: None)
+    pbs.restart_clean_server()
+    assert used(pbs) == 0
+
+
+def named(pbs: PbsCluster, job: str) -> bool:
+    return any(job in note and "until pbs_server is restarted" in note for note in last_pass(pbs)["notes"])
 
 
 def remove(pbs: PbsCluster, jobs: list[str]) -> None:
