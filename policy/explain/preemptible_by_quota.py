@@ -5,6 +5,7 @@ from __future__ import annotations
 from policy.eligibility.soft_quotas import Quotas, Standing
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.model.ledger_between_passes import Ledger
+from policy.preemption.victim_candidates_and_gain_bounds import qualifies
 from policy.settings.site_settings import QuotaSettings
 from policy.state.cluster_index import ClusterIndex
 
@@ -20,23 +21,19 @@ class PreemptibleByQuota:
         self._counts = ledger.preemptions
         self._settings = settings
         self._now_s = now_s
+        self._managed = {queue.name for queue in cluster.queues.values() if queue.managed}
 
     def standing(self, run: Run) -> Standing | None:
         """The quota entry by which the run may be preempted; None if it may not be by rule A."""
-        job, settings = run.job, self._settings
-        queue = self._cluster.queues.get(job.queue)
+        settings = self._settings
         if (
             not settings.preempt
-            or not job.rerunable
-            or run.exiting
-            or queue is None
-            or not queue.managed
+            or not qualifies(run, self._counts, settings.cap, self._managed)
             or run.start_s + settings.exempt_s > self._now_s
-            or self._counts.get(run.id, 0) >= settings.cap
             or not self._gives_usable(run)
         ):
             return None
-        return self._quotas.surplus(job, run.allocation)
+        return self._quotas.surplus(run.job, run.allocation)
 
     def _gives_usable(self, run: Run) -> bool:
         """Whether some vnode of the run takes jobs: the cores of the others help no beneficiary."""

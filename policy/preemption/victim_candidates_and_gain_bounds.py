@@ -6,7 +6,7 @@ The bounds show when a search would be in vain, never that it will succeed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from policy.eligibility.classes_by_priority_quota import Classes
@@ -35,6 +35,13 @@ class Basis(NamedTuple):
     classes: Classes | None
     settings: Settings
     now_s: float
+
+
+def qualifies(run: Run, counts: Mapping[str, int], cap: float, managed: Container[str]) -> bool:
+    """Whether rules A and B may preempt the run, apart from quotas and classes. ``counts`` are the preemptions by job,
+    ``cap`` is how many make a job exempt, ``managed`` are the queues in which runs are preempted."""
+    job = run.job
+    return job.rerunable and not run.exiting and counts.get(run.id, 0) < cap and job.queue in managed
 
 
 class Candidates:
@@ -217,12 +224,9 @@ class Candidates:
             qualified = [
                 run
                 for run in self._cluster.runs.values()
-                if run.job.rerunable
-                and not run.exiting
+                if qualifies(run, counts, cap, managed)
                 and run.id not in starts
                 and (run.subjob is None or not self._is_subjob_begun_now(run))
-                and counts.get(run.id, 0) < cap
-                and run.job.queue in managed
                 and (self._classes is not None or self._quotas.bounds(run.job, run.allocation))
             ]
             self._candidates = sorted(qualified, key=lambda run: (*self._order(run), run.id))

@@ -1,5 +1,5 @@
 """No text in an attribute of a job, a reservation or a vnode fails a pass, makes what it leaves for the next one
-unreadable, or ends ``status`` or ``explain``: a job that nobody can read waits with its reason, and the others go on.
+unreadable, or ends ``status`` or ``explain``: a job that cannot be read waits with its reason, and the others go on.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ ONE = {"select": "1:ncpus=1"}
 
 @pytest.mark.parametrize("mode", MODES)
 def test_in_every_mode_a_mail_address_that_is_an_option_is_refused(hook: Hook, mode: str) -> None:
-    """Managers too: nobody's mail goes there."""
+    """Managers are refused too: no mail goes to such an address."""
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)
     for event, given in (("queuejob", submit(**ONE)), ("modifyjob", alter(ONE, {}))):
         events = [

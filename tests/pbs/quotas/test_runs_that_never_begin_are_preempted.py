@@ -10,6 +10,7 @@ import pytest
 
 from tests.hooks.deploy_on_testbed import LATE_S, deploy_and_drive, last_pass, make_deployment, quick_settings
 from tests.pbs.cluster import PbsCluster
+from tests.pbs.quotas.test_staging_jobs_are_preempted import used
 
 BEING_REQUEUED = 60
 GONE = ("F", "X")
@@ -85,8 +86,3 @@ def remove(pbs: PbsCluster, jobs: list[str]) -> None:
     for job in jobs:
         pbs.run(["qrerun", "-W", "force", job])
         pbs.run(["qdel", job])
-
-
-def used(pbs: PbsCluster) -> int:
-    """The cores that the server counts as assigned."""
-    return sum(int(vnode.get("resources_assigned", {}).get("ncpus", 0)) for vnode in pbs.pbsnodes().values())

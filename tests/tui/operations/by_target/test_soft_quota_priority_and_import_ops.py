@@ -61,7 +61,7 @@ def test_the_last_entries_of_a_limit_are_removed_by_unset() -> None:
     assert PBS.set_limits(place, two, "ncpus", {("u", "bob"): None}).argv[-1] == f"set queue workq {soft} -= [u:bob=8]"
     first = PBS.set_limits(place, {}, "ncpus", {("u", "alice"): 4})
     assert (first.argv[-1], first.back[-1]) == (f"set queue workq {soft} += [u:alice=4]", unset)
-    # An entry that somebody sets meanwhile would go with the others: the value is no longer the one that was shown.
+    # An unset takes an entry that was added meanwhile too, so with one the value is another than was shown.
     assert first.readback.of(two) == "alice 4, bob 8"
     assert change.readback.of({soft: "[u:alice=4],[u:bob=8],[u:carol=1]"}) != change.before
 
