@@ -12,7 +12,7 @@ import pytest
 
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.console.console_on_testbed import apply, console, short, unlock, wait_for_stages
-from tests.pbs.terminal import Terminal
+from tests.pbs.terminal import Terminal, joined
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux: apt-get install tmux")
 
@@ -79,7 +79,12 @@ def test_a_run_is_suspended_and_goes_on(pbs: PbsCluster, state: Path, cells: int
         pbs.wait_for_state(run, "S")
         wait_for_row(terminal, run, "S")
         terminal.press("a", "u")
-        apply(terminal, "done, verified", f"qsig -s resume {run}", "as soon as there is room")
+        # PBS leaves it to its scheduler when, so that the console may find the job still suspended.
+        apply(terminal, "", f"qsig -s resume {run}", "as soon as there is room")
+        terminal.wait_until(
+            lambda shown: any(each in joined(shown) for each in ("done, verified", "is not done yet")),
+            "what came of it",
+        )
         pbs.wait_for_state(run, "R")
         wait_for_row(terminal, run, "R")
 
