@@ -19,7 +19,7 @@ from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
 from hooks.checkpoint.victims.runs_that_never_begin import USED, never_begins
 from hooks.pbs.job_attributes.job_ids_and_states import RUNS_AT_HOST, STAGES_IN, read_start_s, was_deleted
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, read_marks
-from hooks.pbs.pbs_ifl_client import NOT_RUNNING, Connection, IflError, is_real_server
+from hooks.pbs.pbs_ifl_client import HOLD, NOT_RUNNING, Connection, IflError, is_real_server
 from hooks.pbs.server_status_type_and_attributes import Attributes
 
 _MOST_CHILDREN = 16
@@ -28,7 +28,7 @@ _LATEST_S = 30.0
 the job may have started elsewhere. The victim's time to save is not extended by it."""
 _NOT_REQUEUED = "not requeued"
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
-_LOOKED_AT = ("job_state", "substate", "stime", "comment", MARK_ATTRIBUTE, USED)
+_LOOKED_AT = ("job_state", "substate", "stime", "comment", "Hold_Types", MARK_ATTRIBUTE, USED)
 _LATE = "{} got no request, as those before it took too long"
 
 
@@ -140,32 +140,49 @@ def _ask_one(connection: Connection, request: VictimRequest) -> bool:
     again, as its MoM reports the end later), or a checkpoint is no longer wanted. A deleted job whose program never
     begins is queued again and deleted there. Raises :class:`IflError`."""
     texts = connection.read_job(request.id, _LOOKED_AT)
-    if read_start_s(texts) != request.start_s:
-        return False
     is_stuck = request.how == REQUEUE and never_begins(texts, time.time())
-    if was_deleted(texts):
-        if is_stuck:
-            # Deleting it by force would leave PBS's count of its cores where it is being requeued.
-            connection.requeue(request.id, force=True)
-            connection.delete(request.id)
-        return is_stuck
+    if is_stuck and was_deleted(texts) and read_start_s(texts) == request.start_s:
+        # Deleting it by force would leave PBS's count of its cores where it is being requeued.
+        connection.requeue(request.id, force=True)
+        connection.delete(request.id)
+        return True
+    if not _is_wanted(texts, request):
+        return False
     if request.how == SIGNAL:
         connection.signal(request.id, request.signal)
         return True
-    if request.how == CHECKPOINT and not _is_waited_for(texts):
-        return False
-    if texts.get("substate", "") == RUNS_AT_HOST and connection.has_ended_at_host(request.id):
-        return False
+    if texts.get("substate", "") == RUNS_AT_HOST:
+        # The host may answer late, and passes may have released or requeued the victim meanwhile.
+        if connection.has_ended_at_host(request.id):
+            return False
+        texts = connection.read_job(request.id, _LOOKED_AT)
+        if not _is_wanted(texts, request):
+            return False
     if request.how == REQUEUE:
         # A job that is being staged in runs no program yet, which force would not wait for.
         connection.requeue(request.id, force=is_stuck or texts.get("substate", "") == STAGES_IN)
     else:
-        connection.checkpoint(request.id)
+        _checkpoint(connection, request.id)
     return True
 
 
-def _is_waited_for(texts: Attributes) -> bool:
-    """Whether the victim's mark still says that it is held. PBS's checkpoint sets a hold. If a pass has released the
-    victim and cleared its mark while the request waited here, nothing would release that hold."""
+def _is_wanted(texts: Attributes, request: VictimRequest) -> bool:
+    """Whether the job is still in the run that is meant, and, for a checkpoint, its mark still says that it is held."""
+    is_meant = read_start_s(texts) == request.start_s and not was_deleted(texts)
+    return is_meant and (request.how != CHECKPOINT or _is_held_by_us(texts))
+
+
+def _checkpoint(connection: Connection, job_id: str) -> None:
+    """Have PBS checkpoint the job, which sets a hold. A hold without our mark would stay for good, so it is released
+    where a pass has released the victim and cleared its mark just before. Raises :class:`IflError`."""
+    try:
+        connection.checkpoint(job_id)
+    finally:
+        texts = connection.read_these_jobs([job_id], _LOOKED_AT).get(job_id, {})
+        if HOLD in texts.get("Hold_Types", "") and not _is_held_by_us(texts):
+            connection.release(job_id)
+
+
+def _is_held_by_us(texts: Attributes) -> bool:
     mark = read_marks(texts).get(None)
     return mark is not None and mark.held

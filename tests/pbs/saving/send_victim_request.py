@@ -1,6 +1,7 @@
 """Sends one victim's request as a pass does, with the mark that a pass has written before, and prints what came of it.
 
 Usage: PYTHON -I send_victim_request.py SOURCES PBS_EXEC JOB METHOD
+With the method ``released`` it only writes the mark of a pass that has released the job.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ def main() -> None:
     sys.path[:0] = [sources, str(Path(pbs_exec) / "lib" / "python" / "altair")]
     import pbs_ifl  # type: ignore[import-not-found, unused-ignore]
 
+    from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT
     from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
     from hooks.checkpoint.victims.victim_requests_in_parallel import VictimRequests
     from hooks.pbs.job_attributes.job_ids_and_states import read_start_s
@@ -25,6 +27,9 @@ def main() -> None:
 
     with Connection(pbs_ifl) as connection:
         asked_s = int(time.time())
+        if method == "released":
+            connection.set_mark(job_id, show_marks({None: Mark("", CHECKPOINT, asked_s, asked_s + 60)}))
+            return
         mark = Mark("9.s", method, asked_s, asked_s + 60, held=True)
         connection.set_mark(job_id, show_marks({None: mark}))
         start_s = read_start_s(connection.read_job(job_id, ("job_state", "stime")))

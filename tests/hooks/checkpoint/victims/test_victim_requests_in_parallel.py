@@ -106,6 +106,50 @@ def test_a_victim_released_before_its_request_is_not_checkpointed(mark: str) -> 
     assert ([call for call in pbs_ifl.CALLS if call[0] == "hold"], victim_requests.failures) == ([], {})
 
 
+@pytest.mark.parametrize("how", [CHECKPOINT, REQUEUE])
+@pytest.mark.parametrize(
+    "since",
+    [{**running(), MARK_KEY: HELD.removesuffix(" held")}, running(stime=f"{START_S + 40:.0f}")],
+    ids=["released", "another run"],
+)
+def test_a_host_that_answers_late_does_not_make_a_request_outlive_its_reason(
+    monkeypatch: pytest.MonkeyPatch, how: str, since: dict[str, str]
+) -> None:
+    pbs_ifl.WORLD["jobs"]["12.server"] = {**running(substate="42"), MARK_KEY: HELD}
+    answer = pbs_ifl.pbs_sigjob
+
+    def answer_late(handle: int, job_id: str, name: str, extend: str | None) -> int:
+        pbs_ifl.WORLD["jobs"]["12.server"] = since
+        return answer(handle, job_id, name, extend)
+
+    monkeypatch.setattr(pbs_ifl, "pbs_sigjob", answer_late)
+    victim_requests = VictimRequests(pbs_ifl, [VictimRequest("12.server", how, "", START_S)], lambda: None)
+    is_wanted = how == REQUEUE and since["stime"] == f"{START_S:.0f}"
+    assert ([call[0] for call in acts()], victim_requests.failures) == (["requeue"] if is_wanted else [], {})
+
+
+@pytest.mark.parametrize("refusal", ["", "15013 the script failed"])
+@pytest.mark.parametrize(("mark", "releases"), [("", [["release", "12.server", "s"]]), (HELD, [])])
+def test_a_checkpoints_hold_is_released_where_a_pass_was_faster(
+    monkeypatch: pytest.MonkeyPatch, mark: str, releases: list[list[str]], refusal: str
+) -> None:
+    pbs_ifl.WORLD["jobs"]["12.server"] = {**running(), MARK_KEY: HELD}
+    hold = pbs_ifl.pbs_holdjob
+
+    def hold_late(handle: int, job_id: str, holds: str, extend: str | None) -> int:
+        pbs_ifl.WORLD["jobs"]["12.server"] = {**running(), "Hold_Types": "s", **({MARK_KEY: mark} if mark else {})}
+        if refusal:
+            pbs_ifl.REFUSALS["12.server"] = refusal
+        done = hold(handle, job_id, holds, extend)
+        pbs_ifl.REFUSALS.clear()
+        return done
+
+    monkeypatch.setattr(pbs_ifl, "pbs_holdjob", hold_late)
+    victim_requests = VictimRequests(pbs_ifl, [VictimRequest("12.server", CHECKPOINT, "", START_S)], lambda: None)
+    assert [call for call in pbs_ifl.CALLS if call[0] == "release"] == releases
+    assert list(victim_requests.failures) == (["12.server"] if refusal else [])
+
+
 def test_who_waits_too_long_behind_slow_victims_is_not_asked_by_this_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([0.0, 1.0, requeue._LATEST_S + 1])
     monkeypatch.setattr(requeue, "time", types.SimpleNamespace(monotonic=lambda: next(seconds), time=time.time))
