@@ -6,11 +6,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from hooks.admission.texts.recurrence_limits import find_costly_recurrence
 from hooks.admission.texts.recurrence_set_by_pbs import find_set_count
 from hooks.admission.texts.times_without_date import read_event_seconds
 from hooks.pbs.job_attributes.read_attribute import read_attribute
 from hooks.pbs.managers_and_operators import may_manage
-from policy.eligibility.recurrence_limits import find_costly_recurrence
 
 
 def refuse_costly_recurrence(pbs: Any, reservation: Any) -> str:

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from math import ceil
 from typing import NamedTuple
 
 MOST_OCCURRENCES = 400
 MOST_DAYS = 1830
 _DAY_S = 86_400
-_DAYS_BEFORE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
-_DAYS_BEFORE_1970 = 719_528
-_LONGEST_MONTH = 31
+_EPOCH = date(1970, 1, 1)
 _DAYS: Mapping[str, float] = {"HOURLY": 1 / 24, "DAILY": 1, "WEEKLY": 7, "MONTHLY": 31, "YEARLY": 366}
 _FEWEST_DAYS: Mapping[str, float] = {**_DAYS, "MONTHLY": 28, "YEARLY": 365}
 _READ = frozenset({"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", "BYHOUR", "BYMONTH"})
@@ -106,8 +105,8 @@ def _read_date_s(until: str) -> float | None:
     digits = until.replace("-", "")[:8]
     if not (digits.isascii() and digits.isdigit() and len(digits) == len("20261231")):
         return None
-    year, month, day = int(digits[:4]), int(digits[4:6]), int(digits[6:])
-    if not (1 <= month <= len(_DAYS_BEFORE) and 1 <= day <= _LONGEST_MONTH):
+    try:
+        day = date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+    except ValueError:
         return None
-    leap_days = year // 4 - year // 100 + year // 400
-    return (365 * year + leap_days + _DAYS_BEFORE[month - 1] + day - _DAYS_BEFORE_1970 + 2) * _DAY_S
+    return float((day - _EPOCH).days + 2) * _DAY_S

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from policy.eligibility.recurrence_limits import find_costly_recurrence
+from hooks.admission.texts.recurrence_limits import find_costly_recurrence
 
 START_S = datetime(2026, 12, 1, 8, tzinfo=timezone.utc).timestamp()
 
