@@ -1,1 +1,2 @@
-"""Control of the passes: whether and when a pass may act (schedulers, obstacles, circuit breaker, early passes)."""
+"""Control of the passes: whether and when a pass may act (circuit breaker, time limits, early passes, and what the
+schedulers and switched hooks do meanwhile)."""

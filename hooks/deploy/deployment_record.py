@@ -25,8 +25,8 @@ class DeploymentRecord:
     ``made``: resources; ``schedulers``: those that were created; ``folders``: the names of their folders in PBS_HOME;
     ``partitions``: for each object whose partition was changed the old one, "" for none, and the new one; ``flags``:
     the same for resources that others had made. The schedulers that pbsteer has switched off are not in it: each pass
-    records its own switches (:class:`hooks.control.scheduler_switch.Switched`), and an administrator may switch in
-    between.
+    records its own switches (:class:`hooks.control.pbs_scheduler.scheduler_switch.Switched`), and an administrator may
+    switch in between.
     """
 
     made: frozenset[str] = frozenset()

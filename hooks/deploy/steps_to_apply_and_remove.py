@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from hooks.control.scheduler_switch import Switched
+from hooks.control.pbs_scheduler.scheduler_switch import Switched
 from hooks.deploy.bundle_hook import build
 from hooks.deploy.cleanup.hook_temp_files_cleanup import find_leftovers
 from hooks.deploy.cleanup.release_victims_and_restore_priorities import (
@@ -152,7 +152,7 @@ class DeploySteps:
     def _find_switched(self, found: Installed) -> frozenset[str]:
         """The schedulers that pbsteer has switched off, without the default one if an administrator has stopped the
         server's scheduling since. If the record cannot be read and hooks are there: those that are off and serve a
-        queue in ``drive``, as in a pass (:func:`hooks.control.scheduler_switch.hand_back`)."""
+        queue in ``drive``, as in a pass (:func:`hooks.control.pbs_scheduler.scheduler_switch.hand_back`)."""
         switched = Switched.read(State(self._folder))
         off = {name for name, scheduling in found.scheduling.items() if scheduling != "True"}
         if not switched.lost or not found.hooks:

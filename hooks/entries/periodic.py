@@ -34,17 +34,17 @@ from hooks.control.decision_time_limit import (
     time_to_act_s,
     time_to_decide_s,
 )
-from hooks.control.drive_mode_obstacles import find_obstacles
 from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult, find_next_s
-from hooks.control.fair_share_charges import charge_usage, record_from_data, record_to_data, write_usage
 from hooks.control.pass_guard import PassOutcome, guard_pass
-from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
-from hooks.control.scheduler_sorts_by_priority import find_unsorted
-from hooks.control.scheduler_switch import Switched, assign_schedulers, switch, trigger_cycle
+from hooks.control.pbs_scheduler.drive_mode_obstacles import find_obstacles
+from hooks.control.pbs_scheduler.fair_share_charges import charge_usage, record_from_data, record_to_data, write_usage
+from hooks.control.pbs_scheduler.qsub_priority_orders_all_users import find_queues_ordered_by_users
+from hooks.control.pbs_scheduler.scheduler_sorts_by_priority import find_unsorted
+from hooks.control.pbs_scheduler.scheduler_switch import Switched, assign_schedulers, switch, trigger_cycle
+from hooks.control.pbs_scheduler.vnode_order_of_pbs_sched import find_vnode_orders_not_followed
 from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
 from hooks.control.switched_hooks.end_hook_switch import EndHookOnHosts, switch_end_hook
 from hooks.control.switched_hooks.start_guard import digests_to_compare, end_of_starts, may_go_unguarded, switch_guard
-from hooks.control.vnode_order_of_pbs_sched import find_vnode_orders_not_followed
 from hooks.forecast.forecast_due import is_forecast_due
 from hooks.pbs.files_and_output.dynamic_server_resources import find_asked_for
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files

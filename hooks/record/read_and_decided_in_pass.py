@@ -10,8 +10,8 @@ from hooks.act.job_priorities_for_pbs_sched import Advice
 from hooks.act.soft_walltime_stripe_for_waiting_jobs import ResourceChanges
 from hooks.checkpoint.victims.victims_not_requeued import NotRequeued
 from hooks.control.decision_time_limit import Slow
-from hooks.control.fair_share_charges import ChargeRecord, Charges
-from hooks.control.scheduler_switch import Assignment, Switched
+from hooks.control.pbs_scheduler.fair_share_charges import ChargeRecord, Charges
+from hooks.control.pbs_scheduler.scheduler_switch import Assignment, Switched
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.quota_plan_files import PlanFiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hooks.control.scheduler_switch import Switched
+from hooks.control.pbs_scheduler.scheduler_switch import Switched
 from hooks.deploy.settings_and_partition.partition_with_own_scheduler import Part
 from hooks.store.state_files import State
 from hooks.store.state_folder import state_folder

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from hooks.control.scheduler_switch import Assignment
+from hooks.control.pbs_scheduler.scheduler_switch import Assignment
 from hooks.pbs.own_switch_values import START_HOOK
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.requests_within_time_budget import attempt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.control.scheduler_switch import (
+from hooks.control.pbs_scheduler.scheduler_switch import (
     Assignment,
     Switched,
     assign_schedulers,

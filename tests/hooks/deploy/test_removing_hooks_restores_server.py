@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.control.scheduler_switch import Switched
+from hooks.control.pbs_scheduler.scheduler_switch import Switched
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.read_installed_server_state import DeployError, Reply

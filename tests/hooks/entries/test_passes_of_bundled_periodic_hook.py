@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hooks.control.circuit_breaker import CircuitBreaker
-from hooks.control.scheduler_switch import Switched
+from hooks.control.pbs_scheduler.scheduler_switch import Switched
 from hooks.deploy.bundle_hook import build
 from hooks.pbs.files_and_output.fair_share_files import format_usage, read_usage
 from hooks.store.compiled_modules import COMPILED

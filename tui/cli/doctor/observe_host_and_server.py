@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hooks.control.drive_mode_obstacles import find_obstacles
-from hooks.control.scheduler_sorts_by_priority import find_unsorted
+from hooks.control.pbs_scheduler.drive_mode_obstacles import find_obstacles
+from hooks.control.pbs_scheduler.scheduler_sorts_by_priority import find_unsorted
 from hooks.deploy.health.hook_health import Health
 from hooks.deploy.read_installed_server_state import DeployError, Installed, read_applied
 from hooks.deploy.settings_and_partition.check_settings_against_server import find_missing, find_unfit

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hooks.control.drive_mode_obstacles import find_obstacles
-from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
-from hooks.control.scheduler_sorts_by_priority import find_unsorted
-from hooks.control.scheduler_switch import Switched, assign_schedulers
+from hooks.control.pbs_scheduler.drive_mode_obstacles import find_obstacles
+from hooks.control.pbs_scheduler.qsub_priority_orders_all_users import find_queues_ordered_by_users
+from hooks.control.pbs_scheduler.scheduler_sorts_by_priority import find_unsorted
+from hooks.control.pbs_scheduler.scheduler_switch import Switched, assign_schedulers
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files
 from hooks.pbs.scheduler_object_of_queue import find_scheduler, is_down, is_scheduling
 from hooks.pbs.server_status_type_and_attributes import ServerStatus

@@ -1,7 +1,7 @@
 """Charges fair share usage while pbsteer drives: a scheduler that is switched off has no cycles, and only these charge.
 
 The file ``usage`` gets only what the scheduler will not add by itself once it is switched on: the use of jobs that
-started since, and of remembered jobs once they have ended (README.md).
+started since, and of remembered jobs once they have ended (hooks/control/README.md).
 """
 
 from __future__ import annotations

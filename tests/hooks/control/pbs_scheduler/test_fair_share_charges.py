@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.control.fair_share_charges import (
+from hooks.control.pbs_scheduler.fair_share_charges import (
     ChargeRecord,
     Charges,
     charge_usage,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.control.work_only_pbs_scheduler_can_do import find_pending_work
+from hooks.control.pbs_scheduler.work_only_pbs_scheduler_can_do import find_pending_work
 from tests.hooks.sample_server_statuses import job, queue, running, server_status, vnode
 
 STARTS = "9.s/0, 9.s/1, 9.s/2"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hooks.control.scheduler_switch import (
+from hooks.control.pbs_scheduler.scheduler_switch import (
     Switched,
     hand_back,
     trigger_cycle,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.control.qsub_priority_orders_all_users import find_queues_ordered_by_users
+from hooks.control.pbs_scheduler.qsub_priority_orders_all_users import find_queues_ordered_by_users
 from hooks.translate.snapshot import translate
 from policy.settings.site_settings import OrderSettings, Settings
 from tests.hooks.sample_server_statuses import queue, server_status

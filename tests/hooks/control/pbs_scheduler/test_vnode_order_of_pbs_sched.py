@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.control.vnode_order_of_pbs_sched import find_vnode_orders_not_followed
+from hooks.control.pbs_scheduler.vnode_order_of_pbs_sched import find_vnode_orders_not_followed
 from hooks.translate.queues import read_modes
 from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.settings.site_settings import Settings

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hooks.control.scheduler_sorts_by_priority import find_unsorted
+from hooks.control.pbs_scheduler.scheduler_sorts_by_priority import find_unsorted
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import EDITED
 from tests.hooks.sample_server_statuses import queue, server_status
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.control.scheduler_switch import (
+from hooks.control.pbs_scheduler.scheduler_switch import (
     LastCycle,
     Switched,
 )

@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from hooks.control.work_only_pbs_scheduler_can_do import PendingWork, find_pending_work
+from hooks.control.pbs_scheduler.work_only_pbs_scheduler_can_do import PendingWork, find_pending_work
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.own_switch_values import START_HOOK
 from hooks.pbs.pause_in_server_attributes import describe_pause, is_stopped, name_pause

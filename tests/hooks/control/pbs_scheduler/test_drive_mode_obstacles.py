@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hooks.control.drive_mode_obstacles import find_obstacles
+from hooks.control.pbs_scheduler.drive_mode_obstacles import find_obstacles
 from hooks.translate.queues import read_modes
 from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import queue, server_status, vnode
