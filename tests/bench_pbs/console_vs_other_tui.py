@@ -129,7 +129,7 @@ def _requests(pbs: PbsCluster) -> list[str]:
 
 
 def _memory_mib(terminal: Terminal) -> float:
-    """What the processes hold that nobody else does, and their part of what they share."""
+    """What the processes hold that no other process does, and their part of what they share."""
     kib = 0
     for pid in _below(terminal.first_process()):
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")

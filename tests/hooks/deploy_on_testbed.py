@@ -133,7 +133,7 @@ def set_mode(pbs: PbsCluster, mode: str, *queues: str) -> None:
 
 
 def drive(pbs: PbsCluster, *queues: str) -> None:
-    """Let pbsteer start the queues' jobs, and nobody else."""
+    """Let pbsteer alone start the queues' jobs."""
     set_mode(pbs, "drive", *queues)
     wait_until_driven(pbs, *queues)
 

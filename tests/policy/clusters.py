@@ -120,7 +120,7 @@ def started(plan: Plan) -> Iterable[str]:
 
 
 def victims(plan: Plan) -> dict[str, str]:
-    """Each victim and for whom it goes."""
+    """Each victim and its beneficiary."""
     return {preempt.id: preempt.beneficiary for preempt in plan.preempts}
 
 

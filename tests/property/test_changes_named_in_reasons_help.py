@@ -79,7 +79,7 @@ def patient_settings() -> st.SearchStrategy[Settings]:
 
 
 def behind_a_head() -> st.SearchStrategy[Situation]:
-    """Jobs of single cores behind a head, where nobody preempts."""
+    """Jobs of single cores behind a head, where no job preempts."""
     quotas = st.just(QuotaSettings(preempt=False))
     settings = st.builds(Settings, backfill=backfills("easy", "checkpoint"), quota=quotas)
     return situations(clusters(plain=True), settings)

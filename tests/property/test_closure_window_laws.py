@@ -1,4 +1,4 @@
-"""Laws of windows (docs/policies.md, "Closures"): nobody runs into one, and every other law holds beside them."""
+"""Laws of windows (docs/policies.md, "Closures"): no job runs into one, and every other law holds beside them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def broken_into(vnodes: Iterable[Vnode], runs: Iterable[Run]) -> list[str]:
 
 @given(window_lives(), st.sampled_from((0, 20)))
 def test_nobody_runs_into_a_window(lively: Lively, letting_go_s: float) -> None:
-    """All who have started and still run together, other than those who ran before."""
+    """All that have started and still run together, other than those that ran before."""
     parts, coming, settings = lively
     before = {run.id for run in parts.runs}
 
@@ -95,7 +95,7 @@ def test_a_promise_is_kept_by_cutting_beside_windows(lively: Lively, on_time: bo
 
 @given(window_lives(), st.sampled_from((0, 20)))
 def test_a_cluster_with_windows_comes_to_rest(lively: Lively, letting_go_s: float) -> None:
-    """When all windows are over, nobody waits for one any more."""
+    """When all windows are over, no job waits for one any more."""
     parts, coming, settings = lively
     history = live(parts, settings, as_estimated, coming=coming, letting_go_s=letting_go_s)
     _, _, plan = history.passes[-1]

@@ -32,7 +32,7 @@ def due(*, plain: bool | None = None, alone: bool = False) -> st.SearchStrategy[
 
 
 def rescuing(*, plain: bool = False) -> st.SearchStrategy[Situation]:
-    """Short jobs that may be rescued; with or without a promise to somebody."""
+    """Short jobs that may be rescued; with or without a promise to another job."""
     simple = st.one_of(waiting_clusters(), clusters(plain=True), crowded_clusters(), waiting_clusters())
     parts = simple if plain else st.one_of(waiting_clusters(), clusters(), simple, contended_clusters())
     pairs = st.tuples(parts, cutting_settings(rescue=True))
@@ -63,7 +63,7 @@ def test_only_backfilled_runs_that_may_be_cut_are_cut_for_a_promise(situation: S
 
 @given(due())
 def test_no_run_is_cut_for_a_promise_before_its_time(situation: Situation) -> None:
-    """Nor for anybody but who is promised it, in this pass or before."""
+    """Nor for any job but the one that is promised it, in this pass or before."""
     parts, ledger, settings = situation
     plan = plan_of(situation)
     for preempt in cuts(plan):
@@ -125,7 +125,7 @@ def test_the_run_on_most_nodes_is_cut_first(situation: Situation) -> None:
 
 @given(due(plain=True, alone=True))
 def test_a_head_whose_time_has_come_gets_its_cores_where_cutting_can_give_them(situation: Situation) -> None:
-    """Exactly then, on cores counted alone; exempt times and caps protect nobody now, while a run that does not save is
+    """Exactly then, on cores counted alone; exempt times and caps protect no run now, while a run that does not save is
     not cut once it would have too much to repeat."""
     parts, ledger, settings = situation
     promised = [job for job in parts.jobs if job.id in ledger.promises]
@@ -258,7 +258,7 @@ def test_who_is_rescued_is_held_its_cores_and_counts_as_backfilled(situation: Si
 
 @given(rescuing(plain=True))
 def test_the_rescued_victim_has_the_fewest_cores_that_suffice(situation: Situation) -> None:
-    """Where nobody is reserved for, on cores counted alone."""
+    """Where no job has a reservation, on cores counted alone."""
     parts, ledger, settings = situation
     plan = plan_of(situation)
     for preempt in cuts(plan, "cut-for-rescue"):
@@ -282,7 +282,7 @@ def test_the_rescued_victim_has_the_fewest_cores_that_suffice(situation: Situati
 
 @given(rescuing())
 def test_no_more_short_jobs_share_the_hole_than_fit(situation: Situation) -> None:
-    """Everybody who is held cores for this way waits for one and the same victim."""
+    """Each job that cores are held for in this way waits for one and the same victim."""
     plan = plan_of(situation)
     victims = {hold.victims for hold in plan.ledger.earmarks.values() if hold.rule == "rescue"}
     assert victims <= {(preempt.id,) for preempt in cuts(plan, "cut-for-rescue")}

@@ -1,4 +1,4 @@
-"""Whole random workloads run to their end under random policies: every job its full time, nobody over and over again.
+"""Whole random workloads run to their end under random policies: every job its full time, none over and over again.
 
 The livelock detector (docs/policies.md, "What must always hold"): the replay ends after a bounded number of passes,
 each job has run what it had to run exactly once, plus what saving cost it and what it had to repeat, and heads start

@@ -1,7 +1,7 @@
-"""A head has no veto against who is entitled (docs/policies.md, P1, "A head has no veto"), tried on random clusters.
+"""A head has no veto against entitled jobs (docs/policies.md, P1, "A head has no veto"), tried on random clusters.
 
 Passes are made until nothing changes. No job within quota waits then beside a run that rule A may take for it, or a job
-above the base class beside one that rule B may, where a single such run, or all of them, would make room; whoever is
+above the base class beside one that rule B may, where a single such run, or all of them, would make room; whatever is
 head, but for a head with as good a claim. Such a head is never moved.
 """
 

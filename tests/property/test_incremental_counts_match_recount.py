@@ -98,7 +98,7 @@ CONTENDED = st.one_of(contended_clusters(), contended_clusters(ranked=True), cro
 
 @given(CONTENDED, all_settings(), st.data())
 def test_offers_in_sum_are_those_run_by_run(parts: Parts, settings: Settings, data: st.DataObject) -> None:
-    """Whoever is counted out meanwhile, and whatever is booked in and out."""
+    """Whatever run is counted out meanwhile, and whatever is booked in and out."""
     cluster = parts.snapshot().cluster()
     quotas = Quotas(cluster, settings.quota.counted)
     classes = Classes(cluster, Ledger(), quotas, parts.time_s) if data.draw(st.booleans()) else None

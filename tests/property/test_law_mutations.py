@@ -60,7 +60,7 @@ def _spares_other_queues(real: Any) -> Any:
 
 
 def _without_entries(scope: str | None = None, resource: str | None = None) -> Callable[[Any], Any]:
-    """Rule A takes nobody who is over an entry of that scope or on that resource."""
+    """Rule A takes no run of an owner over an entry of that scope or on that resource."""
 
     def broken(real: Any) -> Any:
         def rule_for(self: VictimSelection, run: Run, rights: PreemptionRights) -> Any:
@@ -151,12 +151,12 @@ ENTITLED = (
     Mutation("heads give way to higher classes only", Claims, "outranks", lambda _: Claims.outranks_by_class),
     Mutation("a head that gives way vetoes victims all the same", JobAttempts, "_preempt", _vetoes_victims),
     Mutation("only the head preempts", JobAttempts, "_preempt_or_leave", _only_heads_preempt),
-    Mutation("rule A takes nobody", PreemptionRights, "may_take", lambda _: lambda *_: False),
-    Mutation("rule B takes nobody", PreemptionRights, "by_class", lambda _: lambda *_: False),
+    Mutation("rule A takes no run", PreemptionRights, "may_take", lambda _: lambda *_: False),
+    Mutation("rule B takes no run", PreemptionRights, "by_class", lambda _: lambda *_: False),
     Mutation("all waiting jobs are of the base class", Classes, "of", lambda _: lambda *_: BASE),
     Mutation("rule A takes lower classes only", PreemptionRights, "may_take", _takes_lower_only),
-    Mutation("quotas of the server make nobody a victim", VictimSelection, "_rule_for", _without_entries(scope="")),
-    Mutation("quotas on GPUs make nobody a victim", VictimSelection, "_rule_for", _without_entries(resource="ngpus")),
+    Mutation("quotas of the server make no run a victim", VictimSelection, "_rule_for", _without_entries(scope="")),
+    Mutation("quotas on GPUs make no run a victim", VictimSelection, "_rule_for", _without_entries(resource="ngpus")),
     Mutation(
         "runs with vnodes to themselves stay", VictimSelection, "_offer", _spares(lambda r: r.job.request.exclusive)
     ),
@@ -164,16 +164,16 @@ ENTITLED = (
     Mutation("runs of other queues stay", VictimSelection, "_offer", _spares_other_queues),
     Mutation("runs stay one preemption before the cap", Candidates, "_all_candidates", _capped_sooner),
     Mutation("a head without a quota counts as within it", Claims, "is_within", _within_without_quota),
-    Mutation("who has a reservation ahead preempts no job", Preemption, "find", _no_victims_beside_windows),
+    Mutation("a job with a reservation ahead preempts no job", Preemption, "find", _no_victims_beside_windows),
     Mutation("arrays preempt no job", Preemption, "rights", _no_rights_for_arrays),
 )
 """Of the law that no entitled job waits beside runs that may be taken for it."""
 
 CONFINED = (
-    Mutation("nobody is confined", Confined, "why", lambda _: lambda *_: None),
-    Mutation("the cap confines nobody", Confined, "_why_not_preempted", _told_of("not rerunnable")),
+    Mutation("no job is confined", Confined, "why", lambda _: lambda *_: None),
+    Mutation("the cap confines no job", Confined, "_why_not_preempted", _told_of("not rerunnable")),
     Mutation("what is not rerunnable is not confined", Confined, "_why_not_preempted", _told_of("cap")),
-    Mutation("everybody is confined", Confined, "_why_not_preempted", lambda _: lambda *_: "it is a job"),
+    Mutation("every job is confined", Confined, "_why_not_preempted", lambda _: lambda *_: "it is a job"),
     Mutation("confined jobs have no share of the quota", Confined, "why", _confined_within_quota),
 )
 """Of the law that what may not be preempted starts within quota only."""
@@ -192,7 +192,7 @@ CLASSES: tuple[tuple[Mutation, Law], ...] = (
         test_priority_class_preemption_laws.test_the_class_of_a_run_is_frozen,
     ),
     (
-        Mutation("rule B takes nobody", PreemptionRights, "by_class", lambda _: lambda *_: False),
+        Mutation("rule B takes no run", PreemptionRights, "by_class", lambda _: lambda *_: False),
         test_priority_class_preemption_laws.test_a_job_that_all_lower_runs_would_make_room_for_does_not_wait,
     ),
     (

@@ -70,7 +70,7 @@ def later(situation: Situation) -> st.SearchStrategy[Situation]:
 
 
 def contended() -> st.SearchStrategy[Situation]:
-    """The same where preemption by the rules A and B is likely, and nothing is held for anybody yet."""
+    """The same where preemption by the rules A and B is likely, and nothing is held for any job yet."""
     parts = st.one_of(contended_clusters(), contended_clusters(ranked=True), crowded_clusters())
     parts = st.one_of(parts, parts.flatmap(in_site_order))
     pairs = st.tuples(parts, st.one_of(eager_settings(), by_class_settings()))

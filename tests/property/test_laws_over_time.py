@@ -39,7 +39,7 @@ Lively = tuple[Parts, tuple[Job, ...], Settings]
 LEFT_FOR_EVER = frozenset(
     {"blocked", "never-fits", "never-arranged", "queue-stopped", "queue-unknown", "hard-limit", "server-resource"}
 )
-"""Reasons that only somebody from outside can end."""
+"""Reasons that only a change from outside can end."""
 
 
 def lives_of(parts: st.SearchStrategy[Parts], *settings: st.SearchStrategy[Settings]) -> st.SearchStrategy[Lively]:
@@ -63,7 +63,7 @@ def contended_lives() -> st.SearchStrategy[Lively]:
 
 
 def cutting_lives(*, rescue: bool | None = None) -> st.SearchStrategy[Lively]:
-    """The same where P3 cuts, and perhaps rescues, and nobody else preempts."""
+    """The same where P3 cuts, and perhaps rescues, and no other job preempts."""
     return lives_of(st.one_of(clusters(plain=True), clusters(), crowded_clusters()), cutting_settings(rescue=rescue))
 
 
@@ -110,7 +110,7 @@ def test_it_comes_to_rest_where_victims_take_their_time(lively: Lively, letting_
 
 
 def _nobody_forgotten(history: History, settings: Settings) -> None:
-    """Whoever still waits at the end has a reason that only somebody from outside can end. What may not be preempted is
+    """What still waits at the end has a reason that only a change from outside can end. What may not be preempted is
     left for ever only where it exceeds a quota by itself: nothing runs any more."""
     snapshot, ledger, plan = history.passes[-1]
     for job_id in history.waiting:
@@ -315,7 +315,7 @@ def test_nothing_changes_before_the_time_that_a_pass_names(lively: Lively, part:
 
 @given(st.one_of(lives(), contended_lives(), cutting_lives()))
 def test_a_pass_that_is_not_to_be_repeated_leaves_nothing_to_do(lively: Lively) -> None:
-    """Nobody is preempted if it is decided again; nor does anybody start where nobody did, while after starts a place
+    """No run is preempted if it is decided again; nor does any job start where none did, while after starts a place
     may be found that was not seen before: which place is tried first depends on what is free."""
     parts, coming, settings = lively
     history = live(parts, settings, earlier, coming=coming)
@@ -327,8 +327,8 @@ def test_a_pass_that_is_not_to_be_repeated_leaves_nothing_to_do(lively: Lively) 
 
 
 def _is_to_be_repeated(plan: Plan, before: Ledger) -> bool:
-    """Whether the pass itself lets the next one do more: it asks for that, or somebody lets go of cores; somebody
-    started by a promise or on kept cores, or a subjob, who is nobody's victim in that same pass, but may be in the
+    """Whether the pass itself lets the next one do more: it asks for that, or a run ends; a run
+    started by a promise or on kept cores, or a subjob, which is no victim in that same pass, but may be in the
     next; or by a start other jobs come into a class."""
     kept = {*before.promises, *before.earmarks}
     spared = any(start.subjob is not None or start.job.id in kept for start in plan.starts)

@@ -47,7 +47,7 @@ def ranked() -> st.SearchStrategy[Situation]:
 
 
 def by_class_only(*, plain: bool | None = None) -> st.SearchStrategy[Situation]:
-    """Rule B alone, nobody promised anything."""
+    """Rule B alone, without promises."""
     parts = st.one_of(contended_clusters(ranked=True, plain=plain), crowded_clusters(), crowded_clusters())
     parts = st.one_of(parts, parts.flatmap(in_site_order))
     pairs = st.tuples(parts, by_class_settings())
@@ -70,7 +70,7 @@ def by_hand(situation: Situation) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def taken_by_class(plan: Plan) -> list[tuple[Run, str]]:
-    """The victims of rule B that ran before this pass, and for whom."""
+    """The victims of rule B that ran before this pass, and their beneficiaries."""
     return [(p.run, p.beneficiary) for p in plan.preempts if p.reason.code == "preempted-class"]
 
 
@@ -162,7 +162,7 @@ def test_a_rule_that_is_off_takes_no_run(situation: Situation, rule_a: bool, rul
 
 @given(by_class_only())
 def test_priorities_without_quotas_make_nobody_more_than_base(situation: Situation) -> None:
-    """The priority quota of who has none is nothing."""
+    """The priority quota of an owner without one is nothing."""
     parts, ledger, settings = situation
     queues = tuple(replace(_without_express(queue), quotas=Limits()) for queue in parts.queues)
     plan = plan_of((replace(parts, queues=queues), ledger, settings))
@@ -241,7 +241,7 @@ def test_a_job_that_all_lower_runs_would_make_room_for_does_not_wait(situation: 
 @settings_of_law(max_examples=EXAMPLES)
 @given(by_class_only(plain=True))
 def test_who_has_waited_longer_in_the_same_class_keeps_its_cores(situation: Situation) -> None:
-    """With one priority for everybody nobody within quota is preempted by class."""
+    """With one priority for everybody no job within quota is preempted by class."""
     parts, ledger, settings = situation
     queues = tuple(
         replace(_without_express(q), priorities=Limits(dict.fromkeys(q.priorities.entries, 5))) for q in parts.queues
@@ -273,7 +273,7 @@ def _may_be_taken(run: Run, ledger: Ledger, settings: Settings) -> bool:
 
 
 def _idle(parts: Parts, plan: Plan) -> int:
-    """Cores that nobody holds once all starts are carried out."""
+    """Cores that no job holds once all starts are carried out."""
     has = sum(vnode.available["ncpus"] for vnode in parts.vnodes)
     jobs: list[Job] = [*(run.job for run in parts.runs), *(start.job for start in plan.starts)]
     return has - sum(job.cores for job in jobs)

@@ -82,7 +82,7 @@ def _hard(widest: int) -> st.SearchStrategy[HardLimits]:
 
 
 def without_cuts() -> st.SearchStrategy[Settings]:
-    """EASY, or no backfilling, and nobody preempts."""
+    """EASY, or no backfilling, and no job preempts."""
     kinds = st.tuples(st.builds(Settings, backfill=backfills()), st.sampled_from(("easy", "easy", "none")))
     return kinds.map(lambda pair: nobody_makes_room(*pair))
 

@@ -78,7 +78,7 @@ def tables(parts: Parts, queue: str) -> Iterator[tuple[str, str, Limits]]:
 
 
 def entries(parts: Parts, resident: plan_invariants.Resident) -> Iterator[tuple[str, str, EntityKey, int]]:
-    """Each entry that counts somebody: of a resource that is asked for."""
+    """Each entry that counts something: of a resource that is asked for."""
     job = resident.job
     for scope, name, limits in tables(parts, job.queue):
         if plan_invariants.kept(parts, resident, name):
@@ -129,7 +129,7 @@ def test_beneficiaries_stay_within_every_quota_where_they_will_be(parts: Parts) 
 
 @given(scoped())
 def test_what_could_not_be_preempted_starts_within_every_quota(parts: Parts) -> None:
-    """With all that the pass starts beside it of the same owners, and nobody counted out."""
+    """With all that the pass starts beside it of the same owners, and no run counted out."""
     plan = decide(parts.snapshot(), Ledger(), SETTINGS)
     for start in plan.starts:
         if start.job.rerunable:

@@ -98,7 +98,7 @@ def names(ranking: Ranking, preference: RankPreference, cluster: Ranked, vnodes:
 
 
 def left_by_definition(cluster: Ranked, name: str) -> dict[str, float | None]:
-    """A, B, C and D of one vnode; None where nobody knows."""
+    """A, B, C and D of one vnode; None where it is not known."""
     vnode = next(vnode for vnode in cluster.vnodes if vnode.name == name)
     reading = dict(cluster.readings).get(name)
     fresh = reading if reading is not None and reading.at_s > STALE_S else None

@@ -46,7 +46,7 @@ class Outcome:
 
 
 def run_shared(tasks: Sequence[Task], layout: str, cluster: Cluster = NODES, **stripe: Any) -> Outcome:
-    """Run the tasks to their end under one layout; nobody preempts and nobody is killed at the estimate."""
+    """Run the tasks to their end under one layout; no task is preempted, and none is killed at its estimate."""
     settings = Settings(
         BackfillSettings(kind="easy"), QuotaSettings(preempt=False), stripe=StripeSettings(layout=layout, **stripe)
     )

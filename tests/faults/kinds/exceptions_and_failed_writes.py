@@ -1,4 +1,4 @@
-"""Faults inside pbsteer's hooks: exceptions at any line, and writes that fail. Nobody may notice."""
+"""Faults inside pbsteer's hooks: exceptions at any line, and writes that fail. No job may suffer from one."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def raise_in_readings(ground: Ground, _number: int, chance: random.Random) -> st
 
 @kind("exception in execjob_epilogue", 25)
 def raise_in_epilogue(ground: Ground, _number: int, chance: random.Random) -> str:
-    """On the MoM's host: whoever saved and ended as asked must come back all the same, and nobody else."""
+    """On the MoM's host: jobs that saved and ended as asked must be requeued all the same, and no others."""
     error = chance.choice(ERRORS)
     asked = wait_for_asking(ground)
     nth = chance.randint(_FIRST_OF_EPILOGUE, 40)

@@ -1,4 +1,4 @@
-"""Faults of saving itself: PBS has a job checkpointed, and it does not save, or nobody learns whether it did."""
+"""Faults of saving itself: PBS has a job checkpointed, and it does not save, or its end does not say whether it did."""
 
 from __future__ import annotations
 

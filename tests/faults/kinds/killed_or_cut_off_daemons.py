@@ -1,4 +1,4 @@
-"""Faults of PBS's own daemons: the server, the MoMs and their network, and who schedules."""
+"""Faults of PBS's own daemons: the server, the MoMs their network, and the schedulers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.faults.build_injector_into_hook import Hit, PassMark
 from tests.faults.kinds.registry import HIT_S, REQUESTS, STARTS, WRITES, demand, kind, linger
 from tests.faults.testbed_under_faults import Ground
 
-# Who schedules
+# The schedulers
 
 
 @kind("three passes in a row killed", 20)
@@ -149,7 +149,7 @@ def _lose_mom(ground: Ground, among: list[str], chance: random.Random, *, side: 
 
 
 def take_mom(ground: Ground, chance: random.Random, order: str | None, *, cut: bool) -> str:
-    """A MoM is gone for some seconds, or its network; whoever waits for ``order`` goes on as soon as it is."""
+    """A MoM is gone for some seconds, or its network; the process that waits for ``order`` goes on as soon as it is."""
     host = ground.find_busy_host(chance)
     away_s = round(chance.uniform(0.5, 5.0), 1)
     if cut:

@@ -60,7 +60,7 @@ def cut_mom_in_grace(ground: Ground, _number: int, chance: random.Random) -> str
 
 @kind("pass killed while victims are held", 25)
 def kill_with_held(ground: Ground, number: int, chance: random.Random) -> str:
-    """In advise, victims are held until their beneficiary runs; then the mode changes, and nobody may stay held."""
+    """In advise, victims are held until their beneficiary runs; then the mode changes, and no job may stay held."""
     ground.set_mode("advise")
     try:
         ground.wait_until(ground.find_held_jobs, 60.0, "a victim that is held")
@@ -68,16 +68,16 @@ def kill_with_held(ground: Ground, number: int, chance: random.Random) -> str:
         hit = kill_in_pass(ground, "kill", at="step", nth=chance.randint(1, ground.steps_of_a_pass()))
     finally:
         ground.set_mode(("observe", "drive")[number % 2])
-    demand(ground, lambda: not ground.find_held_jobs(), "nobody is held any more")
+    demand(ground, lambda: not ground.find_held_jobs(), "no job is held any more")
     ground.set_mode("drive")
     ground.demand_driving(time.time())
-    return f"{', '.join(held) or 'somebody'} held: {hit.show()}, and is gone"
+    return f"{', '.join(held) or 'some job'} held: {hit.show()}, and is gone"
 
 
 @kind("child that requeues a victim is late", 20)
 def delay_child(ground: Ground, _number: int, _chance: random.Random) -> str:
-    """In advise, it asks nothing before the mode has changed, and passes have let go whoever was held: who goes only
-    then may not stay held, as nobody would know of it."""
+    """In advise, it asks nothing before the mode has changed, and passes have released the held jobs: a job that it
+    requeues only then may not stay held, as no pass would know of it."""
     ground.set_mode("advise")
     try:
         order = ground.orders.give("periodic", "meet", at="step", among=_ASKS, child=True, at_most_s=_MEETS_S)
@@ -88,7 +88,7 @@ def delay_child(ground: Ground, _number: int, _chance: random.Random) -> str:
         ground.orders.leave(order)
         late_s = time.time() - hit.time_s
         ground.wait_for_death(hit.pid)
-        demand(ground, lambda: not ground.find_held_jobs(), "nobody is held any more")
+        demand(ground, lambda: not ground.find_held_jobs(), "no job is held any more")
     finally:
         ground.orders.withdraw("periodic")
         ground.set_mode("drive")

@@ -2,7 +2,7 @@
 
 A kind is one function: it does the harm, makes sure that it hit, and puts back what it took away. It returns its proof
 in words, or raises :class:`Missed` where the moment for it did not come; what must hold afterwards is checked by
-whoever called it, the same for all. The first argument after the ground is the number of the fault among those of its
+the campaign, the same for all. The first argument after the ground is the number of the fault among those of its
 kind, so that kinds that enumerate go through their places one by one.
 """
 

@@ -35,7 +35,7 @@ def delete_victim(ground: Ground, _number: int, _chance: random.Random) -> str:
 
 @kind("beneficiary deleted in the grace", 25)
 def delete_beneficiary(ground: Ground, _number: int, _chance: random.Random) -> str:
-    """Nobody needs the cores any more: the victim runs on, or again."""
+    """No job needs the cores any more: the victim runs on, or again."""
     size = len(ground.pbs.server_log())
     victim = find_victim(ground)
     delete(ground, victim.beneficiary, size)
@@ -71,7 +71,7 @@ def hold_victim(ground: Ground, _number: int, _chance: random.Random) -> str:
 
 @kind("mode changed in a victim's grace", 25)
 def change_mode(ground: Ground, number: int, _chance: random.Random) -> str:
-    """To observe and to advise, in which nobody requeues whom a driving pass has asked; then back."""
+    """To observe and to advise, in which no pass requeues what a driving pass has asked; then back."""
     victim = find_victim(ground)
     mode = ("observe", "advise")[number % 2]
     ground.set_mode(mode)
@@ -101,7 +101,7 @@ def delete(ground: Ground, job_id: str, log_size: int) -> None:
 
 def find_victim(ground: Ground, *, single: bool = False) -> Victim:
     """A job that runs and still has time to save, for one other job; no subjob where it has to be a ``single`` one.
-    Raises :class:`Missed` where nobody is found in time."""
+    Raises :class:`Missed` where no such job is found in time."""
     deadline = time.monotonic() + ASKING_S
     while True:
         asked = wait_for_asking(ground)
@@ -115,7 +115,7 @@ def find_victim(ground: Ground, *, single: bool = False) -> Victim:
             if is_alone and mark.until_s > time.time() and texts["job_state"] == "R":
                 return Victim(job_id, mark.beneficiary, mark.until_s)
         if time.monotonic() > deadline:
-            raise Missed(f"{asked}: nobody of these has time left")
+            raise Missed(f"{asked}: none of these has time left")
 
 
 def _is_released(ground: Ground, job_id: str, user: str) -> bool:

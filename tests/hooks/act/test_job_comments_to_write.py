@@ -1,4 +1,4 @@
-"""Which jobs' comments a pass writes: those next in the order first, and everybody's in the end."""
+"""Which jobs' comments a pass writes: those next in the order first, and all of them in the end."""
 
 from __future__ import annotations
 

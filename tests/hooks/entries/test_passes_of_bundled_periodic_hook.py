@@ -53,7 +53,7 @@ def test_a_pass_in_drive_takes_vnodes_off_a_lower_class_and_gives_them_to_the_hi
     vnodes = {"v1": vnode(8, 8)}
     full = server_status({"1.s": running(8), **beneficiary}, queues=queues, vnodes=vnodes)
     assert acts_of(hook.run("periodic", cluster=full.to_data()))[0] == ["requeue", "1.s"]
-    # The victim lets go; nobody but the beneficiary gets its cores, though others have waited longer.
+    # The victim has ended; only the beneficiary gets its cores, though others have waited longer.
     waiting = {"0.s": job(cores=8, qtime="1795200000"), "1.s": job(cores=8), **beneficiary}
     free = server_status(waiting, queues=queues, vnodes={"v1": vnode(8, 0)})
     assert acts_of(hook.run("periodic", cluster=free.to_data()))[0] == ["start", "2.s", "(v1:ncpus=8)"]

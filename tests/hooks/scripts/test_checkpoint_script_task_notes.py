@@ -212,7 +212,7 @@ class Script:
         words = [what, "1.s", str(sid), "00000001", str(image), str(stand_in)]
         user = str(os.getuid() if uid is None else uid)
         environment = {**os.environ, "UID": user, "GID": user, "PBS_NODEFILE": str(folder / "aux" / "1.s")}
-        # Whoever the script leaves behind has the pipe.
+        # A process that the script leaves behind has the pipe.
         self._left, writable = os.pipe()
         script = folder / "checkpoint.py"
         script.write_bytes(read_script("checkpoint.py"))
@@ -229,7 +229,7 @@ class Script:
         self._leave.touch()
 
     def wait_for_all(self) -> int:
-        """The exit status, once nobody whom the script has left behind is there any more."""
+        """The exit status, once no process that the script has left behind is there any more."""
         status = self.process.wait(60)
         assert os.read(self._left, 1) == b""
         os.close(self._left)
@@ -282,7 +282,7 @@ def test_the_note_of_a_saved_job_stays_though_its_processes_take_their_time_to_b
 def test_a_job_whose_output_has_become_a_fifo_leaves_no_process_that_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody reads it: the process would be there still once the script and the job have ended."""
+    """No process reads it: this one would be there still once the script and the job have ended."""
     os.mkfifo(tmp_path / "out")
     told: dict[str, Any] = {"folder": str(tmp_path), "out": str(tmp_path / "out"), "err": os.devnull}
     told |= {"environment": [], "command": ["/bin/true"]}

@@ -1,7 +1,7 @@
 """A server of plain dictionaries behind the part of pbs_ifl that the hooks use, with linked lists like the real one.
 
 ``WORLD`` is a picture's data; what was done is in ``CALLS``; a job id in ``REFUSALS`` has its requests refused, with
-the error number that the words may begin with. A start that nobody waits for tells nothing, and the job what came of
+the error number that the words may begin with. A start that is not waited for tells nothing, and the job what came of
 it. A signal that does not exist is answered as a MoM does for a running job, or with the job's ``MOM_ANSWERS``.
 """
 

@@ -27,7 +27,7 @@ from tests.pbs.console.console_on_testbed import (
 from tests.pbs.terminal import PATIENCE_S, Terminal, joined
 
 SLOW_HOOK = "slow_alter"
-"""A hook of the site's own, during which the server answers nobody: for so long a change is under way."""
+"""A hook of the site's own, during which the server answers no request: for so long a change is under way."""
 BEGUN = "alteration_begun"
 """The file that this hook leaves, in the console's folder."""
 

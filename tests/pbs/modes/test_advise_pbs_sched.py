@@ -1,4 +1,4 @@
-"""Advice to a real pbs_sched, which starts the jobs: it hears of classes, and of those for whom others make room."""
+"""Advice to a real pbs_sched, which starts the jobs: it is told of classes, and of beneficiaries."""
 
 from __future__ import annotations
 

@@ -59,7 +59,9 @@ def test_an_array_held_for_a_beneficiary_is_released_when_that_needs_it_no_more(
     if deleted:
         pbs.wait_until(lambda: "s" in holds_of(pbs, array), LATE_S, "the array is held")
         expected_text = f"made room for {bobs.partition('.')[0]}: held until that runs, released at the latest at "
-        pbs.wait_until(lambda: expected_text in pbs.job(array).get("comment", ""), LATE_S, "its comment says whom for")
+        pbs.wait_until(
+            lambda: expected_text in pbs.job(array).get("comment", ""), LATE_S, "its comment names its beneficiary"
+        )
         pbs.run(["qdel", bobs]).demand_success()
     else:
         # Without a time to save the hold may come and go between two looks; the passes tell that it was taken off.

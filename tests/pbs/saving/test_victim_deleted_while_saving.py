@@ -122,7 +122,7 @@ def test_whose_beneficiary_is_deleted_runs_again_only_where_it_says_that_it_save
 
 
 def test_a_job_that_ends_well_after_its_time_to_save_is_not_run_a_second_time(pbs: PbsCluster) -> None:
-    """It ignores the signal. Its beneficiary is deleted at the end of that time, so nobody requeues it."""
+    """It ignores the signal. Its beneficiary is deleted at the end of that time, so no pass requeues it."""
     prepare(pbs, grace_s=6)
     job, bobs = ask_for(pbs, counting("' USR2; trap '' USR2; trap ':", goal=GOAL))
     pbs.run(["qdel", bobs], user="bob").demand_success()

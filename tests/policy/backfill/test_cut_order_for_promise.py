@@ -1,4 +1,4 @@
-"""Who is cut when a promised time has come, and in which order."""
+"""Which runs are cut when a promised time has come, and in which order."""
 
 from __future__ import annotations
 

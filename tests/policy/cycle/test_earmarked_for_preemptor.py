@@ -47,7 +47,7 @@ def test_the_victim_is_asked_again_while_it_lingers(rule: str) -> None:
     [(QUOTA, "preempted-quota"), (CLASS, "preempted-class"), (PROMISE, "cut-for-promise"), (RESCUE, "cut-for-rescue")],
 )
 def test_the_victim_is_told_by_which_rule(rule: str, code: str) -> None:
-    """Rule B takes nobody of bob's own class."""
+    """Rule B takes no run of bob's own class."""
     ledger = held(rule)._replace(classes={"1": 5 if rule == QUOTA else BASE})
     (preempt,) = plan_for(of(BOB), SETTINGS, ledger).preempts
     assert preempt.reason.code == code

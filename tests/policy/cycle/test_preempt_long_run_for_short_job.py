@@ -1,4 +1,5 @@
-"""The rescue of short jobs: who is short, who has waited, who may be cut, and that no promise is broken for it."""
+"""The rescue of short jobs: which jobs are short and have waited, which runs may be cut, and that no promise is
+broken for it."""
 
 from __future__ import annotations
 
@@ -222,7 +223,7 @@ def test_it_is_woken_when_a_job_has_waited_long_enough() -> None:
 
 @pytest.mark.parametrize(("cores", "cut"), [("4", {"1": "4"}), ("5", {})])
 def test_no_promise_is_broken_for_it(cores: str, cut: dict[str, str]) -> None:
-    """The head gets 8 of 12 cores at 10,200; whoever is rescued runs longer than that, beside it."""
+    """The head gets 8 of 12 cores at 10,200; a rescued job runs longer than that, beside it."""
     waiting = [job("3", "bob", "8", 36_000, 8000), short_job("4", cores, 900)]
     runs = [long_run("1"), long_run("2", estimate_s=10_200)]
     plan = plan_for(of(waiting, runs, 12), settings(), Ledger({"3": 10_200.0}))

@@ -1,4 +1,4 @@
-"""Heads: when each is reserved for, and for whom it gives way; the golden stories tell the rules one by one."""
+"""Heads: when each gets a reservation, and to which jobs it yields; the golden stories tell the rules one by one."""
 
 from __future__ import annotations
 

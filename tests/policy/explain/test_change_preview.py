@@ -1,4 +1,5 @@
-"""What a change would do: the next pass with and without it, and who is safe or open from then on."""
+"""What a change would do: the next pass with and without it, and which runs are safe or open to preemption from then
+on."""
 
 from __future__ import annotations
 

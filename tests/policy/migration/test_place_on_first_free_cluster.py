@@ -310,5 +310,5 @@ def test_each_request_has_one_outcome_and_no_answer_is_over_committed(
             assert len(there) <= min(per_pass, per_target, answers[name].slots if name in answers else 0)
     confirmed = [step for step, said in offers if not isinstance(said, Declined)]
     assert len({step.gid for step in confirmed}) == len(confirmed), (
-        "a job that somebody may have is offered to no other"
+        "a job that a cluster may have is offered to no other"
     )

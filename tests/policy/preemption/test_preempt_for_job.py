@@ -177,7 +177,7 @@ def test_a_run_still_exempt_is_told_of_where_others_would_delay_the_head() -> No
 
 
 def test_a_start_that_puts_its_owner_over_quota_asks_for_another_pass() -> None:
-    """bob needs a whole vnode and alice is at her quota: nobody to preempt, until she starts on idle cores."""
+    """bob needs a whole vnode and alice is at her quota: there is no victim until she starts on idle cores."""
     runs = [run("1", "alice", "v1=2", -200, 300), run("2", "alice", "v2=2", -50, 900)]
     waiting = [job("8", "bob", "1:ncpus=4", submit_s=-10), job("9", "alice", "1:ncpus=2", 5)]
     plan = plan_for(cluster([vnode("v1"), vnode("v2")], waiting, runs, queues=[queue("[u:alice=4],[u:bob=8]")]))
@@ -223,7 +223,7 @@ def test_a_start_that_uses_up_the_quota_of_the_head_asks_for_another_pass() -> N
 
 
 def test_a_job_does_not_wait_for_exempt_runs_where_it_would_exceed_its_quota() -> None:
-    """2 is within its quota of 8 on v1, which nobody has to leave; on v2, once 1 is not exempt, it would keep 16."""
+    """2 is within its quota of 8 on v1, where no run has to end; on v2, once 1 is not exempt, it would keep 16."""
     vnodes = [vnode("v1", 4), vnode("v2", 16)]
     runs = [run("1", "bob", "v2=16"), run("3", "carol", "v1=4")]
     waiting = [job("2", "alice", "1", place="excl")]

@@ -1,4 +1,4 @@
-"""What is offered in sums: by class, by quota, to whom, and until when somebody is counted out."""
+"""What is offered in sums: by class, by quota, to which job, and until a run is counted out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The search for room, whoever offers the runs: the first that are enough, and of these only who is needed."""
+"""The search for room, whichever source offers the runs: the first that are enough, and of these only the needed
+ones."""
 
 from __future__ import annotations
 

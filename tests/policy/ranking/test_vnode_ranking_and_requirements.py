@@ -1,4 +1,4 @@
-"""Ranked lists: who is first, who is last, who is not good enough and why, and how starts move them."""
+"""Ranked lists: which vnode is first, which is last, which is not good enough and why, and how starts move them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows: what is closed to whom, told exactly."""
+"""Windows: what is closed to which jobs, told exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run limits of vnodes: counting jobs, and what is closed to whom."""
+"""Run limits of vnodes: counting jobs, and what is closed to which jobs."""
 
 from __future__ import annotations
 

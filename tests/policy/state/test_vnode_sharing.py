@@ -1,4 +1,4 @@
-"""Who is alone on a vnode or a host: by the job's own wish, or by how the vnode shares."""
+"""Which job is alone on a vnode or a host: by the job's own wish, or by how the vnode shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a request may be cut, how wide a stripe is, and who gets how much of it."""
+"""How a request may be cut, how wide a stripe is, and which vnode gets how much of it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_policy_makes_it_so_many_times_the_fewest(fewest: int, factor: float
     assert policy_width(fewest, factor) == width
 
 
-# Who gets how much
+# Which vnode gets how much
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ Held = Mapping[tuple[str, str], int]
 
 
 class Resident(NamedTuple):
-    """Somebody on some vnodes: a run, a start of the plan, or a job that resources are held for."""
+    """A holder of some vnodes: a run, a start of the plan, or a job that resources are held for."""
 
     id: str
     job: Job
@@ -35,7 +35,7 @@ def of_run(run: Run) -> Resident:
 
 
 def residents(parts: Parts, plan: Plan) -> list[Resident]:
-    """Who is on the vnodes as soon as the starts are carried out, victims included."""
+    """The holders of the vnodes as soon as the starts are carried out, victims included."""
     return [
         *(Resident(run.id, run.job, run.allocation) for run in parts.runs),
         *(Resident(start.id, start.job, start.allocation) for start in plan.starts),
@@ -43,7 +43,7 @@ def residents(parts: Parts, plan: Plan) -> list[Resident]:
 
 
 def residents_after(parts: Parts, plan: Plan) -> list[Resident]:
-    """Who will be there once the victims are gone and the beneficiaries run: those for whom P3 cuts at their promised
+    """The holders once the victims are gone and the beneficiaries run: those for which P3 cuts at their promised
     time, when other runs have ended as well."""
     gone = {preempt.id for preempt in plan.preempts} | ended_by_promise(parts, plan)
     stay = [resident for resident in residents(parts, plan) if resident.id not in gone]
@@ -51,13 +51,13 @@ def residents_after(parts: Parts, plan: Plan) -> list[Resident]:
 
 
 def beneficiaries(parts: Parts, plan: Plan) -> list[Resident]:
-    """Those for whom resources are held, where they will be."""
+    """Those for which resources are held, where they will be."""
     waiting = {job.id: job for job in parts.jobs}
     return [Resident(job, waiting[job], hold.allocation) for job, hold in plan.ledger.earmarks.items()]
 
 
 def ended_by_promise(parts: Parts, plan: Plan) -> set[str]:
-    """The runs that will have ended, by their estimates, when the last of those starts for whom P3 cuts."""
+    """The runs that will have ended, by their estimates, when the last of those starts for which P3 cuts."""
     promises = plan.ledger.promises
     at_s = max((promises[job] for job, hold in plan.ledger.earmarks.items() if hold.rule == PROMISE), default=-inf)
     return {run.id for run in parts.runs if run.end_s <= at_s}
@@ -101,7 +101,7 @@ def over_run_limits(vnodes: Iterable[Vnode], there: Iterable[Resident]) -> Count
 
 
 def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
-    """Each vnode that somebody should have alone and has not."""
+    """Each vnode that a holder should have alone and has not."""
     by_name = {vnode.name: vnode for vnode in vnodes}
     found = []
     for resident in there:
@@ -252,7 +252,7 @@ def add_use(
 
 
 def kept(parts: Parts, resident: Resident, counted: str) -> int:
-    """What somebody keeps others from: all of the vnodes that are theirs alone, and what is asked for on others; of
+    """What a holder keeps others from: all of the vnodes that are its alone, and what is asked for on others; of
     cores at least one for each chunk."""
     by_name = {vnode.name: vnode for vnode in parts.vnodes}
     alone = _alone_on(resident, by_name)
@@ -277,7 +277,7 @@ def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:
 
 
 def fits(parts: Parts, job: Job, there: list[Resident]) -> bool:
-    """Whether a request of one kind of chunk, shared and free to go anywhere, fits beside those who are there: on each
+    """Whether a request of one kind of chunk, shared and free to go anywhere, fits beside those that are there: on each
     host as much as its vnodes hold together."""
     (chunk,) = job.request.chunks
     queue = next(queue for queue in parts.queues if queue.name == job.queue)

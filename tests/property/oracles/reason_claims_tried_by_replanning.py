@@ -91,7 +91,7 @@ def ends_before_the_window(told: Told) -> bool | None:
 
 
 def preempts_at_that_time(told: Told) -> bool | None:
-    """At the time named the job preempts or has started, as long as the runs are there: nobody ends meanwhile."""
+    """At the time named the job preempts or has started, as long as the runs are there: none ends meanwhile."""
     if told.reason.code == "preempt-delay" and not told.said("could take now"):
         return None
     name: NumberName = "at_s" if told.reason.code == "preempt-delay" else "enough_s"
@@ -209,7 +209,7 @@ def fits_not_even_alone(told: Told) -> bool:
 
 
 def fits_alone(told: Told) -> bool | None:
-    """With nobody else there it starts where it goes back to, if these vnodes take jobs."""
+    """With no other job there it starts where it goes back to, if these vnodes take jobs."""
     alone = replace(told.parts, runs=(), jobs=(told.job,))
     fits = bool(decide(alone.snapshot(), Ledger(), _nobody_goes(told.settings)).starts)
     return fits is (told.said("which there would not be now even if all were idle") is None)

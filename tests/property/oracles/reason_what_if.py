@@ -148,7 +148,7 @@ class Told:
         return next((reason for reason in self.reasons_again() if reason.code == self.reason.code), None)
 
     def until(self, time_s: float, *, ends: bool = False) -> History:
-        """Let it live so long, while nobody ends, or each by its estimate."""
+        """Let it live so long, while no run ends, or each by its estimate."""
         return live(
             self.parts,
             self.settings,
@@ -158,7 +158,7 @@ class Told:
         )
 
     def starts(self) -> bool:
-        """Whether the job starts now, once those who make room have gone."""
+        """Whether the job starts now, once the victims have gone."""
         return self.job.id in starts_of(self.until(self.parts.time_s))
 
 
@@ -189,5 +189,5 @@ def with_entry(limits: Limits, entity: EntityKey, number: int) -> Limits:
 
 
 def entities_of(job: Job) -> set[EntityKey]:
-    """Whose entries may count the job."""
+    """The entities of which entries may count the job."""
     return {("u", job.user), ("g", job.group), ("p", job.project)}

@@ -53,8 +53,8 @@ def _may_be_alone(parts: Parts, job: Job) -> bool:
 
 
 def check_reasons(parts: Parts, ledger: Ledger, plan: Plan, settings: Settings) -> int:
-    """Whoever waits since it may not be preempted is really such a job, of the base class, and would exceed a quota
-    beside all who run or will run by this pass; gives how many there are."""
+    """What waits since it may not be preempted is really such a job, of the base class, and would exceed a quota
+    beside all that run or will run by this pass; gives how many there are."""
     there = [*plan_invariants.residents(parts, plan), *plan_invariants.beneficiaries(parts, plan)]
     found = 0
     for job, reason in plan.reasons().values():
@@ -68,7 +68,7 @@ def check_reasons(parts: Parts, ledger: Ledger, plan: Plan, settings: Settings) 
 
 
 def check_starts(parts: Parts, ledger: Ledger, plan: Plan, settings: Settings) -> int:
-    """No such job starts over quota, counted beside those who stay and those who start before it; gives how many of
+    """No such job starts over quota, counted beside those that stay and those that start before it; gives how many of
     them start."""
     gone = {preempt.id for preempt in plan.preempts}
     there = [plan_invariants.of_run(run) for run in parts.runs if run.id not in gone]

@@ -1,5 +1,5 @@
-"""Sites where quotas, classes and heads meet: whoever is head, the jobs that wait behind it are often entitled to cores
-that others run on."""
+"""Sites where quotas, classes and heads meet: whatever the head is, the jobs that wait behind it are often entitled to
+cores that others run on."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def preempting_policies(draw: st.DrawFn) -> Policy:
 
 @st.composite
 def cutting_policies(draw: st.DrawFn, *, rescue: bool) -> Policy:
-    """P3 with cuts, with the rescue or without, and nobody else who preempts."""
+    """P3 with cuts, with the rescue or without, and no other preemption."""
     settings = draw(cutting_settings(rescue=rescue))
     return _policy(replace(settings, priority=PrioritySettings(preempt=False)), Queue(QUEUE))
 

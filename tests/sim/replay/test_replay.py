@@ -185,7 +185,7 @@ def test_a_backfilled_job_is_cut_at_the_promised_time() -> None:
 
 
 def test_one_that_repeats_its_work_loses_it() -> None:
-    """Nobody saves, but up to 90 s may be repeated, which is just what 3 does until the promised time."""
+    """No job saves, but up to 90 s may be repeated, which is just what 3 does until the promised time."""
     result = replay(backfilled_and_cut(), FOUR, shrinking(CheckpointSettings(repeat_at_most_s=90)))
     assert of(result, 3).segments == ((10, 100), (150, 300))
     assert (result.checkpoint_core_s, result.lost_core_s) == (0, 90 * 2)

@@ -119,7 +119,7 @@ def test_a_preemption_goes_on_after_the_process_was_killed_in_the_middle(site: S
     site.configure(DRIVE + QUOTAS)
     site.torque.jobs = bob_on_alices_share()
     (victim,) = site.run_pass()["preempted"]
-    # Another job of bob's comes first in the queue: the ledger says for whom the slots are.
+    # Another job of bob's comes first in the queue: the ledger says for which job the slots are.
     site.torque.jobs["4.tq"] = job("bob", FILL, qtime="1", mtime=str(site.torque.clock_s))
     site.restart()
     assert site.run_pass()["started"] == ["3.tq"]

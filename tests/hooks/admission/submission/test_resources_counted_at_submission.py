@@ -1,4 +1,4 @@
-"""What submissions are judged by: what all vnodes have, as far as whoever starts the jobs goes by it."""
+"""What submissions are judged by: what all vnodes have, as far as what starts the jobs goes by it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LISTED, DEFAULT = "ncpus, mem, part", "ncpus, mem, arch, host, vnode, aoe, eoe"
 
 
 def judge(folder: Path, mode: str, resources: str, asked: Mapping[str, str]) -> str:
-    """Why a submission is refused where the first of two vnodes has two parts, and nobody says anything of GPUs."""
+    """Why a submission is refused where the first of two vnodes has two parts, and nothing says anything of GPUs."""
     (folder / "sched_config").write_text(f'resources: "{resources}"\n')
     seen = server_status(
         vnodes={"v1": vnode(resources_available__part="2"), "v2": vnode()},

@@ -224,7 +224,7 @@ def test_whether_its_host_is_there_says_the_vnode(state: str, there: bool) -> No
     assert ask_server(pbs_ifl, "1.s", 10) == ASKED._replace(is_host_there=there)
 
 
-AGAIN, OVER = Verdict(again=True, why="it saved"), Verdict(again=False, why="nobody asked")
+AGAIN, OVER = Verdict(again=True, why="it saved"), Verdict(again=False, why="it was not asked")
 
 
 def test_a_job_is_queued_again_only_when_its_host_is_back_with_the_server() -> None:

@@ -1,4 +1,4 @@
-"""Who still saves while the hooks are to go: they stay until nobody does."""
+"""Jobs that still save while the hooks are to go: the hooks stay until none does."""
 
 from __future__ import annotations
 

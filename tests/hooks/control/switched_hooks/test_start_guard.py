@@ -1,4 +1,4 @@
-"""The hook of starts goes off only while passes alone start jobs, and is on before anybody else does."""
+"""The hook of starts goes off only while passes alone start jobs, and is on before anything else does."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def test_a_pause_is_of_the_cluster_that_it_names(target: FakeTarget) -> None:
 
 
 def test_no_source_takes_the_places_of_another(target: FakeTarget) -> None:
-    """So many jobs of each source are on their way; the cores of all are promised to nobody else."""
+    """So many jobs of each source are on their way; the cores of all are promised to no other job."""
     limits = replace(target.site.file.limits, max_in_flight_per_target=2)
     target.site = replace(target.site, file=replace(target.site.file, limits=limits))
     for number in (1, 2):
