@@ -130,7 +130,7 @@ def keep_by_fit(
     windows: Windows | None,
 ) -> Reservation | None:
     """As :func:`keep_by_count`, but vnode by vnode. None also if the head fits by the promised time without a cut."""
-    then, ever = profile.free.copy(), allowed
+    then, ever, closed = profile.free.copy(), allowed, NOTHING_CLOSED
     if windows is not None:
         closed = windows.closed_to(head, max(now_s, promise.at_s), windows.slack_s)
         then.take_amounts(closed.shares)
@@ -155,4 +155,5 @@ def keep_by_fit(
             cut.remove(run)
     spare = max(0, then.idle(allowed) - head.cores)
     early = {*expected, *(run.id for run in cut)}
-    return Reservation(head, max(now_s, promise.at_s), allowed, spare, then, then.directory, early)
+    at_s, beyond = max(now_s, promise.at_s), closed.cores_on(allowed)
+    return Reservation(head, at_s, allowed, spare, then, then.directory, early, beyond)

@@ -28,8 +28,8 @@ class Reservation:
     """
 
     __slots__ = (
-        "_allowed", "_directory", "_early", "_inside", "_then", "_why", "_why_at", "at_s", "head", "spare_cores",
-        "until_s",
+        "_allowed", "_closed_cores", "_directory", "_early", "_inside", "_then", "_why", "_why_at", "at_s", "head",
+        "spare_cores", "until_s",
     )  # fmt: skip
 
     def __init__(
@@ -41,7 +41,10 @@ class Reservation:
         then: Capacity | None,
         directory: Directory,
         early: Container[str] = (),
+        closed_cores: int = 0,
     ) -> None:
+        """``closed_cores``: cores on the head's vnodes that windows close to it, and that are not among the spare
+        ones."""
         self.head = head
         self.at_s = at_s
         self.until_s = at_s
@@ -50,10 +53,17 @@ class Reservation:
         self._then = then
         self._directory = directory
         self._early = early
+        self._closed_cores = closed_cores
         self._inside: frozenset[str] = _NO_RUNS
         # The last answer of why_not_beside, and what it was made of.
         self._why: Reason | None = None
         self._why_at: tuple[object, ...] = ()
+
+    @property
+    def most_beside(self) -> int:
+        """At most so many cores may a job take that outlasts the reserved time: the spare ones, and those that a window
+        closes to the head, which a job that ends before the window begins may have."""
+        return self.spare_cores + self._closed_cores
 
     def why_not_beside(self, *, only_head: bool, may_be_taken: bool = False) -> Reason:
         """Why a job that outlasts the window does not start: too little is spare beside the head.
@@ -162,7 +172,7 @@ class Reservation:
 
     def counts_out(self, job: Job, end_s: float, allowed: int) -> bool:
         """True if no allocation on these vnodes can be admitted; known without a search."""
-        if self.window_holds(end_s) or job.request.cores <= self.spare_cores:
+        if self.window_holds(end_s) or job.request.cores <= self.most_beside:
             return False
         return allowed == self._allowed or not allowed & ~self._allowed
 

@@ -142,7 +142,7 @@ def wait_behind(
     window_s = reservation.until_s - context.now_s
     shrinks = context.shrinks
     exact = idle_cores_decide(context)
-    idle, spare = region.idle, reservation.spare_cores
+    idle, spare = region.idle, reservation.most_beside
     lacking: list[Job] | None = None
     passing: list[Job] | None = None
     for job in jobs:
@@ -167,8 +167,8 @@ def wait_behind(
         attempt_behind_head(job, region)
         if region.idle != idle:
             idle, lacking = region.idle, None
-        if reservation.spare_cores != spare:
-            spare, passing = reservation.spare_cores, None
+        if reservation.most_beside != spare:
+            spare, passing = reservation.most_beside, None
 
 
 def idle_cores_decide(context: Context) -> bool:

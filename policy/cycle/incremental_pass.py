@@ -165,7 +165,7 @@ def reuse_memo(snapshot: Snapshot, ledger: Ledger, settings: Settings) -> Plan |
                 return None
             if cores > memo.idle:
                 reason = Reason("too-few-idle", (("idle", memo.idle),))
-            elif memo.exact and cores > reservation.spare_cores and job.left_s > window_s and not shrinks:
+            elif memo.exact and cores > reservation.most_beside and job.left_s > window_s and not shrinks:
                 reason = reservation.why_not_beside(only_head=memo.plain)
             else:
                 return None

@@ -40,6 +40,13 @@ class Closed(NamedTuple):
         also closed to the one with the larger extent."""
         return 0 if not self.key else _ALL_WINDOWS if self.vnodes == _EVERYWHERE else self.key[0]
 
+    def cores_on(self, vnodes: int) -> int:
+        """The cores of the shares on these vnodes."""
+        return sum(
+            dict(share.amounts).get("ncpus", 0) * share.chunks * count_vnodes(share.mask & vnodes)
+            for share in self.shares
+        )
+
     @contextmanager
     def applied_to(self, capacity: Capacity) -> Iterator[None]:
         """Context manager: take the shares off the capacity for its duration."""
