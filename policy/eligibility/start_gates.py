@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Union
 
+from policy.eligibility.longest_run_by_prime_time import explain_too_long, find_longest_run_s
 from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.model.job_request import Amounts, Request
 from policy.model.jobs_runs_vnodes_queues import CROSSING, ONE_OF, UNLIMITED_S, Job, Queue
@@ -41,6 +42,7 @@ class Gates:
         self._left: dict[str, int] = dict(cluster.server.left)
         self._plain = cluster.queues_without_gates()
         self._queues: dict[str, Reason | None] = {}
+        self._longest_s: dict[str, float] = {}
         # Use only grows until a start is cancelled (take_back), so an entity that is over a limit stays over it.
         self._known: dict[tuple[str, str, str, str], dict[_Need, Reason]] = {}
         self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
@@ -58,6 +60,8 @@ class Gates:
             return Reason("blocked", (("why", job.blocked),))
         if job.not_before_s is not None and job.not_before_s > self._now_s:
             return Reason("not-before", (("at_s", job.not_before_s),))
+        if job.left_s > self._longest_s[job.queue]:
+            return Reason("blocked", (("why", explain_too_long(job, self._longest_s[job.queue])),))
         reason = self._queues[job.queue]
         if reason is None and self._limits[job.queue]:
             owner = (job.user, job.queue, job.group, job.project)
@@ -156,6 +160,7 @@ class Gates:
         else:
             reason = self._closed(queue)
         self._queues[name] = reason
+        self._longest_s[name] = UNLIMITED_S if queue is None else find_longest_run_s(queue, self._now_s)
         limits = [(("", res), "the server", lim) for res, lim in self._cluster.server.hard.by_resource().items()]
         if queue is not None:
             limits += [((name, res), f"queue {name}", lim) for res, lim in queue.hard.by_resource().items()]

@@ -127,21 +127,24 @@ class PrimeRules(NamedTuple):
     exempts_anytime_queues: bool = False
 
     def close_queue(self, queue: str, now_s: float) -> tuple[Window, ...]:
-        """The windows in which the queue starts no jobs, and those that its jobs do not cross."""
+        """The windows in which the queue starts no jobs, and those that its jobs do not cross. Of the latter, the last
+        has no end: it is not known, and keeps no job from running."""
         is_for_prime = bool(self.prime_prefix) and queue.startswith(self.prime_prefix)
         is_for_other = bool(self.non_prime_prefix) and queue.startswith(self.non_prime_prefix)
         if not (is_for_prime or is_for_other or any(self.keeps)):
             return ()
         is_prime, windows = self.times.is_prime(now_s), []
         begins, changes = 0.0, self.times.changes(now_s)
+        is_bound = is_for_prime or is_for_other or not self.exempts_anytime_queues
         for ends in (*changes, UNLIMITED_S):
             name, index = (PRIME, 0) if is_prime else (NON_PRIME, 1)
             # What comes after the last change that is known is left open, unless nothing ever changes.
             is_known = ends != UNLIMITED_S or not changes
             if is_known and (is_for_other if is_prime else is_for_prime):
                 windows.append(Window(begins, ends, name, closed_to=STARTS))
-            is_bound = is_for_prime or is_for_other or not self.exempts_anytime_queues
-            if self.keeps[index] and is_bound and ends != UNLIMITED_S:
+            if any(self.keeps) and is_bound and ends == UNLIMITED_S and changes:
+                windows.append(Window(begins, ends, name, closed_to=CROSSING))
+            elif self.keeps[index] and is_bound and ends != UNLIMITED_S:
                 windows.append(Window(begins, ends, name, closed_to=CROSSING, past_end_s=self.spill_s[index]))
             begins, is_prime = ends, not is_prime
         return tuple(windows)

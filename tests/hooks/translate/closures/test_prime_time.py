@@ -9,7 +9,8 @@ import pytest
 
 from hooks.translate.closures.prime_time import NON_PRIME, PRIME, read_prime_rules, read_prime_time
 from hooks.translate.snapshot import translate
-from policy.model.jobs_runs_vnodes_queues import CROSSING, STARTS, Window
+from policy.eligibility.longest_run_by_prime_time import find_longest_run_s
+from policy.model.jobs_runs_vnodes_queues import CROSSING, STARTS, Queue, Window
 from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import queue, server_status
 
@@ -97,7 +98,20 @@ def test_jobs_do_not_cross_the_end_of_a_time_of_which_backfill_prime_is_true() -
         Window(night, morning, NON_PRIME, closed_to=CROSSING),
     )
     config = "backfill_prime: True prime\nbackfill_prime: False non_prime\n"
-    assert {window.name for window in windows_of("workq", config, f"{WEEKDAY} 12:00")} == {PRIME}
+    assert {window.name for window in windows_of("workq", config, f"{WEEKDAY} 12:00")[:-1]} == {PRIME}
+
+
+@pytest.mark.parametrize("config", ["backfill_prime: True ALL\n", "backfill_prime: True prime\n"])
+def test_the_last_of_them_has_no_end_as_that_is_not_known(config: str) -> None:
+    *_, last = windows_of("workq", config, f"{WEEKDAY} 12:00")
+    assert (last.end_s, last.closed_to) == (math.inf, CROSSING)
+    assert last.start_s > at_s(f"{WEEKDAY} 12:00") + 7 * 86400
+    assert not last.meets(last.start_s, math.inf)
+
+
+def test_no_job_runs_longer_than_from_friday_evening_to_monday_morning() -> None:
+    closed = windows_of("workq", "backfill_prime: True ALL\n", f"{WEEKDAY} 12:00")
+    assert find_longest_run_s(Queue("workq", closed=closed), at_s(f"{WEEKDAY} 12:00")) == 60.5 * 3600
 
 
 def test_the_word_of_prime_spill_says_into_which_time() -> None:

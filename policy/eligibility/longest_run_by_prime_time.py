@@ -1,0 +1,36 @@
+"""The longest run that prime and non-prime time allow in a queue whose jobs may not run on past the end of it
+(``backfill_prime``; docs/policies.md, "Closures").
+
+The windows cover some days, and a week repeats: a run that fits none of them would fit none of later days either. The
+last window has no end: how long it lasts is not known.
+"""
+
+from __future__ import annotations
+
+from policy.model.jobs_runs_vnodes_queues import CROSSING, STARTS, UNLIMITED_S, Job, Queue
+from policy.model.pbs_units import show_walltime
+
+
+def find_longest_run_s(queue: Queue, now_s: float) -> float:
+    """The seconds that a job of the queue may run at most, at whatever time it starts; infinite without a bound, and
+    where the queue starts none."""
+    windows = [window for window in queue.closed if window.closed_to in (STARTS, CROSSING)]
+    known_until_s = max(
+        (window.start_s for window in windows if window.closed_to == CROSSING and window.end_s == UNLIMITED_S),
+        default=now_s,
+    )
+    if known_until_s <= now_s:
+        return UNLIMITED_S
+    times = {now_s, *(at_s for window in windows for at_s in window[:2] if now_s < at_s < known_until_s)}
+    longest_s = max(min(window.latest_end_s(at_s) for window in windows) - at_s for at_s in times)
+    return longest_s if longest_s > 0 else UNLIMITED_S
+
+
+def explain_too_long(job: Job, longest_s: float) -> str:
+    """Why a job that is longer never starts."""
+    is_endless = job.left_s == UNLIMITED_S
+    own = "it has no walltime, and" if is_endless else f"its estimate of {show_walltime(int(job.left_s))} is too long:"
+    return (
+        f"{own} jobs of its queue end by the end of prime or non-prime time, which leaves"
+        f" {show_walltime(int(longest_s))} at most in the coming days"
+    )
