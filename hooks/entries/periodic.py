@@ -35,6 +35,7 @@ from hooks.control.decision_time_limit import (
     time_to_decide_s,
 )
 from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult, find_next_s
+from hooks.control.jobs_held_after_failed_starts import name_jobs_held_after_failed_starts
 from hooks.control.pass_guard import PassOutcome, guard_pass
 from hooks.control.pbs_scheduler.drive_mode_obstacles import find_obstacles
 from hooks.control.pbs_scheduler.fair_share_charges import charge_usage, record_from_data, record_to_data, write_usage
@@ -256,7 +257,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     remarks = [*find_queues_ordered_by_users(snapshot.cluster().queues, translation.modes, settings).items()]
     remarks += find_vnode_orders_not_followed(server_status, translation.modes, settings, found.files).items()
     notes += [f"queue {queue}: {what}" for queue, what in sorted(remarks)]
-    notes += name_cores_of_gone_jobs(found.raw, snapshot.vnodes)
+    notes += name_cores_of_gone_jobs(found.raw, snapshot.vnodes) + name_jobs_held_after_failed_starts(found.raw)
     notes += assignment.notes
     quota_work = find_quota_work(found.quota_plan, found.raw, translation.modes, permissions.pause)
     notes += quota_work.notes()

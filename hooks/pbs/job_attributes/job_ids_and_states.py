@@ -27,6 +27,8 @@ STAGES_IN = "15"
 _DELETED = re.compile(r" and terminated(?: by [^\s@]+@\S+)?\Z")
 """The end that PBS adds to a running job's comment as soon as the job is deleted (``req_deletejob2`` calls
 ``update_job_finish_comment``). Users cannot set comments, but a comment may quote words of theirs."""
+FAILED_STARTS = "too many failed attempts to run"
+"""In PBS's comment on a job that it holds for that reason."""
 
 
 _SUBJOB = re.compile(r"\[([0-9]+)\]")
@@ -76,6 +78,12 @@ def is_running(texts: Attributes) -> bool:
 def was_deleted(texts: Attributes) -> bool:
     """Whether the running job has been deleted. Its program, and PBS's grace time, may keep it alive for a while."""
     return _DELETED.search(texts.get("comment", "")) is not None
+
+
+def is_held_after_failed_starts(texts: Attributes) -> bool:
+    """Whether PBS holds the job, or array, since more than twenty starts did not last (``check_failed_attempts``). Its
+    comment says so: PBS's own, or ours that was written over it; PBS clears it at the release."""
+    return "s" in texts.get("Hold_Types", "") and FAILED_STARTS in texts.get("comment", "")
 
 
 def read_start_s(texts: Attributes) -> float | None:

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import SAVING, SIGNAL
 from hooks.pbs.custom_resources import OWN_SELECT, PLACE, PREFERENCES
 from hooks.pbs.job_attributes.job_ids_and_states import (
+    FAILED_STARTS,
     STAGES_IN,
     index_of,
     is_array,
+    is_held_after_failed_starts,
     is_running,
     read_indices,
     read_moment_s,
@@ -345,6 +347,8 @@ def _read_block(texts: Attributes, not_before_s: float | None, mark: Mark) -> st
     if state == "H":
         if mark.held and texts.get("Hold_Types", "") == "s":
             return f"it made room for {mark.beneficiary} and is held until that runs"
+        if is_held_after_failed_starts(texts):
+            return f"PBS holds it after {FAILED_STARTS}: releasing it lets it run once its host can run it"
         depend = own_dependencies(texts.get("depend", ""))
         if depend and texts.get("Hold_Types", "n") in ("n", "s", ""):
             return f"it waits for other jobs ({depend[:200]})"
