@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings
+from tests.hooks.deploy_on_testbed import deploy_and_drive, last_pass, quick_settings, wait_for_pass
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.console.test_console_backend_and_commands import pbsteer
 
@@ -32,8 +32,7 @@ def test_its_reason_and_the_notes_say_that_its_starts_failed_until_it_is_release
         job = pbs.qsub("alice", select=f"1:ncpus=1:vnode={host}")
         pbs.wait_for_state(job, "H", 240.0)
         for _ in range(2):
-            seen = last_pass(pbs)["time_s"]
-            pbs.wait_until(lambda seen=seen: last_pass(pbs)["time_s"] > seen, 60.0, "another pass")
+            wait_for_pass(pbs)
         assert any("too many failed attempts to run" in note for note in last_pass(pbs)["notes"])
         assert "too many failed attempts to run" in str(pbs.job(job)["comment"])
         assert "too many failed attempts" in pbsteer(pbs, "status")
