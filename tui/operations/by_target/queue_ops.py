@@ -11,7 +11,7 @@ from policy.settings.settings_of_server_and_passes import MODES
 from tui.backends.interface.commands_interface import Change, ChangeError, Commands, Target
 from tui.operations.by_target.mode_change_notes import find_unmet, mode_lines
 from tui.operations.by_target.stopped_queue_notes import stopped_lines
-from tui.operations.operation_type_and_preview import SAME_PLAN, Operation, changes_to, name_targets
+from tui.operations.operation_type_and_preview import CONSOLE, SAME_PLAN, Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_queue
 from tui.state.cluster_view import ClusterView
 
@@ -23,13 +23,16 @@ SWITCHES = {
 }
 
 
-def switch_queues(cluster: ClusterView, commands: Commands, queues: Sequence[str], verb: str) -> Operation:
-    """Start or stop queues (whether their jobs start), enable or disable them (whether they accept new jobs)."""
+def switch_queues(
+    cluster: ClusterView, commands: Commands, queues: Sequence[str], verb: str, before_verb: str = CONSOLE
+) -> Operation:
+    """Start or stop queues (whether their jobs start), enable or disable them (whether they accept new jobs).
+    ``before_verb``: what the user types before a verb, for the notes."""
     attribute, value = SWITCHES[verb]
     changes, left_out = _set(cluster, commands, queues, verb, attribute, value, "False")
     title = f"{verb} {'queue ' if len(changes) == 1 else ''}{name_targets(changes, 'queue')}"
     edit = _edit(changes, attribute, value)
-    notes = tuple(stopped_lines(cluster, edit(cluster.server_status)))
+    notes = tuple(stopped_lines(cluster, edit(cluster.server_status), before_verb))
     return Operation(title, changes, edit, left_out=left_out, notes=notes)
 
 

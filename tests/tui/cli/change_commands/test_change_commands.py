@@ -137,6 +137,12 @@ def test_do_says_in_its_exit_status_what_was_left_out_or_refused(backend: Script
     assert (unknown.exit_code, unknown.output) == (1, "Error: job '99' is not on the server\n")
 
 
+def test_the_preview_of_a_stop_names_the_command_that_ends_it(backend: ScriptedBackend) -> None:
+    preview = run("do", "stop", "workq", "--preview")
+    assert preview.exit_code == 0, preview.output
+    assert "12 jobs that wait in workq cannot start until pbsteer do start workq\n" in preview.output
+
+
 def test_priority_sets_a_users_priority_in_a_queue(backend: ScriptedBackend) -> None:
     done = run("priority", "workq", "alice", "10", "--yes")
     assert done.exit_code == 0, done.output
