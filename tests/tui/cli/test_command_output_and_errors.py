@@ -12,6 +12,7 @@ import pytest
 from policy.settings.site_settings import describe_settings
 from tests.tui.call_pbsteer_command import run, script_commands
 from tests.tui.scripted_server import ScriptedBackend, changed
+from tests.tui.server_with_reservation import RUNS, WAITS, with_reservation
 from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start, write_journal
 from tui.backends.interface.backend_protocol import BackendError
 from tui.backends.pass_journal import JournalReader
@@ -111,6 +112,21 @@ def test_explain_says_why_there_is_no_list(backend: ScriptedBackend, arguments: 
     result = run("explain", *arguments)
     assert result.exit_code != 0
     assert said in result.output
+
+
+def test_explain_says_who_starts_a_job_in_a_reservation(backend: ScriptedBackend) -> None:
+    backend.server_status = with_reservation(backend.server_status)
+    text = " ".join(run("explain", WAITS).output.split())
+    assert "reservation it is in reservation S13 of adm, which begins at " in text
+    assert text.count("PBS's scheduler starts its jobs") == 1
+    assert "unknown" not in text
+    found = json.loads(run("explain", WAITS, "--json").output)
+    assert (found["state"], found["reason"]) == ("in-reservation", None)
+    assert "is in reservation S13 of adm" in run("explain", WAITS, "--list", "nodes").output
+    backend.server_status = with_reservation(backend.server_status, reserve_state="5")
+    text = " ".join(run("explain", RUNS).output.split())
+    assert "runs on v2" in text
+    assert "reservation it is in reservation S13 of adm, which runs until " in text
 
 
 def test_explain_names_a_job_that_is_not_there(backend: ScriptedBackend) -> None:

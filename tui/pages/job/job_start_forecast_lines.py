@@ -11,7 +11,8 @@ from policy.model.pbs_units import show_count, show_job
 from policy.model.printable_text import printable
 from tui.forecast.job_not_submitted_yet import ProposedJob
 from tui.forecast.when_it_starts import HIDDEN, ProposedJobForecast, When
-from tui.model.typed_attributes import RUNNING_STATES, moment, user_of
+from tui.model.reservation_of_queue import QueueReservation
+from tui.model.typed_attributes import RUNNING_STATES, Attributes, moment, user_of
 from tui.pages.job.job_explanation import labelled
 from tui.state.cluster_view import ClusterView
 from tui.state.cores_idle_and_coming_free import QUARTER_S, free_by_quarter, idle_cores
@@ -27,18 +28,18 @@ NEVER = "never with the vnodes as they are"
 def when_lines(cluster: ClusterView, job_id: str, when: When, cells: int) -> list[Line]:
     """The answer for a job that is on the server."""
     attributes = cluster.job(job_id) or {}
-    lines: list[Line] = [
-        (
-            (safe(show_job(job_id)), "bold"),
-            (f" {safe(user_of(attributes))} in {safe(attributes.get('queue', '?'))}", ""),
-        )
-    ]
+    lines = [_title(job_id, attributes)]
     lines += start_lines(cluster, when, cells)
     ahead = place_in_line(cluster, job_id)
     if ahead is not None:
         lines += labelled("place in line", describe_place(ahead), cells)
     lines += labelled("but", starts_in(cluster, attributes.get("queue", "")).undone, cells)
     return [*lines, *source_lines(cluster, when, cells)]
+
+
+def _title(job_id: str, attributes: Attributes) -> Line:
+    queue = safe(attributes.get("queue", "?"))
+    return (safe(show_job(job_id)), "bold"), (f" {safe(user_of(attributes))} in {queue}", "")
 
 
 def running_lines(cluster: ClusterView, job_id: str, cells: int) -> list[Line]:
@@ -56,6 +57,18 @@ def running_lines(cluster: ClusterView, job_id: str, cells: int) -> list[Line]:
 def is_running(cluster: ClusterView, job_id: str) -> bool:
     """Whether the job has started: it runs, is suspended or exits."""
     return (cluster.job(job_id) or {}).get("job_state", "") in RUNNING_STATES
+
+
+def reserved_lines(cluster: ClusterView, job_id: str, reservation: QueueReservation, cells: int) -> list[Line]:
+    """The answer for a waiting job in the queue of a reservation, which no forecast has."""
+    attributes = cluster.job(job_id) or {}
+    text = f"by PBS's scheduler: it is in {reservation.describe(cluster.now_s)}"
+    held = "it is held, and starts only after its release" if attributes.get("job_state") == "H" else ""
+    return [
+        _title(job_id, attributes),
+        *labelled("starts", text, cells, "title"),
+        *labelled("but", held, cells),
+    ]
 
 
 def imagined_lines(cluster: ClusterView, imagined: ProposedJobForecast, cells: int) -> list[Line]:
@@ -220,6 +233,19 @@ def running_data(cluster: ClusterView, job_id: str) -> dict[str, Any]:
     attributes = cluster.job(job_id) or {}
     ends_s = expected_end(cluster, job_id)
     return {"job": job_id, "running": True, "started_s": moment(attributes, "stime"), "ends_by_s": ends_s}
+
+
+def reserved_data(cluster: ClusterView, job_id: str, reservation: QueueReservation) -> dict[str, Any]:
+    """The same for a waiting job in the queue of a reservation."""
+    attributes = cluster.job(job_id) or {}
+    return {
+        "job": job_id,
+        "user": printable(user_of(attributes)),
+        "queue": printable(attributes.get("queue", "")),
+        "reservation": reservation.name,
+        "reservation_begins_s": reservation.begins_s,
+        "reservation_ends_s": reservation.ends_s,
+    }
 
 
 def imagined_data(cluster: ClusterView, imagined: ProposedJobForecast) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PAUSED
 from tests.tui.call_pbsteer_command import run, script_commands
 from tests.tui.scripted_server import ScriptedBackend
+from tests.tui.server_with_reservation import with_reservation
 
 
 @pytest.fixture
@@ -141,6 +142,15 @@ def test_the_preview_of_a_stop_names_the_command_that_ends_it(backend: ScriptedB
     preview = run("do", "stop", "workq", "--preview")
     assert preview.exit_code == 0, preview.output
     assert "12 jobs that wait in workq cannot start until pbsteer do start workq\n" in preview.output
+
+
+@pytest.mark.parametrize("verb", ["start", "stop"])
+def test_the_queue_of_a_reservation_is_left_to_pbs(backend: ScriptedBackend, verb: str) -> None:
+    backend.server_status = with_reservation(backend.server_status)
+    refused = run("do", verb, "S13", "--yes")
+    assert (refused.exit_code, backend.lines) == (1, [])
+    assert f"Error: {verb}: queue S13 is that of reservation S13 of adm, which begins at " in refused.output
+    assert "PBS itself starts and stops it" in refused.output
 
 
 def test_priority_sets_a_users_priority_in_a_queue(backend: ScriptedBackend) -> None:

@@ -16,6 +16,7 @@ from hooks.store.state_files import FORECAST, FORECAST_HISTORY, LAST_PASS, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.model.jobs_runs_vnodes_queues import Finished
 from tests.tui.scripted_server import HOSTILE_NAMES, NOON_S, ScriptedBackend, a_job, changed, with_job
+from tests.tui.server_with_reservation import BEGINS_S, UNTIL_S, WAITS, with_reservation
 from tests.tui.written_journal_and_audit import a_pass, write_journal
 from tui.cli.main import main
 from tui.forecast.job_not_submitted_yet import NEW_JOB
@@ -227,6 +228,21 @@ def test_a_stopped_queue_and_a_mode_that_starts_nothing_are_reported(backend: Sc
 def test_a_running_job_has_started(backend: ScriptedBackend) -> None:
     assert data("11") == {"job": "11.hpc1", "running": True, "started_s": NOON_S - 1800, "ends_by_s": ENDS_S}
     assert "runs already" in when("11")
+
+
+def test_a_job_in_a_reservation_is_started_by_pbs_at_its_begin(backend: ScriptedBackend) -> None:
+    backend.server_status = with_reservation(backend.server_status)
+    assert data(WAITS) == {
+        "job": WAITS, "user": "carol", "queue": "S13", "reservation": "S13", "reservation_begins_s": BEGINS_S,
+        "reservation_ends_s": UNTIL_S,
+    }  # fmt: skip
+    text = unwrapped(when(WAITS))
+    assert "starts by PBS's scheduler: it is in reservation S13 of adm, which begins at " in text
+    assert "not by itself" not in text
+    assert "observe" not in text
+    assert "held" not in text
+    backend.set_job(WAITS, job_state="H", Hold_Types="u")
+    assert "but it is held, and starts only after its release" in unwrapped(when(WAITS))
 
 
 def test_a_job_that_is_not_there(backend: ScriptedBackend) -> None:
