@@ -43,11 +43,11 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     try:
         cluster = poll_cluster_view(backend)
         found = _find(cluster, job)
-        detail = detail_of(backend, found) if found is not None and form is None and not as_json else None
+        if found is None:
+            raise job_not_found(cluster, job, backend)
+        detail = detail_of(backend, found) if form is None and not as_json else None
     finally:
         backend.close()
-    if found is None:
-        raise job_not_found(cluster, job, backend)
     if form is not None:
         text = _list(cluster, found, form)
         data = json.dumps({"job": found, "list": form, "lines": text.splitlines()}) + "\n"
