@@ -5,6 +5,7 @@ Each answer says what it comes from, how old that is, and what it leaves out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from policy.model.pbs_units import show_count, show_job
@@ -120,6 +121,8 @@ def _why_without_start(when: When) -> str:
 def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
     """The moments, where, and after whose end."""
     estimate, now_s = when.estimate, cluster.now_s
+    if when.subjobs:
+        return labelled("starts", _after_subjobs(cluster, when.subjobs), cells, "title")
     if estimate is None:
         return labelled("starts", f"not by itself: {when.waits_for}", cells, "title")
     lines: list[Line] = []
@@ -145,6 +148,14 @@ def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
         whose = estimate.after if estimate.after == HIDDEN else f"job {show_job(estimate.after)}"
         lines += labelled("most often after", f"the end of {whose}, in {estimate.after_share:.0%} of the cases", cells)
     return lines
+
+
+def _after_subjobs(cluster: ClusterView, subjobs: Sequence[str]) -> str:
+    """When an array at its ``max_run_subjobs`` goes on: by the walltimes of its running subjobs."""
+    ends_s = [end_s for end_s in (expected_end(cluster, each) for each in subjobs) if end_s is not None]
+    by = f", expected by {_moment(min(ends_s), cluster.now_s)}" if ends_s and min(ends_s) > cluster.now_s else ""
+    which = "its running subjob" if len(subjobs) == 1 else f"one of its {len(subjobs):,} running subjobs"
+    return f"when {which} ends{by}, as max_run_subjobs allows no more"
 
 
 def source_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
@@ -280,6 +291,7 @@ def answer_data(cluster: ClusterView, when: When) -> dict[str, Any]:
         "vnodes": list(estimate.vnodes) if estimate else [],
         "vnode_count": estimate.vnode_count if estimate else 0,
         "waits_for": printable(when.waits_for),
+        "after_subjobs": list(when.subjobs),
         "never": printable(when.never),
         "forecast": {
             "by": when.by,
