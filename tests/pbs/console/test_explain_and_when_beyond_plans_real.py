@@ -45,6 +45,19 @@ def test_a_job_in_a_reservation_is_started_by_pbs_when_that_begins(pbs: PbsClust
     assert f"stop: {of_reservation}" in refused(pbs, "do", "stop", queue, "--yes")
 
 
+def test_a_reservation_that_runs_without_its_vnode_needs_attention(pbs: PbsCluster) -> None:
+    vnode = pbs.mom_names[0]
+    name = reserve(pbs, time.time() + AHEAD_S / 2, 600, f"1:ncpus=2:vnode={vnode}").split(".")[0]
+    pbs.wait_until(lambda: "= 5" in state_of(pbs, name), AHEAD_S, "the reservation runs")
+    assert "degraded" not in said(pbs, "status")
+    pbs.run(["pkill", "-KILL", "-x", "pbs_mom"], host=vnode).demand_success()
+    try:
+        degraded = f"reservation {name} runs degraded, without {vnode}"
+        pbs.wait_until(lambda: degraded in said(pbs, "status"), 120.0, "status names the reservation")
+    finally:
+        pbs.run([f"{pbs.spec.pbs_exec}/sbin/pbs_mom", "-p"], host=vnode).demand_success()
+
+
 def test_an_array_at_its_limit_goes_on_when_a_subjob_ends(pbs: PbsCluster) -> None:
     array = pbs.qsub("alice", select="1:ncpus=1", walltime="01:00:00", options=["-J", "1-6%3"])
     running = [array.replace("[]", f"[{index}]") for index in (1, 2, 3)]
