@@ -9,7 +9,7 @@ from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.settings.settings_of_server_and_passes import MODES
 from tui.backends.interface.commands_interface import Change, ChangeError, Commands, Target
-from tui.model.reservation_of_queue import reservation_of
+from tui.model.reservation_of_queue import SCHEDULER_STARTS, reservation_of
 from tui.operations.by_target.mode_change_notes import find_unmet, mode_lines
 from tui.operations.by_target.stopped_queue_notes import stopped_lines
 from tui.operations.operation_type_and_preview import CONSOLE, SAME_PLAN, Operation, changes_to, name_targets
@@ -64,6 +64,13 @@ _SWITCHED = {
 """What a queue is that has an attribute's value already."""
 
 
+_NOT_OF_RESERVATIONS = {
+    "started": "PBS itself starts and stops it (see pbs_ralter)",
+    MODE_ATTRIBUTE: f"it has no mode, {SCHEDULER_STARTS}",
+}
+"""What is not set on the queue of a reservation, and why."""
+
+
 def _set(
     cluster: ClusterView,
     commands: Commands,
@@ -80,9 +87,9 @@ def _set(
                 f"{verb}: no queue {queue!r}; the server has {', '.join(sorted(cluster.server_status.queues))}"
             )
         reservation = reservation_of(cluster.server_status, queue)
-        if reservation is not None and attribute == "started":
+        if reservation is not None and attribute in _NOT_OF_RESERVATIONS:
             about = f"queue {queue} is that of {reservation.describe(cluster.now_s)}"
-            raise ChangeError(f"{verb}: {about}: PBS itself starts and stops it (see pbs_ralter)")
+            raise ChangeError(f"{verb}: {about}: {_NOT_OF_RESERVATIONS[attribute]}")
         found = commands.set_attribute(Target("queue", queue), texts, attribute, value, missing)
         if found.before == value:
             is_so = _SWITCHED.get((attribute, value), f"has {attribute} = {value}")

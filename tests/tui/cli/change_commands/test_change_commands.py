@@ -144,13 +144,22 @@ def test_the_preview_of_a_stop_names_the_command_that_ends_it(backend: ScriptedB
     assert "12 jobs that wait in workq cannot start until pbsteer do start workq\n" in preview.output
 
 
-@pytest.mark.parametrize("verb", ["start", "stop"])
-def test_the_queue_of_a_reservation_is_left_to_pbs(backend: ScriptedBackend, verb: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("start", "S13"), "PBS itself starts and stops it"),
+        (("stop", "S13"), "PBS itself starts and stops it"),
+        (("mode", "S13", "drive"), "it has no mode, PBS's scheduler starts its jobs"),
+    ],
+)
+def test_the_queue_of_a_reservation_is_left_to_pbs(backend: ScriptedBackend, words: tuple[str, ...], why: str) -> None:
     backend.server_status = with_reservation(backend.server_status)
-    refused = run("do", verb, "S13", "--yes")
+    refused = run("do", *words, "--yes")
     assert (refused.exit_code, backend.lines) == (1, [])
-    assert f"Error: {verb}: queue S13 is that of reservation S13 of adm, which begins at " in refused.output
-    assert "PBS itself starts and stops it" in refused.output
+    assert f"Error: {words[0]}: queue S13 is that of reservation S13 of adm, which begins at " in refused.output
+    assert why in refused.output
+    # Whether it takes new jobs is the administrator's to say.
+    assert run("do", "disable", "S13", "--yes").exit_code == 0
 
 
 def test_priority_sets_a_users_priority_in_a_queue(backend: ScriptedBackend) -> None:
