@@ -125,7 +125,7 @@ class Forecaster:
         self._now_s = now_s = snapshot.time_s
         self._horizon_s = self._horizon_wanted_s = now_s + bounds.horizon_s
         cluster = snapshot.cluster()
-        why_never = {job.id: job.blocked or _queue_keeps(job, cluster.queues) for job in cluster.jobs.values()}
+        why_never = {job.id: _queue_keeps(job, cluster.queues) or job.blocked for job in cluster.jobs.values()}
         waiting = [job for job in cluster.jobs.values() if not why_never[job.id]]
         self._jobs: dict[str, Job] = {job.id: job for job in waiting if wanted is None or job.id in wanted}
         self._unknown = {job_id: why for job_id, why in why_never.items() if why}

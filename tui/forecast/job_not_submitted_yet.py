@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.job_request import RequestError, parse_request
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
+from tui.model.reservation_of_queue import SCHEDULER_STARTS, reservation_of
 from tui.state.cluster_view import ClusterView
 from tui.text.times_and_durations import show_hms
 
@@ -92,7 +93,7 @@ def _split(text: str) -> Iterator[str]:
 
 def complete(cluster: ClusterView, resources: Mapping[str, str], queue: str, user: str) -> ProposedJob:
     """The proposed job with the defaults of its queue and the server. Raises :class:`ProposedJobError` for a queue or a
-    resource that is none."""
+    resource that is none, and for the queue of a reservation."""
     _demand_resources(cluster, resources)
     server = cluster.server_status.server
     name = queue or server.get("default_queue", "")
@@ -102,6 +103,10 @@ def complete(cluster: ClusterView, resources: Mapping[str, str], queue: str, use
         raise ProposedJobError(
             f"-q {name or 'QUEUE'}: {what if name else 'must be given'}; there are {', '.join(sorted(there))}"
         )
+    reservation = reservation_of(cluster.server_status, name)
+    if reservation is not None:
+        about = f"the queue of {reservation.describe(cluster.now_s)}"
+        raise ProposedJobError(f"-q {name}: {about}: {SCHEDULER_STARTS}, which no forecast has")
     return _with_defaults(cluster, ProposedJob(dict(resources), name, user))
 
 

@@ -14,9 +14,10 @@ from typing import NamedTuple
 from hooks.forecast.forecast_to_publish import publishable
 from hooks.forecast.published_forecast import LATER, Estimate, PublishedForecast
 from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
-from hooks.pbs.job_attributes.job_ids_and_states import parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import is_running, parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
+from hooks.translate.job.jobs import at_subjob_limit
 from hooks.translate.queues import read_modes
 from hooks.translate.snapshot import translate
 from policy import Ledger, decide
@@ -25,6 +26,7 @@ from policy.forecast.simulate_until_all_started import LimitsFrom
 from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
 from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.forecast.same_cores_in_smaller_chunks import find_smaller_chunks
+from tui.model.status_counts import subjobs_of
 from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView
 from tui.state.snapshot_with_closures import translate_with_closures
@@ -42,7 +44,8 @@ class When(NamedTuple):
     """The answer for one job. ``forecast`` is what it comes from, ``by`` whose that is; ``estimate`` is None if the job
     does not start by itself, which ``waits_for`` explains; of one that starts beyond what the forecast looks at it has
     what that waits for now. ``never``: why the vnodes as they are could never hold the job; empty if they could.
-    ``learned_from``: the past runs."""
+    ``learned_from``: the past runs. ``subjobs``: the running ones of an array at its ``max_run_subjobs``, one of which
+    has to end first."""
 
     estimate: Estimate | None
     waits_for: str
@@ -50,6 +53,7 @@ class When(NamedTuple):
     by: str
     learned_from: str = ""
     never: str = ""
+    subjobs: tuple[str, ...] = ()
 
     @property
     def is_beyond(self) -> bool:
@@ -193,8 +197,16 @@ def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Lear
     estimate, waits_for = published.of(job_id), published.unknown.get(job_id, "")
     if estimate is None and not waits_for:
         waits_for = "something that pbsteer does not decide about: its queue is not one that it serves"
-    when = When(_shown(estimate, cluster), waits_for, published, "this command", learned.source)
+    subjobs = _subjobs_at_limit(status, job_id, waits_for)
+    when = When(_shown(estimate, cluster), waits_for, published, "this command", learned.source, subjobs=subjobs)
     return _with_never(when, status, cluster, job_id)
+
+
+def _subjobs_at_limit(status: ServerStatus, array_id: str, waits_for: str) -> tuple[str, ...]:
+    """The running subjobs of an array if it waits only for the end of one of them; else none."""
+    subjobs = [each for each in subjobs_of(status.jobs).get(array_id, ()) if is_running(status.jobs[each])]
+    is_so = waits_for and waits_for == at_subjob_limit(status.jobs[array_id], len(subjobs))
+    return tuple(subjobs) if is_so else ()
 
 
 def _with_never(when: When, status: ServerStatus, cluster: ClusterView, job_id: str) -> When:

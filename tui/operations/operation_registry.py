@@ -23,16 +23,18 @@ from tui.operations.by_target.walltime_run_suspend_comment_ops import (
     set_walltime,
     suspend,
 )
-from tui.operations.operation_type_and_preview import Operation
+from tui.operations.operation_type_and_preview import CONSOLE, Operation
 from tui.state.cluster_view import ClusterView
 
 
 class Order(NamedTuple):
-    """What was requested: full names of the targets, the value (empty if the verb takes none) and the user."""
+    """What was requested: full names of the targets, the value (empty if the verb takes none), the user, and what the
+    user types before a verb: notes name other commands as they are typed there."""
 
     names: tuple[str, ...]
     value: str = ""
     user: str = ""
+    before_verb: str = CONSOLE
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,10 @@ class Verb:
         allowed = self.choices(cluster) if self.value_last and value else ()
         if allowed and value not in allowed:
             raise ChangeError(f"{self.name} {value!r}: allowed is {', '.join(allowed)}, in {self.name} {self.usage}")
+
+
+def _switch_queues(cluster: ClusterView, commands: Commands, order: Order, verb: str) -> Operation:
+    return switch_queues(cluster, commands, order.names, verb, order.before_verb)
 
 
 VERBS: tuple[Verb, ...] = (
@@ -188,9 +194,7 @@ VERBS: tuple[Verb, ...] = (
         text="reason",
     ),
     *(
-        Verb(
-            name, "queue", help_, partial(lambda w, c, o, verb: switch_queues(w, c, o.names, verb), verb=name), key=key
-        )
+        Verb(name, "queue", help_, partial(_switch_queues, verb=name), key=key)
         for name, key, help_ in (
             ("start", "s", "let the jobs of queues start"),
             ("stop", "t", "let no more jobs of queues start; those that run go on"),

@@ -17,6 +17,8 @@ from tui.state.snapshot_with_closures import translate_with_closures
 from tui.text.screen_line import Line
 
 UNAFFECTED = "no start, preemption or reservation of the next pass changes"
+CONSOLE, COMMAND_LINE = ":", "pbsteer do "
+"""What is typed before a verb on the screen, and in a shell."""
 SAME_PLAN = "what is decided stays the same; what is done of it changes as said above"
 
 

@@ -1,7 +1,8 @@
 """Indicative or conditional: a job "starts" where the plan for its queue is carried out, else it "would start".
 
 ``drive`` carries out all of a plan, ``advise`` only its preemptions, ``observe`` nothing; nor is anything carried out
-during a pause, or in a queue in ``drive`` that the last pass could not drive (docs/hooks.md).
+during a pause, or in a queue in ``drive`` that the last pass could not drive (docs/hooks.md). The queue of a
+reservation has no mode: PBS's scheduler starts its jobs, whatever pbsteer does.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tui.backends.pass_journal import Pass
+from tui.model.reservation_of_queue import SCHEDULER_STARTS, reservation_of
 from tui.state.cluster_view import ClusterView
 from tui.state.pbsteer_pause import pause_of
 from tui.text.screen_line import safe
@@ -81,6 +83,9 @@ def titles_of(
 
 
 def _wording(cluster: ClusterView, queue: str, modes: frozenset[str]) -> Wording:
+    reservation = reservation_of(cluster.server_status, queue)
+    if reservation is not None:
+        return Wording(f"{queue} is the queue of {safe(reservation.describe(cluster.now_s))}: {SCHEDULER_STARTS}")
     pause = pause_of(cluster)
     if pause:
         return Wording(pause)

@@ -213,9 +213,14 @@ def _limit_subjobs(subjobs: tuple[int, ...], texts: Attributes, running: int) ->
     most = read_whole(texts.get(_MOST_SUBJOBS, ""), 0)
     if most <= 0:
         return subjobs, ""
-    if running >= most:
-        return subjobs, f"{running} of its subjobs run, and max_run_subjobs = {most}"
-    return subjobs[: most - running], ""
+    why = at_subjob_limit(texts, running)
+    return (subjobs, why) if why else (subjobs[: most - running], "")
+
+
+def at_subjob_limit(texts: Attributes, running: int) -> str:
+    """Why an array with so many running subjobs starts no more before one of them ends; empty if it may."""
+    most = read_whole(texts.get(_MOST_SUBJOBS, ""), 0)
+    return f"{running} of its subjobs run, and max_run_subjobs = {most}" if 0 < most <= running else ""
 
 
 def read_manager_priority(texts: Attributes) -> int:

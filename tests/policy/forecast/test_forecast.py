@@ -84,8 +84,9 @@ def test_a_held_job_is_named_with_what_it_waits_for() -> None:
     ],
 )
 def test_a_job_whose_queue_starts_none_is_named_with_that(queue: Queue, why: str) -> None:
-    found = forecast_of(Snapshot.build(10, [vnode("v1")], [queue], [job("2")]))
-    assert (dict(found.unknown), dict(found.jobs), found.passes) == ({"2": why}, {}, 0)
+    """Also one that is blocked besides: what blocks it may pass by itself, as for an array at its limit."""
+    found = forecast_of(Snapshot.build(10, [vnode("v1")], [queue], [job("2"), job("3", blocked="held")]))
+    assert (dict(found.unknown), dict(found.jobs), found.passes) == ({"2": why, "3": why}, {}, 0)
 
 
 def test_some_jobs_alone_are_forecast_among_all() -> None:

@@ -11,12 +11,14 @@ import pytest
 
 from policy.settings.site_settings import describe_settings
 from tests.tui.call_pbsteer_command import run, script_commands
-from tests.tui.scripted_server import ScriptedBackend, changed
+from tests.tui.scripted_server import NOON_S, ScriptedBackend, a_job, changed
+from tests.tui.server_with_reservation import RUNS, WAITS, with_reservation
 from tests.tui.written_journal_and_audit import a_pass, a_preemption, a_start, write_journal
 from tui.backends.interface.backend_protocol import BackendError
 from tui.backends.pass_journal import JournalReader
 from tui.cli.main import COMMANDS, Part
 from tui.cli.open_backend import open_demo
+from tui.text.times_and_durations import clock_time
 
 
 @pytest.fixture
@@ -113,9 +115,50 @@ def test_explain_says_why_there_is_no_list(backend: ScriptedBackend, arguments: 
     assert said in result.output
 
 
+def test_explain_says_who_starts_a_job_in_a_reservation(backend: ScriptedBackend) -> None:
+    backend.server_status = with_reservation(backend.server_status)
+    text = " ".join(run("explain", WAITS).output.split())
+    assert "reservation it is in reservation S13 of adm, which begins at " in text
+    assert text.count("PBS's scheduler starts its jobs") == 1
+    assert "unknown" not in text
+    found = json.loads(run("explain", WAITS, "--json").output)
+    assert (found["state"], found["reason"]) == ("in-reservation", None)
+    assert "is in reservation S13 of adm" in run("explain", WAITS, "--list", "nodes").output
+    backend.server_status = with_reservation(backend.server_status, reserve_state="5")
+    text = " ".join(run("explain", RUNS).output.split())
+    assert "runs on v2" in text
+    assert "reservation it is in reservation S13 of adm, which runs until " in text
+
+
 def test_explain_names_a_job_that_is_not_there(backend: ScriptedBackend) -> None:
     result = run("explain", "999")
     assert (result.exit_code, "job '999' is not on hpc1" in result.output) == (1, True)
+
+
+def test_explain_says_how_a_job_ended(backend: ScriptedBackend) -> None:
+    backend.ended = {
+        "8.hpc1": a_job("alice", 2, "F", history_timestamp=str(int(NOON_S))),
+        "9.hpc1": a_job("alice", 2, "F", Exit_status="271", obittime=str(int(NOON_S)), exec_vnode="(v1:ncpus=2)"),
+        "10.hpc1": a_job("alice", 2, "M"),
+        "16[77].hpc1": a_job("dave", 1, "X", Exit_status="0", mtime=str(int(NOON_S)), exec_vnode="(v2:ncpus=1)"),
+    }
+    at = clock_time(NOON_S)
+    for name, ended in (
+        ("8", f"deleted {at}"),
+        ("9", f"ended {at}, exit 271 (killed by SIGTERM) on v1"),
+        ("16[77]", f"ended {at}, exit 0 on v2"),
+    ):
+        result = run("explain", name)
+        assert (result.exit_code, result.output) == (1, f"Error: job '{name}' is no longer on hpc1: {ended}\n")
+    assert "job '10' is not on hpc1\n" in run("explain", "10").output
+
+
+def test_a_server_without_history_has_no_ended_jobs(backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(kind: str, name: str) -> None:
+        raise BackendError(f"qstat: PBS is not configured to maintain job history {kind} {name}")
+
+    monkeypatch.setattr(backend, "read", refuse)
+    assert run("explain", "999").output == "Error: job '999' is not on hpc1\n"
 
 
 @pytest.mark.parametrize("command", ["explain", "when"])

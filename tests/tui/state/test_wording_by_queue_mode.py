@@ -8,6 +8,7 @@ import pytest
 
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, a_server_status, changed
+from tests.tui.server_with_reservation import with_reservation
 from tests.tui.written_journal_and_audit import a_pass
 from tui.backends.pass_journal import Pass, Passes
 from tui.state.cluster_view import ClusterView, see
@@ -106,3 +107,11 @@ def test_a_pass_is_spoken_of_by_what_it_carried_out(entry: dict[str, Any], start
 def test_what_a_pass_left_undone_in_a_pause_is_laid_to_the_pause() -> None:
     made = Pass(NOON_S, {**a_pass(0), "acted": [], "paused": "pbsteer is paused: ..."})
     assert starts_of(made, "workq").undone == "pbsteer was paused: nothing of this was carried out"
+
+
+def test_the_queue_of_a_reservation_has_no_mode() -> None:
+    """``S13`` is not said to be in observe: PBS's scheduler starts its jobs."""
+    cluster = see(with_reservation(a_server_status()), Settings(), Ledger(), 0.1)
+    undone = starts_in(cluster, "S13").undone
+    assert undone.startswith("S13 is the queue of reservation S13 of adm, which begins at ")
+    assert undone.endswith(": PBS's scheduler starts its jobs")

@@ -13,7 +13,7 @@ import click
 from tui.backends.interface.commands_interface import Commands
 from tui.cli.change_commands.run_operation import operation_options, run_operation
 from tui.operations.operation_registry import VERBS, Order, Verb, full_names
-from tui.operations.operation_type_and_preview import Operation
+from tui.operations.operation_type_and_preview import COMMAND_LINE, Operation
 from tui.state.cluster_view import ClusterView
 
 
@@ -44,7 +44,8 @@ def _command(verb: Verb) -> click.Command:
             if not typed or (verb.value and not value and not verb.optional):
                 raise click.UsageError(f"{verb.name} {verb.usage}: this has only {' '.join(words)!r}")
             verb.demand_value(cluster, value)
-            return verb.operation(cluster, commands, Order(full_names(cluster, verb.kind, typed), value, user))
+            order = Order(full_names(cluster, verb.kind, typed), value, user, COMMAND_LINE)
+            return verb.operation(cluster, commands, order)
 
         run_operation(prepare, **options)
 

@@ -12,6 +12,7 @@ from policy.explain.hostfiles_for_mpi_and_openmp import Lists
 from policy.model.pbs_units import show_job
 from tui.cli.read_commands.job_not_found import job_not_found
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
+from tui.model.reservation_of_queue import reservation_of
 from tui.pages.job.collect_job_details import detail_of
 from tui.pages.job.job_explanation import explanation_data, lists_of_job
 from tui.pages.job.job_page import job_lines
@@ -42,11 +43,11 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     try:
         cluster = poll_cluster_view(backend)
         found = _find(cluster, job)
-        detail = detail_of(backend, found) if found is not None and form is None and not as_json else None
+        if found is None:
+            raise job_not_found(cluster, job, backend)
+        detail = detail_of(backend, found) if form is None and not as_json else None
     finally:
         backend.close()
-    if found is None:
-        raise job_not_found(cluster, job, backend)
     if form is not None:
         text = _list(cluster, found, form)
         data = json.dumps({"job": found, "list": form, "lines": text.splitlines()}) + "\n"
@@ -70,6 +71,11 @@ def _list(cluster: ClusterView, job_id: str, form: str) -> str:
         lists = lists_of_job(cluster, job_id)
     except ValueError as error:
         raise click.ClickException(f"job {job_id}: {error}") from error
+    reservation = reservation_of(cluster.server_status, cluster.server_status.jobs[job_id].get("queue", ""))
+    if reservation is not None:
+        raise click.ClickException(
+            f"job {job_id} is in {reservation.describe(cluster.now_s)}: only PBS lists its vnodes"
+        )
     if not lists:
         raise click.ClickException(f"job {job_id} neither runs nor would start now: it has no vnodes to list")
     if len(lists) > 1:

@@ -1,5 +1,6 @@
-"""The error for a job that the server does not list: it is not there, or it is a subjob that does not run, of which PBS
-lists only the array. What the journal has of such a subjob is told: it may have run and been preempted.
+"""The error for a job that the server does not list: it is not there, or it has ended, as the server's history says, or
+it is a subjob that does not run, of which PBS lists only the array. What the journal has of such a subjob is told: it
+may have run and been preempted.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ import click
 
 from hooks.pbs.job_attributes.job_ids_and_states import has_index, index_of, parent_of, subjob_id
 from policy.model.pbs_units import show_job
+from tui.backends.interface.backend_protocol import BackendError
 from tui.pages.job.job_story_from_passes import story_lines, story_of
 from tui.state.cluster_view import ClusterView
+from tui.tables.columns_by_view.planned_job_outcome import ending
 from tui.text.screen_line import plain
 
 _MOST_EVENTS = 8
+_ENDED = ("F", "X")
 
 
 def job_not_found(cluster: ClusterView, job: str, backend: Any) -> click.ClickException:
-    """The exception to raise where ``job``, as it was typed, is none of the server's."""
+    """The exception to raise where ``job``, as it was typed, is none of the server's; asks the backend for its end."""
     index = index_of(job)
     if index is not None:
         array = parent_of(job)
@@ -32,4 +36,17 @@ def job_not_found(cluster: ClusterView, job: str, backend: Any) -> click.ClickEx
                     return click.ClickException(waits)
                 events = "".join(f"\n  {plain(line).rstrip()}" for line in story)
                 return click.ClickException(f"{waits}\nits history, by the journal, newest first:{events}")
-    return click.ClickException(f"job {job!r} is not on {cluster.server_name or backend.name}")
+    server, ended = cluster.server_name or backend.name, _ending(cluster, job, backend)
+    return click.ClickException(
+        f"job {job!r} is no longer on {server}: {ended}" if ended else f"job {job!r} is not on {server}"
+    )
+
+
+def _ending(cluster: ClusterView, job: str, backend: Any) -> str:
+    """How and when a job or a subjob ended, by the server's history; empty if that does not have it."""
+    name = job if "." in job else f"{job}.{cluster.server_name}"
+    try:
+        texts = backend.read("ended job", name)
+    except BackendError:  # The server keeps no history, or takes this for no job id.
+        return ""
+    return ending(texts, cluster.now_s)[0] if texts and texts.get("job_state") in _ENDED else ""

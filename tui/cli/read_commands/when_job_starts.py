@@ -18,10 +18,13 @@ from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, s
 from tui.forecast.job_not_submitted_yet import ProposedJobError, complete, read_resources
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.when_it_starts import when_it_starts, when_submitted
+from tui.model.reservation_of_queue import reservation_of
 from tui.pages.job.job_start_forecast_lines import (
     imagined_data,
     imagined_lines,
     is_running,
+    reserved_data,
+    reserved_lines,
     running_data,
     running_lines,
     when_data,
@@ -95,8 +98,12 @@ def when(
             job_id = next((each for each in cluster.server_status.jobs if job in (each, show_job(each))), None)
             if job_id is None:
                 raise job_not_found(cluster, job, backend)
+            reservation = reservation_of(cluster.server_status, cluster.server_status.jobs[job_id].get("queue", ""))
             if is_running(cluster, job_id):
                 data, lines = running_data(cluster, job_id), running_lines(cluster, job_id, cells)
+            elif reservation is not None:
+                data = reserved_data(cluster, job_id, reservation)
+                lines = reserved_lines(cluster, job_id, reservation, cells)
             else:
                 answer = when_it_starts(cluster, job_id, lambda: learn(backend), seconds, fresh=fresh)
                 data, lines = when_data(cluster, job_id, answer), when_lines(cluster, job_id, answer, cells)

@@ -9,9 +9,10 @@ from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.settings.settings_of_server_and_passes import MODES
 from tui.backends.interface.commands_interface import Change, ChangeError, Commands, Target
+from tui.model.reservation_of_queue import SCHEDULER_STARTS, reservation_of
 from tui.operations.by_target.mode_change_notes import find_unmet, mode_lines
 from tui.operations.by_target.stopped_queue_notes import stopped_lines
-from tui.operations.operation_type_and_preview import SAME_PLAN, Operation, changes_to, name_targets
+from tui.operations.operation_type_and_preview import CONSOLE, SAME_PLAN, Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_queue
 from tui.state.cluster_view import ClusterView
 
@@ -23,13 +24,16 @@ SWITCHES = {
 }
 
 
-def switch_queues(cluster: ClusterView, commands: Commands, queues: Sequence[str], verb: str) -> Operation:
-    """Start or stop queues (whether their jobs start), enable or disable them (whether they accept new jobs)."""
+def switch_queues(
+    cluster: ClusterView, commands: Commands, queues: Sequence[str], verb: str, before_verb: str = CONSOLE
+) -> Operation:
+    """Start or stop queues (whether their jobs start), enable or disable them (whether they accept new jobs).
+    ``before_verb``: what the user types before a verb, for the notes."""
     attribute, value = SWITCHES[verb]
     changes, left_out = _set(cluster, commands, queues, verb, attribute, value, "False")
     title = f"{verb} {'queue ' if len(changes) == 1 else ''}{name_targets(changes, 'queue')}"
     edit = _edit(changes, attribute, value)
-    notes = tuple(stopped_lines(cluster, edit(cluster.server_status)))
+    notes = tuple(stopped_lines(cluster, edit(cluster.server_status), before_verb))
     return Operation(title, changes, edit, left_out=left_out, notes=notes)
 
 
@@ -60,6 +64,13 @@ _SWITCHED = {
 """What a queue is that has an attribute's value already."""
 
 
+_NOT_OF_RESERVATIONS = {
+    "started": "PBS itself starts and stops it (see pbs_ralter)",
+    MODE_ATTRIBUTE: f"it has no mode, {SCHEDULER_STARTS}",
+}
+"""What is not set on the queue of a reservation, and why."""
+
+
 def _set(
     cluster: ClusterView,
     commands: Commands,
@@ -75,6 +86,10 @@ def _set(
             raise ChangeError(
                 f"{verb}: no queue {queue!r}; the server has {', '.join(sorted(cluster.server_status.queues))}"
             )
+        reservation = reservation_of(cluster.server_status, queue)
+        if reservation is not None and attribute in _NOT_OF_RESERVATIONS:
+            about = f"queue {queue} is that of {reservation.describe(cluster.now_s)}"
+            raise ChangeError(f"{verb}: {about}: {_NOT_OF_RESERVATIONS[attribute]}")
         found = commands.set_attribute(Target("queue", queue), texts, attribute, value, missing)
         if found.before == value:
             is_so = _SWITCHED.get((attribute, value), f"has {attribute} = {value}")

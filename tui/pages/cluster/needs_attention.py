@@ -1,6 +1,6 @@
 """What needs an administrator's attention: a pause, hooks that fail or do not run, queues that are stopped or not
-driven, vnodes that are not up, unreadable data, jobs that wait for their victims, jobs that run past their walltime or
-leave their cores idle, overcommitted quotas, users over quota."""
+driven, reservations that run degraded, vnodes that are not up, unreadable data, jobs that wait for their victims, jobs
+that run past their walltime or leave their cores idle, overcommitted quotas, users over quota."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from typing import NamedTuple
 
 from hooks.deploy.health.hook_health import describe_future_pass
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
+from hooks.translate.closures.reservations import is_running
 from policy.eligibility.soft_quotas import Quotas
 from policy.explain.preemptible_by_quota import PreemptibleByQuota
 from policy.model.limit_attributes import EntityKey
 from policy.model.pbs_units import show_count, show_job
 from tui.model.job_efficiency import shares_of
 from tui.model.overcommitted_quotas import overcommitted
-from tui.model.typed_attributes import amount, moment, state_in_words, user_of
+from tui.model.reservation_of_queue import reservation_of
+from tui.model.typed_attributes import amount, moment, state_in_words, user_of, vnodes_of
 from tui.pages.link_target_type import PLAN, Link
 from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.pbsteer_pause import is_paused_by_scheduling
 from tui.state.typed_quota_scope_and_resource import quota_scopes, scope_of
 from tui.state.wording_by_queue_mode import preemptions_in
 from tui.tables.columns_by_view.quota_rows_and_columns import quota_rows, show_name
+from tui.tables.columns_by_view.reservation_columns import DEGRADED, state_of
 from tui.tables.columns_by_view.vnode_columns import ids_on
 from tui.tables.filter_line import quoted
 from tui.text.name_ranges import folded_names
@@ -61,6 +64,7 @@ def needs(cluster: ClusterView, also: Callable[[ClusterView], list[Need]] | None
         *_passes(cluster),
         *_vnodes(cluster),
         *_queues(cluster),
+        *_reservations(cluster),
         *_problems(cluster),
         *_held(cluster),
         *_past_walltime(cluster),
@@ -173,14 +177,30 @@ def _are_held(victims: int) -> str:
 
 
 def _queues(cluster: ClusterView) -> list[Need]:
+    """Queues that are stopped while jobs wait there; that of a reservation is, until the reservation begins."""
     found: list[Need] = []
     for name in execution_queues(cluster):
+        if reservation_of(cluster.server_status, name) is not None:
+            continue
         queue = cluster.server_status.queues[name]
         waiting = cluster.counts.queue_states[name]["Q"] if name in cluster.counts.queue_states else 0
         if queue.get("started", "True").lower() != "true" and waiting:
             wait = f", {show_count(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} in it"
             line: Line = ((f"queue {safe(name)} is ", ""), ("stopped", "warn"), (wait, ""))
             found.append(Need(line, Link("queues", cursor=name, kind="queue", names=(name,))))
+    return found
+
+
+def _reservations(cluster: ClusterView) -> list[Need]:
+    """Reservations that run without some of their vnodes, and those of these that are not up."""
+    down = {name for names in cluster.counts.vnodes.not_up.values() for name in names}
+    found: list[Need] = []
+    for name, texts in cluster.server_status.reservations.items():
+        if is_running(texts) and state_of(texts).endswith(DEGRADED):
+            vnodes = [each for each in vnodes_of(texts.get("resv_nodes", "")) if each in down]
+            without = f", without {safe(folded_names(vnodes))}" if vnodes else ""
+            line: Line = ((f"reservation {safe(name.partition('.')[0])} runs ", ""), (DEGRADED, "warn"), (without, ""))
+            found.append(Need(line, Link("reservations", cursor=name)))
     return found
 
 

@@ -12,25 +12,34 @@ from typing import Any, NamedTuple
 from hooks.pbs.job_attributes.job_comment_format import show_moment, without_counts
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.record.job_reasons import LONGEST_TEXT
+from policy.explain.explanation_lines_beside_reason import LabelledLine
 from policy.explain.hostfiles_for_mpi_and_openmp import Lists, lists_of
 from policy.explain.job_explanation import Explanation, explain
 from policy.model.printable_text import printable
 from tui.backends.pass_journal import PassReason
+from tui.model.reservation_of_queue import SCHEDULER_STARTS, reservation_of
 from tui.state.cluster_view import ClusterView
 from tui.state.pbsteer_pause import pause_of
 from tui.state.wording_by_queue_mode import Wording, preemptions_in, starts_in
 from tui.text.screen_line import Line, safe, wrap
 from tui.text.times_and_durations import clock_time
 
+IN_RESERVATION = "in-reservation"
+"""The state of an explanation beside those of the policy, which knows no jobs of reservations."""
 LABEL = 22
 """The width of the labels, in cells."""
 
 
 def explanation_of(cluster: ClusterView, job_id: str) -> Explanation | None:
-    """The explanation by the console's plan; None before there is one."""
+    """The explanation by the console's plan, or for a job in a reservation, about which no plan decides, by that; None
+    before there is a plan."""
     if cluster.decision is None:
         return None
     queue = _queue_of(cluster, job_id)
+    reservation = reservation_of(cluster.server_status, queue)
+    if reservation is not None:
+        text = f"it is in {reservation.describe(cluster.now_s)}: {SCHEDULER_STARTS}"
+        return Explanation(job_id, IN_RESERVATION, (LabelledLine("reservation", text),), None, None, cluster.now_s)
     undone = starts_in(cluster, queue).undone
     explanation = explain(cluster.decision.snapshot, cluster.decision.plan, job_id, cluster.settings, undone)
     return _worded(explanation, preemptions_in(cluster, queue))
@@ -124,7 +133,9 @@ def _text_of(of_pass: PassReason) -> str:
 
 def _unacted(cluster: ClusterView, job_id: str, explanation: Explanation, cells: int) -> list[Line]:
     """A line if a pause or the queue's mode leaves the plan undone; for a waiting job only a pause counts."""
-    if explanation.state in ("running", "unknown") or (explanation.reason and explanation.reason.code == "left-undone"):
+    if explanation.state in ("running", "unknown", IN_RESERVATION) or (
+        explanation.reason and explanation.reason.code == "left-undone"
+    ):
         return []
     if explanation.state == "waiting":
         return labelled("but", pause_of(cluster), cells)

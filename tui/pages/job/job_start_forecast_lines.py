@@ -5,13 +5,15 @@ Each answer says what it comes from, how old that is, and what it leaves out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from policy.model.pbs_units import show_count, show_job
 from policy.model.printable_text import printable
 from tui.forecast.job_not_submitted_yet import ProposedJob
 from tui.forecast.when_it_starts import HIDDEN, ProposedJobForecast, When
-from tui.model.typed_attributes import RUNNING_STATES, moment, user_of
+from tui.model.reservation_of_queue import QueueReservation
+from tui.model.typed_attributes import RUNNING_STATES, Attributes, moment, user_of
 from tui.pages.job.job_explanation import labelled
 from tui.state.cluster_view import ClusterView
 from tui.state.cores_idle_and_coming_free import QUARTER_S, free_by_quarter, idle_cores
@@ -27,18 +29,18 @@ NEVER = "never with the vnodes as they are"
 def when_lines(cluster: ClusterView, job_id: str, when: When, cells: int) -> list[Line]:
     """The answer for a job that is on the server."""
     attributes = cluster.job(job_id) or {}
-    lines: list[Line] = [
-        (
-            (safe(show_job(job_id)), "bold"),
-            (f" {safe(user_of(attributes))} in {safe(attributes.get('queue', '?'))}", ""),
-        )
-    ]
+    lines = [_title(job_id, attributes)]
     lines += start_lines(cluster, when, cells)
     ahead = place_in_line(cluster, job_id)
     if ahead is not None:
         lines += labelled("place in line", describe_place(ahead), cells)
     lines += labelled("but", starts_in(cluster, attributes.get("queue", "")).undone, cells)
     return [*lines, *source_lines(cluster, when, cells)]
+
+
+def _title(job_id: str, attributes: Attributes) -> Line:
+    queue = safe(attributes.get("queue", "?"))
+    return (safe(show_job(job_id)), "bold"), (f" {safe(user_of(attributes))} in {queue}", "")
 
 
 def running_lines(cluster: ClusterView, job_id: str, cells: int) -> list[Line]:
@@ -56,6 +58,18 @@ def running_lines(cluster: ClusterView, job_id: str, cells: int) -> list[Line]:
 def is_running(cluster: ClusterView, job_id: str) -> bool:
     """Whether the job has started: it runs, is suspended or exits."""
     return (cluster.job(job_id) or {}).get("job_state", "") in RUNNING_STATES
+
+
+def reserved_lines(cluster: ClusterView, job_id: str, reservation: QueueReservation, cells: int) -> list[Line]:
+    """The answer for a waiting job in the queue of a reservation, which no forecast has."""
+    attributes = cluster.job(job_id) or {}
+    text = f"by PBS's scheduler: it is in {reservation.describe(cluster.now_s)}"
+    held = "it is held, and starts only after its release" if attributes.get("job_state") == "H" else ""
+    return [
+        _title(job_id, attributes),
+        *labelled("starts", text, cells, "title"),
+        *labelled("but", held, cells),
+    ]
 
 
 def imagined_lines(cluster: ClusterView, imagined: ProposedJobForecast, cells: int) -> list[Line]:
@@ -107,6 +121,8 @@ def _why_without_start(when: When) -> str:
 def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
     """The moments, where, and after whose end."""
     estimate, now_s = when.estimate, cluster.now_s
+    if when.subjobs:
+        return labelled("starts", _after_subjobs(cluster, when.subjobs), cells, "title")
     if estimate is None:
         return labelled("starts", f"not by itself: {when.waits_for}", cells, "title")
     lines: list[Line] = []
@@ -132,6 +148,14 @@ def start_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
         whose = estimate.after if estimate.after == HIDDEN else f"job {show_job(estimate.after)}"
         lines += labelled("most often after", f"the end of {whose}, in {estimate.after_share:.0%} of the cases", cells)
     return lines
+
+
+def _after_subjobs(cluster: ClusterView, subjobs: Sequence[str]) -> str:
+    """When an array at its ``max_run_subjobs`` goes on: by the walltimes of its running subjobs."""
+    ends_s = [end_s for end_s in (expected_end(cluster, each) for each in subjobs) if end_s is not None]
+    by = f", expected by {_moment(min(ends_s), cluster.now_s)}" if ends_s and min(ends_s) > cluster.now_s else ""
+    which = "its running subjob" if len(subjobs) == 1 else f"one of its {len(subjobs):,} running subjobs"
+    return f"when {which} ends{by}, as max_run_subjobs allows no more"
 
 
 def source_lines(cluster: ClusterView, when: When, cells: int) -> list[Line]:
@@ -222,6 +246,19 @@ def running_data(cluster: ClusterView, job_id: str) -> dict[str, Any]:
     return {"job": job_id, "running": True, "started_s": moment(attributes, "stime"), "ends_by_s": ends_s}
 
 
+def reserved_data(cluster: ClusterView, job_id: str, reservation: QueueReservation) -> dict[str, Any]:
+    """The same for a waiting job in the queue of a reservation."""
+    attributes = cluster.job(job_id) or {}
+    return {
+        "job": job_id,
+        "user": printable(user_of(attributes)),
+        "queue": printable(attributes.get("queue", "")),
+        "reservation": reservation.name,
+        "reservation_begins_s": reservation.begins_s,
+        "reservation_ends_s": reservation.ends_s,
+    }
+
+
 def imagined_data(cluster: ClusterView, imagined: ProposedJobForecast) -> dict[str, Any]:
     """The answer for a job that is not submitted, as plain data."""
 
@@ -254,6 +291,7 @@ def answer_data(cluster: ClusterView, when: When) -> dict[str, Any]:
         "vnodes": list(estimate.vnodes) if estimate else [],
         "vnode_count": estimate.vnode_count if estimate else 0,
         "waits_for": printable(when.waits_for),
+        "after_subjobs": list(when.subjobs),
         "never": printable(when.never),
         "forecast": {
             "by": when.by,

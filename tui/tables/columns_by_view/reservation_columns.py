@@ -17,10 +17,9 @@ _STATES = {
     "12": "in conflict",
 }  # fmt: skip
 """PBS's numbers for the states of a reservation (``RESV_*`` in its ``pbs_ifl.h``)."""
-_TROUBLE = ("unconfirmed", "degraded", "in conflict")
-
-
 _DEGRADED = "10"
+DEGRADED = _STATES[_DEGRADED]
+_TROUBLE = ("unconfirmed", DEGRADED, "in conflict")
 
 
 def state_of(texts: Attributes) -> str:
@@ -29,7 +28,7 @@ def state_of(texts: Attributes) -> str:
     state = texts.get("reserve_state", "")
     words = _STATES.get(state, state or "?")
     lost = texts.get("reserve_substate", "") == _DEGRADED and state != _DEGRADED
-    return f"{words}, degraded" if lost else words
+    return f"{words}, {DEGRADED}" if lost else words
 
 
 def reservation_columns(cluster: ClusterView) -> list[Column[str]]:

@@ -11,6 +11,7 @@ import pytest
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PAUSED
 from tests.tui.call_pbsteer_command import run, script_commands
 from tests.tui.scripted_server import ScriptedBackend
+from tests.tui.server_with_reservation import with_reservation
 
 
 @pytest.fixture
@@ -135,6 +136,30 @@ def test_do_says_in_its_exit_status_what_was_left_out_or_refused(backend: Script
     assert (refused.exit_code, "PBS refused: Unauthorized Request" in refused.output) == (1, True)
     unknown = run("do", "hold", "14", "99", "--confirm", "2")
     assert (unknown.exit_code, unknown.output) == (1, "Error: job '99' is not on the server\n")
+
+
+def test_the_preview_of_a_stop_names_the_command_that_ends_it(backend: ScriptedBackend) -> None:
+    preview = run("do", "stop", "workq", "--preview")
+    assert preview.exit_code == 0, preview.output
+    assert "12 jobs that wait in workq cannot start until pbsteer do start workq\n" in preview.output
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("start", "S13"), "PBS itself starts and stops it"),
+        (("stop", "S13"), "PBS itself starts and stops it"),
+        (("mode", "S13", "drive"), "it has no mode, PBS's scheduler starts its jobs"),
+    ],
+)
+def test_the_queue_of_a_reservation_is_left_to_pbs(backend: ScriptedBackend, words: tuple[str, ...], why: str) -> None:
+    backend.server_status = with_reservation(backend.server_status)
+    refused = run("do", *words, "--yes")
+    assert (refused.exit_code, backend.lines) == (1, [])
+    assert f"Error: {words[0]}: queue S13 is that of reservation S13 of adm, which begins at " in refused.output
+    assert why in refused.output
+    # Whether it takes new jobs is the administrator's to say.
+    assert run("do", "disable", "S13", "--yes").exit_code == 0
 
 
 def test_priority_sets_a_users_priority_in_a_queue(backend: ScriptedBackend) -> None:

@@ -15,10 +15,12 @@ from hooks.pbs.server_status_type_and_attributes import ENDED_ATTRIBUTES
 from hooks.store.state_files import FORECAST, FORECAST_HISTORY, LAST_PASS, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.model.jobs_runs_vnodes_queues import Finished
-from tests.tui.scripted_server import HOSTILE_NAMES, NOON_S, ScriptedBackend, a_job, changed, with_job
+from tests.tui.scripted_server import HOSTILE_NAMES, NOON_S, ScriptedBackend, a_job, changed, running, with_job
+from tests.tui.server_with_reservation import BEGINS_S, UNTIL_S, WAITS, with_reservation
 from tests.tui.written_journal_and_audit import a_pass, write_journal
 from tui.cli.main import main
 from tui.forecast.job_not_submitted_yet import NEW_JOB
+from tui.text.times_and_durations import clock_time
 
 ENDS_S = NOON_S + 5400
 """When the runs of the scripted server end if they take their walltime of two hours: both began half an hour ago."""
@@ -229,8 +231,55 @@ def test_a_running_job_has_started(backend: ScriptedBackend) -> None:
     assert "runs already" in when("11")
 
 
+def test_a_job_in_a_reservation_is_started_by_pbs_at_its_begin(backend: ScriptedBackend) -> None:
+    backend.server_status = with_reservation(backend.server_status)
+    assert data(WAITS) == {
+        "job": WAITS, "user": "carol", "queue": "S13", "reservation": "S13", "reservation_begins_s": BEGINS_S,
+        "reservation_ends_s": UNTIL_S,
+    }  # fmt: skip
+    text = unwrapped(when(WAITS))
+    assert "starts by PBS's scheduler: it is in reservation S13 of adm, which begins at " in text
+    assert "not by itself" not in text
+    assert "observe" not in text
+    assert "held" not in text
+    refused = unwrapped(when("-l", "select=1", "-q", "S13", status=1))
+    assert refused.startswith("Error: -q S13: the queue of reservation S13 of adm, which begins at ")
+    backend.set_job(WAITS, job_state="H", Hold_Types="u")
+    assert "but it is held, and starts only after its release" in unwrapped(when(WAITS))
+
+
+def test_an_array_at_its_limit_goes_on_when_one_of_its_subjobs_ends(backend: ScriptedBackend) -> None:
+    array, subjobs = "16[].hpc1", ("16[1].hpc1", "16[2].hpc1")
+    for subjob in subjobs:
+        backend.server_status = with_job(backend.server_status, subjob, running("dave", 1, "v2"))
+    backend.set_job(array, job_state="B", array_indices_remaining="3-9", max_run_subjobs="2")
+    assert data("16[]")["after_subjobs"] == list(subjobs)
+    text = unwrapped(when("16[]"))
+    expected = f"expected by {clock_time(ENDS_S)} (in 1 h 30), as max_run_subjobs allows no more"
+    assert f"starts when one of its 2 running subjobs ends, {expected}" in text
+    assert "not by itself" not in text
+    for subjob in subjobs:
+        backend.set_job(subjob, **{"Resource_List.walltime": ""})
+    assert "when one of its 2 running subjobs ends, as max_run_subjobs allows no more" in unwrapped(when("16[]"))
+    # What keeps the array else is named, and that it does not start by itself.
+    backend.set_queue("workq", started="False")
+    assert "not by itself: queue workq, which is stopped" in unwrapped(when("16[]"))
+    backend.set_queue("workq", started="True")
+    backend.set_job(array, job_state="H", Hold_Types="u")
+    assert "not by itself: it is held by its owner" in unwrapped(when("16[]"))
+    assert data("16[]")["after_subjobs"] == []
+
+
 def test_a_job_that_is_not_there(backend: ScriptedBackend) -> None:
     assert "job '999' is not on hpc1" in when("999", status=1)
+
+
+def test_a_job_that_has_ended_is_named_with_its_end(backend: ScriptedBackend) -> None:
+    failed = a_job("alice", 2, "F", Exit_status="2", obittime=str(int(NOON_S - 60)), exec_vnode="(v1:ncpus=2)")
+    backend.ended = {"9.hpc1": failed}
+    for name in ("9", "9.hpc1"):
+        text = f"job '{name}' is no longer on hpc1: ended {clock_time(NOON_S - 60)}, exit 2 on v1"
+        assert text in unwrapped(when(name, status=1))
 
 
 # Not submitted

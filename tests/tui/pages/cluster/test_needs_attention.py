@@ -12,6 +12,7 @@ from policy import Ledger, Settings
 from policy.model.allocation import Allocation
 from policy.model.ledger_between_passes import Earmark
 from tests.tui.scripted_server import NOON_S, a_server_status, changed
+from tests.tui.server_with_reservation import with_reservation
 from tests.tui.written_journal_and_audit import a_pass
 from tui.backends.pass_journal import Pass, Passes
 from tui.pages.cluster.needs_attention import attention
@@ -97,3 +98,23 @@ def test_a_pass_is_late_when_two_intervals_went_by_without_one(ago_s: float, lat
     lines = needs("drive", passes=Passes((Pass(entry["time_s"], entry),)))
     assert any(line.startswith("no pass of the hooks for ") for line in lines) is late
     assert not late or "one is due every 15 s: pbsteer hooks status says why" in lines[0]
+
+
+def of_reservation(**texts: str) -> list[str]:
+    cluster = see(with_reservation(a_server_status(), **texts), Settings(), Ledger(), 0.1)
+    return [plain(line) for line in attention(cluster) if "S13" in plain(line) or "stopped" in plain(line)]
+
+
+def test_the_queue_of_a_reservation_is_stopped_until_that_begins_and_needs_no_attention() -> None:
+    assert of_reservation() == []
+    workq = {**a_server_status().queues["workq"], "started": "False"}
+    cluster = see(changed(a_server_status(), queues={"workq": workq}), Settings(), Ledger(), 0.1)
+    assert "queue workq is stopped, 12 jobs wait in it" in [plain(line) for line in attention(cluster)]
+
+
+def test_a_reservation_that_runs_without_a_vnode_is_named() -> None:
+    """v3 is offline. One that has not begun may get another vnode: PBS's scheduler looks for one."""
+    lost = {"resv_nodes": "(v2:ncpus=4)+(v3:ncpus=8)", "reserve_substate": "10"}
+    assert of_reservation(reserve_state="5", **lost) == ["reservation S13 runs degraded, without v3"]
+    assert of_reservation(reserve_state="5", reserve_substate="5") == []
+    assert of_reservation(reserve_state="10", **lost) == []
