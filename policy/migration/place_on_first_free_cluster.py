@@ -53,13 +53,22 @@ class PlacingSettings(FrozenValue):
     max_in_flight_per_target: int = 32
     fallback_s: float = 3600
 
+    @property
+    def max_in_flight_of_user(self) -> int:
+        """The places on the way to a target that one user may take: three quarters, so that others have some."""
+        return self.max_in_flight_per_target - self.max_in_flight_per_target // 4
+
 
 @dataclass(frozen=True)
 class PassState(FrozenValue):
     """What a pass knows before it asks: jobs on their way to each target, clusters that are not asked this time, and
-    targets that are full for a user, with a text each."""
+    targets that are full for a user, with a text each.
+
+    ``in_flight_of_user`` counts, by target and user, also the jobs that have no place in ``in_flight`` while a step of
+    theirs is tried again."""
 
     in_flight: Mapping[str, int] = field(default_factory=dict)
+    in_flight_of_user: Mapping[tuple[str, str], int] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
     full: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
@@ -202,6 +211,7 @@ class _Pass:
         self._for_now: set[tuple[str, str]] = set()
         """What clusters lack that may be there in a moment: they take no more now, and not since they are full."""
         self._in_flight = dict(state.in_flight)
+        self._in_flight_of_user = dict(state.in_flight_of_user)
         self._found = Placements()
 
     def steps(self, requests: Iterable[Request]) -> Placing:
@@ -257,7 +267,9 @@ class _Pass:
                 outcome = yield Offer(request.gid, cluster)
                 if not isinstance(outcome, Declined):
                     self._take(cluster, request)
+                    of_user = (cluster, request.user)
                     self._in_flight[cluster] = self._in_flight.get(cluster, 0) + 1
+                    self._in_flight_of_user[of_user] = self._in_flight_of_user.get(of_user, 0) + 1
                     found.hand_overs += 1
                     where = found.unconfirmed if isinstance(outcome, Unconfirmed) else found.placed
                     where[request.gid] = cluster
@@ -287,6 +299,11 @@ class _Pass:
         in_flight = self._in_flight.get(cluster, 0)
         if in_flight >= self._settings.max_in_flight_per_target:
             lack = f"{in_flight} jobs are on their way there already"
+            self._for_now.add((cluster, lack))
+            return lack
+        of_user = self._in_flight_of_user.get((cluster, request.user), 0)
+        if of_user >= self._settings.max_in_flight_of_user:
+            lack = f"{of_user} jobs of {request.user} are on their way there already"
             self._for_now.add((cluster, lack))
             return lack
         return ""

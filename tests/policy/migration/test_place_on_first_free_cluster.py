@@ -181,6 +181,16 @@ def test_jobs_on_their_way_to_a_target_are_bounded() -> None:
     assert found.placed == {"a.1": "b", "a.2": "c"}
 
 
+def test_one_user_takes_three_quarters_of_the_places_on_the_way_also_with_jobs_that_rest_there() -> None:
+    requests = [*(request(f"a.{number}", 1, want="b") for number in range(1, 9))]
+    requests += [requests[-1]._replace(gid=f"a.{number}", user="bob") for number in range(9, 12)]
+    settings = replace(SETTINGS, max_in_flight_per_target=8)
+    found = place(requests, {"b": free(99)}, settings, PassState({"b": 0}, {("b", "alice"): 2}))
+    assert [*found.placed] == ["a.1", "a.2", "a.3", "a.4", "a.9", "a.10", "a.11"]
+    assert found.stays["a.5"].sentence() == "b: 6 jobs of alice are on their way there already"
+    assert found.busy_for_now
+
+
 def test_a_job_that_was_given_back_tries_that_cluster_last() -> None:
     found = place([request("a.1", 8, last="b")], {"a": free(0), "b": free(8), "c": free(8)}, SETTINGS)
     assert found.placed == {"a.1": "c"}

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from migration.passes.promised_cores import is_in_flight
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
+from migration.schedulers.scheduler_interface import SubmitRefused
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.target_job.folder_not_yet_removed import Unremoved, write_unremoved
 from migration.target_job.job_at_target import Job, key_path
@@ -139,6 +141,29 @@ def test_an_upload_makes_no_folder_in_the_place_of_one_that_is_removed_meanwhile
     record = upload(target, {**SURVEY, "shared": [file]}, shared=Finished(0, b'["/land/alice/a/data/m", false]', b""))
     assert record.state == "Submitted"
     assert folders == [(record.dstdir, "./"), ("/land/alice/a/data", "./m.mg-part")]
+
+
+def test_an_upload_that_is_tried_again_promises_no_cores_until_the_folder_is_there(target: FakeTarget) -> None:
+    assert is_in_flight(target.put(state="Uploading"), target.now_s)
+    record = upload(target, SURVEY, rsync=failed(23, "rsync: failed to open: Permission denied (13)"))
+    assert (record.state, record.tries, is_in_flight(record, target.now_s)) == ("Uploading", 1, False)
+    target.scheduler.refusal = SubmitRefused("too many jobs of this user", lasting=False)
+    target.users.answers["rsync"] = Finished(0, b"", b"")
+    target.now_s += 61
+    process(target.site, "a.1")
+    record = target.read()
+    assert (record.state, record.tries, is_in_flight(record, target.now_s)) == ("Submitted", 1, False)
+
+
+@pytest.mark.parametrize(("attempt", "avoid"), [(1, ()), (3, ("b",))])
+def test_the_third_upload_that_comes_to_no_end_is_the_last_one(
+    target: FakeTarget, attempt: int, avoid: tuple[str, ...]
+) -> None:
+    target.put(state="Uploading", attempt=attempt, since=int(target.now_s) - 14_400, reason="no route", tries=9)
+    process(target.site, "a.1")
+    record = target.read()
+    assert (record.state, record.avoid, record.last) == ("Requested", avoid, "b")
+    assert record.reason == "not uploaded within 14400 s: no route"
 
 
 def test_what_was_removed_is_not_resumed(target: FakeTarget) -> None:
