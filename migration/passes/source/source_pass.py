@@ -166,8 +166,7 @@ def _do(source: Source, step: Step) -> Outcome:
         return also_submit_locally.offer(source, record, step.cluster)
     if isinstance(step, StartHere):
         return submit_and_follow_at_source.start_here(source, record)
-    also_submit_locally.submit_also(source, record)
-    return None
+    return also_submit_locally.submit_also(source, record)
 
 
 def _answer(source: Source, cluster: str) -> Answer | NoAnswer:

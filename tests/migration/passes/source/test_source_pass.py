@@ -181,6 +181,25 @@ def test_a_second_pass_ends_at_the_lock(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize("free_cores", [0, 8])
+def test_a_user_at_a_limit_of_the_local_queue_is_tried_once_a_pass(tmp_path: Path, free_cores: int) -> None:
+    centre = Centre(tmp_path, fallback_s=0)
+    centre.queue.free_cores = free_cores
+    tried: list[str] = []
+
+    def refuse(job: LocalJob) -> str:
+        tried.append(job.name)
+        raise SubmitRefused("would exceed queue generic's per-user limit", lasting=False)
+
+    centre.queue.submit = refuse  # type: ignore[method-assign]
+    for _ in range(30):
+        centre.submit(cores=1, want="local")
+    for passes in (1, 2):
+        centre.run_pass()
+        assert len(tried) == passes
+    assert {one.state for _, one in centre.where().values()} == {"Requested"}
+
+
 def test_old_final_records_are_dropped(centre: Centre) -> None:
     centre.submit(cores=20)
     centre.run_pass()
