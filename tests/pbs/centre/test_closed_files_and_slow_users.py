@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.pbs.centre.act_as_user_and_service import SiteUser
@@ -33,3 +35,42 @@ def test_an_upload_that_is_tried_again_keeps_no_core_from_others(pbs_user: SiteU
     assert pbs_user.wait_for(pbs_user.submit(other, "-t", "b", cores=pbs_user.cores("b")))["exit"] == "0"
     pbs_user.try_now(gid)
     assert pbs_user.wait_for(gid, "Aborted")["reason"] == "z: cannot be opened by its user"
+
+
+_STOPS = """
+import os, signal, sys, time
+seen, until = set(), time.monotonic() + 240
+def find_host(pid):
+    return os.readlink(f"/proc/{pid}/ns/net")
+while time.monotonic() < until and not os.path.exists(sys.argv[1]):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if pid in seen or int(pid) == os.getpid() or find_host(pid) != find_host("self"):
+                continue
+            if b"qsub" in open(f"/proc/{pid}/cmdline", "rb").read():
+                seen.add(pid)
+                os.kill(int(pid), signal.SIGSTOP)
+                time.sleep(9)
+                os.kill(int(pid), signal.SIGCONT)
+        except OSError:
+            pass
+    time.sleep(0.002)
+"""
+"""Stops each ``qsub`` of its user's on its host for nine seconds, less than it may take, until there is the file that
+it is given."""
+
+
+def test_a_user_who_holds_requests_to_pbs_costs_a_pass_a_share_of_its_time(pbs_user: SiteUser) -> None:
+    """Six requests would take it a minute without a bound."""
+    folder, other = pbs_user.folder("held", "exit 0"), pbs_user.folder("other", "exit 0")
+    pbs_user.do("sh", "-c", 'setsid python3 -c "$1" "$2" >/dev/null 2>&1 &', "sh", _STOPS, f"{folder}/end")
+    for _ in range(6):
+        pbs_user.submit(folder, "-t", "local")
+    began_s = time.monotonic()
+    pbs_user.send()
+    assert 9 < time.monotonic() - began_s < 40
+    began_s = time.monotonic()
+    pbs_user.submit(other, "-t", "local")
+    pbs_user.send()
+    assert time.monotonic() - began_s < 20, "left out of the next pass too"
+    pbs_user.do("touch", f"{folder}/end")
