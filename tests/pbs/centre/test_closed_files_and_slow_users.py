@@ -74,3 +74,14 @@ def test_a_user_who_holds_requests_to_pbs_costs_a_pass_a_share_of_its_time(pbs_u
     pbs_user.send()
     assert time.monotonic() - began_s < 20, "left out of the next pass too"
     pbs_user.do("touch", f"{folder}/end")
+
+
+def test_folders_and_files_that_a_job_closes_keep_no_result_back(pbs_user: SiteUser) -> None:
+    script = "mkdir ro; echo r > ro/r.txt; chmod 555 ro; echo s > shut; chmod 000 shut; echo o > other"
+    folder = pbs_user.folder("closes", script)
+    job = pbs_user.wait_for(pbs_user.submit(folder, "-t", "b"))
+    assert (job["state"], job["exit"]) == ("End", "0")
+    assert job["reason"] == "left at b, since the job has closed them to its user: shut"
+    shown = 'cd "$1"; cat ro/r.txt other; stat -c %a ro; ls -A'
+    assert pbs_user.sh(shown, folder).split()[:3] == ["r", "o", "555"]
+    assert "shut" not in pbs_user.sh(shown, folder)

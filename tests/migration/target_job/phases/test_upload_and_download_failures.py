@@ -195,6 +195,18 @@ def test_a_download_that_fails_keeps_why_the_job_came_back(target: FakeTarget) -
     assert (target.read().state, target.read().reason) == ("Aborted", "build failed with 2")
 
 
+def test_results_that_their_user_cannot_open_are_left_there_and_named(target: FakeTarget) -> None:
+    lines = "".join(json.dumps([f"shut{number}", "c", 1, 1, ""]) + "\n" for number in range(5))
+    target.users.answers["manifest"] = Finished(0, lines.encode(), b"")
+    target.put(state="Downloading")
+    Job(target.site, "a.1").write_manifest(b"")
+    record = download(target, then="End", reason="requeued, 1 times")
+    assert record.state == "End"
+    assert record.reason == (
+        "requeued, 1 times; left at b, since the job has closed them to its user: shut0, shut1, shut2 and 2 more"
+    )
+
+
 def test_a_download_is_given_up_after_seven_days_and_can_be_resumed(target: FakeTarget) -> None:
     target.users.answers["ssh"] = failed(255, "no route")
     target.put(state="Downloading", then="End", exit="3", reason="requeued, 1 times; tried again: no route")
