@@ -85,3 +85,17 @@ def test_folders_and_files_that_a_job_closes_keep_no_result_back(pbs_user: SiteU
     shown = 'cd "$1"; cat ro/r.txt other; stat -c %a ro; ls -A'
     assert pbs_user.sh(shown, folder).split()[:3] == ["r", "o", "555"]
     assert "shut" not in pbs_user.sh(shown, folder)
+
+
+def test_a_user_at_max_queued_is_tried_once_a_pass(pbs_user: SiteUser) -> None:
+    folder = pbs_user.folder("queued", "sleep 600")
+    limit = "set queue workq max_queued = [u:alice=1]"
+    pbs_user.do("qmgr", "-c", limit, user="root")
+    try:
+        for _ in range(8):
+            pbs_user.submit(folder, "-t", "local")
+        passes = [pbs_user.send() for _ in range(2)]
+    finally:
+        pbs_user.do("qmgr", "-c", "unset queue workq max_queued", user="root")
+    assert [said.count("Requested again") for said in passes] == [1, 1], passes
+    assert [job["state"] for job in pbs_user.jobs()].count("Submitted") == 1
