@@ -1,4 +1,8 @@
-"""Counts the cores that this cluster has promised to accepted jobs and that its scheduler does not count yet."""
+"""Counts the cores that this cluster has promised to accepted jobs and that its scheduler does not count yet.
+
+A job whose step has failed is promised none until that step is done, however often it is tried: else one file that
+cannot be copied would keep idle cores from all others.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ def find_in_flight(records: Iterable[Record], now_s: float) -> list[Demand]:
 
 
 def is_in_flight(record: Record, now_s: float) -> bool:
-    """Whether no scheduler counts the job's cores yet."""
-    if record.state == SUBMITTED:
-        return not record.localid or (not record.ran and now_s - record.since < _UNSEEN_FOR_S)
-    return record.state in BEFORE_RUN
+    """Whether the job has cores promised that no scheduler counts yet."""
+    if record.state == SUBMITTED and record.localid:
+        return not record.ran and now_s - record.since < _UNSEEN_FOR_S
+    return (record.state == SUBMITTED or record.state in BEFORE_RUN) and not record.tries

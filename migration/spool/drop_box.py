@@ -1,12 +1,14 @@
 """The drop box: users leave requests, and the service identifies each user by the file's owner, never by its text.
 
 The folder has mode 1733: users can write to it, but cannot list it or touch another user's file. The service takes
-regular files with one link and at most 64 KiB, opened without following links; the rest is refused with a reason.
+regular files with one link and at most 64 KiB, opened without following links; the rest is refused with a reason. What
+has no ticket for its name is no request, and is removed after some minutes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -25,6 +27,8 @@ MOST_BYTES_OF_USER = 1 << 20
 """A pass takes at most so many files, and of one user so many files and bytes; the rest waits for the next pass."""
 MOST_LINES = 1_000
 """Of one file."""
+SWEPT_AFTER_S = 600
+"""Much longer than a request takes to be written under its first name, which is no ticket."""
 TICKET = re.compile(r"[0-9a-f]{16}\.req")
 """The name of a file in the box."""
 
@@ -123,6 +127,46 @@ def clear(folder: Path, ticket: str) -> None:
     """Remove a file that has been dealt with; one that is gone, or is a folder by now, is no error."""
     with contextlib.suppress(FileNotFoundError, IsADirectoryError, PermissionError):
         (folder / ticket).unlink()
+
+
+class Left(NamedTuple):
+    """A folder in the box that is not empty, and the user id of its owner."""
+
+    name: str
+    uid: int
+
+
+def sweep(folder: Path, now_s: float) -> list[Left]:
+    """Remove what no request can come of, once it is old: files without a ticket for their name, and empty folders but
+    root's, such as ``lost+found``. Returns the folders that hold something: what is in them is their owners' to change
+    at any moment, so nothing here enters them. Raises OSError for a box that cannot be read.
+    """
+    box = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        return list(_sweep(box, (now_s - SWEPT_AFTER_S) * 1e9))
+    finally:
+        os.close(box)
+
+
+def _sweep(box: int, before_ns: float) -> Iterator[Left]:
+    for name in os.listdir(box):
+        with contextlib.suppress(OSError):
+            info = os.stat(name, dir_fd=box, follow_symlinks=False)
+            is_folder = stat.S_ISDIR(info.st_mode)
+            if info.st_ctime_ns > before_ns or (info.st_uid == 0 if is_folder else TICKET.fullmatch(name)):
+                continue
+            if not is_folder:
+                os.unlink(name, dir_fd=box)
+            elif not _remove_empty(box, name):
+                yield Left(name, info.st_uid)
+
+
+def _remove_empty(box: int, name: str) -> bool:
+    try:
+        os.rmdir(name, dir_fd=box)
+    except OSError as error:
+        return error.errno not in (errno.ENOTEMPTY, errno.EEXIST)
+    return True
 
 
 def _read(box: int, name: str) -> Dropped:

@@ -19,7 +19,7 @@ from migration.programs.program_search_path import set_path
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import LocalScheduler
 from migration.spool.spool import Spool
-from migration.target_job.skip_users_with_hung_disks import HungUsers
+from migration.target_job.skip_users_with_hung_disks import PASS_SHARE_S, HungUsers
 from migration.transfer.ssh_and_rsync_to_source import RunAs
 
 Mark = tuple[int, ...]
@@ -50,6 +50,15 @@ class Site:
         mark, file = _read(self.home)
         scheduler = open_scheduler(file.this, HungUsers(self.run, self.home, self.now))
         return replace(self, file=file, scheduler=scheduler, mark=mark)
+
+    def for_pass(self) -> Site:
+        """The cluster for one pass, in which what is done as users has bounds, by the scheduler too. One that was not
+        read from a file keeps its scheduler.
+        """
+        bounded = HungUsers(self.run, self.home, self.now, PASS_SHARE_S)
+        if self.mark is None:
+            return replace(self, run=bounded)
+        return replace(self, run=bounded, scheduler=open_scheduler(self.file.this, bounded))
 
     @contextlib.contextmanager
     def working_for(self, gid: str) -> Iterator[None]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from migration.as_user.helper.operations_as_user import BUILD_LOG
-from migration.as_user.user_files.folder_tree_listing import Entry, is_excluded
+from migration.as_user.user_files.folder_tree_listing import CLOSED, Entry, is_excluded
 
 Manifest = Mapping[str, Entry]
 
@@ -29,14 +29,23 @@ def outputs(gid: str) -> tuple[str, str]:
 
 def find_results(now: Manifest, uploaded: Manifest | None, gid: str, nostage: Sequence[str]) -> list[Entry]:
     """The entries that go back: all that are new or differ; if the folder never arrived whole, the logs alone."""
+    return [entry for entry in _find_changed(now, uploaded, gid, nostage) if entry.kind not in ("o", CLOSED)]
+
+
+def find_closed(now: Manifest, uploaded: Manifest | None, gid: str, nostage: Sequence[str]) -> list[str]:
+    """The paths of results that cannot go back, since the job has left them closed to its own user."""
+    known = uploaded or {}
+    closed = [entry for entry in _find_changed(now, uploaded, gid, nostage) if entry.kind == CLOSED]
+    return [entry.path for entry in closed if known.get(entry.path) != entry._replace(kind="f")]
+
+
+def _find_changed(now: Manifest, uploaded: Manifest | None, gid: str, nostage: Sequence[str]) -> Iterator[Entry]:
     logs = {BUILD_LOG, *outputs(gid)}
-    results = []
     for path, entry in now.items():
         if path.startswith(service_prefix(gid)) or any(is_excluded(path, pattern) for pattern in nostage):
             continue
         if (path in logs) if uploaded is None else (uploaded.get(path) != entry):
-            results.append(entry)
-    return [entry for entry in results if entry.kind != "o"]
+            yield entry
 
 
 def to_lines(entries: Iterable[Entry]) -> Iterable[str]:

@@ -7,6 +7,7 @@ answers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
@@ -14,6 +15,7 @@ from typing import NamedTuple, Union
 from policy.migration.available_to_other_clusters import Answer, find_shortfall, take
 from policy.migration.job_demand import Demand
 from policy.migration.job_record_and_copy_updates import ANY, LOCAL, Record
+from policy.migration.round_robin_by_user import round_robin_by_user
 from policy.values.frozen_value import FrozenValue
 
 
@@ -53,13 +55,22 @@ class PlacingSettings(FrozenValue):
     max_in_flight_per_target: int = 32
     fallback_s: float = 3600
 
+    @property
+    def max_in_flight_of_user(self) -> int:
+        """The places on the way to a target that one user may take: three quarters, so that others have some."""
+        return self.max_in_flight_per_target - self.max_in_flight_per_target // 4
+
 
 @dataclass(frozen=True)
 class PassState(FrozenValue):
     """What a pass knows before it asks: jobs on their way to each target, clusters that are not asked this time, and
-    targets that are full for a user, with a text each."""
+    targets that are full for a user, with a text each.
+
+    ``in_flight_of_user`` counts, by target and user, also the jobs that have no place in ``in_flight`` while a step of
+    theirs is tried again."""
 
     in_flight: Mapping[str, int] = field(default_factory=dict)
+    in_flight_of_user: Mapping[tuple[str, str], int] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
     full: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
@@ -88,7 +99,7 @@ class Offer(FrozenValue):
 
 @dataclass(frozen=True)
 class FallBack(FrozenValue):
-    """Submit the job to this cluster's queue as well. What is sent is ignored."""
+    """Submit the job to this cluster's queue as well. Send :class:`Accepted` or :class:`Declined`."""
 
     gid: str
 
@@ -119,12 +130,14 @@ class Accepted(FrozenValue):
 class Declined(FrozenValue):
     """The cluster would not start the job now. ``answer`` is what it reports as free, if it did. ``others`` is whether
     an equal request would get the same answer (False: it is about this user or job alone). ``for_now``: it answered
-    before that there is room for the job, so it may do so again in a moment."""
+    before that there is room for the job, so it may do so again in a moment. ``of_user``: this cluster takes nothing
+    more of the user in this pass, as at a limit of the queue for each user."""
 
     text: str
     answer: Answer | None = None
     others: bool = True
     for_now: bool = False
+    of_user: bool = False
 
 
 @dataclass(frozen=True)
@@ -162,7 +175,10 @@ class Placements:
 Placing = Generator[Step, Outcome, Placements]
 _NOTHING_KNOWN = PassState()
 _MOST_FALLBACKS = 20
-"""Requests that one pass also submits to the local queue: all of a long list become old at once."""
+"""Requests that one pass also submits to the local queue: all of a long list become old at once. As many are tried of
+one user, refused ones included."""
+_MOST_STARTS_OF_USER = 64
+"""Requests of one user that one pass starts here: each is several calls of the scheduler's programs."""
 _NO_UPLOADS = 10**9
 """Slots of this cluster: a job that starts here is not uploaded."""
 
@@ -202,10 +218,15 @@ class _Pass:
         self._for_now: set[tuple[str, str]] = set()
         """What clusters lack that may be there in a moment: they take no more now, and not since they are full."""
         self._in_flight = dict(state.in_flight)
+        self._in_flight_of_user = dict(state.in_flight_of_user)
+        self._refused_here: dict[str, str] = {}
+        """Users of whom this cluster takes nothing more in this pass, with its answer."""
+        self._started_here: Counter[str] = Counter()
         self._found = Placements()
 
     def steps(self, requests: Iterable[Request]) -> Placing:
         found, this = self._found, self._settings.this
+        old: list[Request] = []
         for request in requests:
             if request.stop:
                 yield Stop(request.gid)
@@ -217,34 +238,54 @@ class _Pass:
                 continue
             if request.want not in (LOCAL, this) and (yield from self._hand_over(request, lacks)):
                 continue
-            if at_home and self._falls_back(request):
-                yield FallBack(request.gid)
-                found.fallbacks.append(request.gid)
+            if at_home and not request.fallback and request.age_s >= self._settings.fallback_s:
+                old.append(request)
             found.stays[request.gid] = Stay(tuple(lacks))
             found.busy_for_now |= not self._for_now.isdisjoint(lacks)
+        yield from self._fall_back(old)
         return found
 
-    def _falls_back(self, request: Request) -> bool:
-        """Whether it is also submitted here: it is old enough, and there are not too many in this pass."""
-        settings = self._settings
-        room = len(self._found.fallbacks) < min(settings.max_per_pass, _MOST_FALLBACKS)
-        return room and not request.fallback and request.age_s >= settings.fallback_s
+    def _fall_back(self, old: list[Request]) -> Generator[Step, Outcome, None]:
+        """Submit old requests here as well, one of each user in turn. Refused ones take no place of others."""
+        fallbacks, most = self._found.fallbacks, min(self._settings.max_per_pass, _MOST_FALLBACKS)
+        for request in round_robin_by_user(old, lambda one: one.user, _MOST_FALLBACKS, len(old)):
+            if len(fallbacks) >= most:
+                return
+            if request.user in self._refused_here:
+                continue
+            outcome = yield FallBack(request.gid)
+            if not isinstance(outcome, Declined):
+                fallbacks.append(request.gid)
+            elif outcome.of_user:
+                self._refused_here[request.user] = outcome.text
 
     def _start_here(self, request: Request, lacks: list[tuple[str, str]]) -> Generator[Step, Outcome, bool]:
         this = self._settings.this
-        if request.fallback:
-            lacks.append((this, f"also local {request.fallback}"))
-            return False
-        lack = yield from self._find_lack(this, request)
+        lack = self._find_bound_here(request) or (yield from self._find_lack(this, request))
         if not lack:
             outcome = yield StartHere(request.gid)
             if not isinstance(outcome, Declined):
                 self._take(this, request)
+                self._started_here[request.user] += 1
                 self._found.placed[request.gid] = this
                 return True
             lack = self._note(this, request, outcome)
+            if outcome.of_user:
+                self._refused_here[request.user] = outcome.text
         lacks.append((this, lack))
         return False
+
+    def _find_bound_here(self, request: Request) -> str:
+        """What forbids to start it here whatever is free; empty if nothing does."""
+        if request.fallback:
+            return f"also local {request.fallback}"
+        refused = self._refused_here.get(request.user)
+        if refused is not None:
+            return refused
+        started = self._started_here[request.user]
+        if started >= _MOST_STARTS_OF_USER:
+            return f"{started} jobs of {request.user} were started here in this pass"
+        return ""
 
     def _hand_over(self, request: Request, lacks: list[tuple[str, str]]) -> Generator[Step, Outcome, bool]:
         found = self._found
@@ -257,7 +298,9 @@ class _Pass:
                 outcome = yield Offer(request.gid, cluster)
                 if not isinstance(outcome, Declined):
                     self._take(cluster, request)
+                    of_user = (cluster, request.user)
                     self._in_flight[cluster] = self._in_flight.get(cluster, 0) + 1
+                    self._in_flight_of_user[of_user] = self._in_flight_of_user.get(of_user, 0) + 1
                     found.hand_overs += 1
                     where = found.unconfirmed if isinstance(outcome, Unconfirmed) else found.placed
                     where[request.gid] = cluster
@@ -287,6 +330,11 @@ class _Pass:
         in_flight = self._in_flight.get(cluster, 0)
         if in_flight >= self._settings.max_in_flight_per_target:
             lack = f"{in_flight} jobs are on their way there already"
+            self._for_now.add((cluster, lack))
+            return lack
+        of_user = self._in_flight_of_user.get((cluster, request.user), 0)
+        if of_user >= self._settings.max_in_flight_of_user:
+            lack = f"{of_user} jobs of {request.user} are on their way there already"
             self._for_now.add((cluster, lack))
             return lack
         return ""

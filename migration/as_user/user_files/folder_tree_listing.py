@@ -20,6 +20,8 @@ PART = ".mg-part"
 STAGE = ".mg-stage-"
 FRESH_LINK = f"{STAGE}link"
 """A link on its way to its place, in whose folder it is made. No job has such a name for its stage."""
+CLOSED = "c"
+"""The kind of a file or folder that its user cannot open. What is in such a folder is not listed."""
 _MOST_REFUSED = 10
 _MOST_SHARED = 10_000
 _LONGEST_LINE = 64 << 10
@@ -28,7 +30,7 @@ _MOST_INPUT = 256 << 20
 
 
 class Entry(NamedTuple):
-    """``kind`` is f, d, l or o (a socket, a device, a pipe); ``target`` is where a link leads."""
+    """``kind`` is f, d, l, o (a socket, a device, a pipe) or :data:`CLOSED`; ``target`` is where a link leads."""
 
     path: str
     kind: str
@@ -53,7 +55,8 @@ def read_entry(path: str, shown: str) -> Entry | None:
 
 
 def walk(root: str, below: str = "") -> Iterator[Entry]:
-    """The entries below ``root``, without following links; what transfers leave behind is left out."""
+    """The entries below ``root``, without following links; what transfers leave behind is left out. Raises OSError
+    where ``root`` itself cannot be read."""
     with os.scandir(os.path.join(root, below)) as found:
         names = sorted(one.name for one in found)
     for name in names:
@@ -63,9 +66,17 @@ def walk(root: str, below: str = "") -> Iterator[Entry]:
         entry = read_entry(f"{root}/{shown}", shown)
         if entry is None:
             continue
+        if _is_closed(f"{root}/{shown}", entry.kind):
+            entry = entry._replace(kind=CLOSED)
         yield entry
         if entry.kind == "d":
             yield from walk(root, shown)
+
+
+def _is_closed(path: str, kind: str) -> bool:
+    """Whether this process cannot open a file or a folder of its user's, as rsync could not."""
+    needed = {"f": os.R_OK, "d": os.R_OK | os.X_OK}.get(kind)
+    return needed is not None and not os.access(path, needed) and os.path.lexists(path)
 
 
 def print_manifest(arguments: list[str]) -> int:
@@ -173,7 +184,9 @@ def survey(asked: dict[str, list[str]]) -> dict[str, Any]:
         size, files = size + entry.size, files + 1
         if len(refused) >= _MOST_REFUSED:
             break
-        if entry.kind == "o":
+        if entry.kind == CLOSED:
+            refused.append(f"{entry.path}: cannot be opened by its user")
+        elif entry.kind == "o":
             refused.append(f"{entry.path}: neither a file, a folder nor a link")
         elif entry.kind == "l":
             real = os.path.realpath(f"{folder}/{entry.path}")
@@ -209,6 +222,8 @@ def find_folder_problem(folder: str, roots: list[str]) -> str:
         return f"{folder}: no folder, or a path through links"
     if info.st_uid != os.getuid():
         return f"{folder}: belongs to another user"
+    if _is_closed(folder, "d"):
+        return f"{folder}: cannot be opened by its user"
     problem = find_home_problem(folder, os.path.realpath(os.environ.get("HOME", "/nonexistent")))
     if problem:
         return problem

@@ -1,17 +1,20 @@
 """Moves results into a job's folder, as the folder's user, without overwriting what has changed there.
 
 Results arrive in a folder of their own inside the job's. Each is moved to its place in one step if the place is empty,
-unchanged since the upload, or already the result; otherwise it is put beside it, as ``NAME.mg-GID``.
+unchanged since the upload, or already the result; otherwise it is put beside it, as ``NAME.mg-GID``. Folders that their
+user has closed are opened meanwhile: those of the results, and those in which results take their places.
 """
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import json
 import os
 import shutil
 import stat
 import sys
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from migration.as_user.user_files.fit_file_name import fit_path
@@ -66,7 +69,12 @@ def settle(folder: str, gid: str, uploaded: dict[str, Entry]) -> list[Kept]:
 
 
 def _settle(stage: str, folder: str, below: str, gid: str, uploaded: dict[str, Entry], kept: list[Kept]) -> None:
-    for name in sorted(os.listdir(f"{stage}/{below}")):
+    with _opened(f"{folder}/{below}" if below else folder):
+        _settle_opened(stage, folder, below, gid, uploaded, kept)
+
+
+def _settle_opened(stage: str, folder: str, below: str, gid: str, uploaded: dict[str, Entry], kept: list[Kept]) -> None:
+    for name in _list(f"{stage}/{below}"):
         if _is_services(name):
             continue
         path = f"{below}/{name}" if below else name
@@ -88,6 +96,33 @@ def _settle(stage: str, folder: str, below: str, gid: str, uploaded: dict[str, E
             kept.append(_put_beside(f"{stage}/{path}", folder, path, gid, fresh))
 
 
+def _list(fresh_folder: str) -> list[str]:
+    """The names in a folder of the results, which is opened for good: they leave it, and it goes with the stage."""
+    with _opened(fresh_folder, for_good=True):
+        return sorted(os.listdir(fresh_folder))
+
+
+@contextlib.contextmanager
+def _opened(folder: str, *, for_good: bool = False) -> Iterator[None]:
+    """Let the user read and write a folder of his own in the block, as his job could. Only the folder that was looked
+    at is opened, whatever takes its place meanwhile.
+    """
+    held = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        info = os.fstat(held)
+        mode = stat.S_IMODE(info.st_mode)
+        is_closed = mode & stat.S_IRWXU != stat.S_IRWXU and info.st_uid == os.getuid()
+        if is_closed:
+            os.chmod(f"/proc/self/fd/{held}", mode | stat.S_IRWXU)
+        try:
+            yield
+        finally:
+            if is_closed and not for_good:
+                os.chmod(f"/proc/self/fd/{held}", mode)
+    finally:
+        os.close(held)
+
+
 def _is_services(name: str) -> bool:
     """Whether only the service gives such a name. A result with the name of another job's stage would be settled as
     that job's."""
@@ -100,7 +135,10 @@ def _is_already(fresh: Entry, fresh_path: str, there: Entry, place: str) -> bool
     if there != fresh or fresh.kind != "f":
         return there == fresh
     filecmp.clear_cache()  # which knows files by size and time
-    return filecmp.cmp(fresh_path, place, shallow=False)
+    try:
+        return filecmp.cmp(fresh_path, place, shallow=False)
+    except PermissionError:
+        return False
 
 
 def _is_same(there: Entry, uploaded: Entry | None) -> bool:
@@ -147,12 +185,16 @@ def _move(fresh_path: str, place: str, fresh: Entry) -> None:
         if os.path.lexists(made):
             os.unlink(made)
         os.symlink(fresh.target, made)
-        os.replace(made, place)
+        try:
+            os.replace(made, place)
+        except OSError:
+            os.unlink(made)
+            raise
         os.unlink(fresh_path)
     elif fresh.kind == "d":
+        info = os.lstat(fresh_path)
         os.mkdir(place, 0o700)
         _move_all(fresh_path, place)
-        info = os.lstat(fresh_path)
         # A folder may have its group's bit from the one in which it was made here.
         os.chmod(place, info.st_mode & _NO_SETUID | os.lstat(place).st_mode & stat.S_ISGID)
         os.utime(place, ns=(info.st_atime_ns, info.st_mtime_ns))
@@ -164,7 +206,7 @@ def _move(fresh_path: str, place: str, fresh: Entry) -> None:
 
 def _move_all(fresh_folder: str, folder: str) -> None:
     """The content of a folder that is new here."""
-    for name in sorted(os.listdir(fresh_folder)):
+    for name in _list(fresh_folder):
         entry = _read_fresh(fresh_folder, name)
         if not _is_services(name) and entry is not None:
             _move(f"{fresh_folder}/{name}", f"{folder}/{name}", entry)

@@ -19,14 +19,14 @@ from migration.programs.run_external_program_with_limits import run
 from migration.protocol.ask_cluster_over_ssh import SshCall
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.spool.spool import SpoolError
-from migration.target_job.skip_users_with_hung_disks import HungUsers
+from migration.target_job.skip_users_with_hung_disks import PASS_SHARE_S, HungUsers
 from policy.model.printable_text import printable
 
 
 def open_source() -> Source:
     """This cluster. Raises click.ClickException if this is not the account to which MG_HOME belongs."""
     site = open_site_as_service()
-    bounded = HungUsers(site.run, site.home, site.now)
+    bounded = HungUsers(site.run, site.home, site.now, PASS_SHARE_S)
     return Source(
         site.spool, site.file, SshCall(run, site.file.limits.ssh_timeout_s, Conversation),
         open_scheduler(site.file.at_home, bounded), HomeFolders(bounded), read_notes(site.home),

@@ -27,26 +27,27 @@ def local_name(gid: str) -> str:
     return f"mg_{gid}_0"
 
 
-def submit_also(source: Source, record: Record) -> None:
+def submit_also(source: Source, record: Record) -> Accepted | Declined:
     """Submit the request to the local queue as well."""
     if source.this in record.avoid:
-        return
+        return Declined("refused this job before", others=False)
     marked = amend(record, fallback=UNKNOWN)
     _put(source, Queue.REQUEST, marked)
-    _complete(source, marked)
+    return _complete(source, marked)
 
 
-def _complete(source: Source, marked: Record) -> None:
+def _complete(source: Source, marked: Record) -> Accepted | Declined:
     try:
         local_id = submit_once(source, marked, local_name(marked.gid))
     except SchedulerSilent as silence:
         source.say(f"{marked.gid}: {source.this}'s scheduler is silent, {silence}")
-        return
+        return Accepted()
     except SubmitRefused as refused:
         _put(source, Queue.REQUEST, amend(marked, fallback="", **refusal_here(source, marked, refused)))
-        return
+        return Declined(str(refused), others=False, of_user=not refused.lasting)
     _put(source, Queue.REQUEST, amend(marked, fallback=local_id))
     source.say(f"{marked.gid}: also local {local_id}")
+    return Accepted()
 
 
 def offer(source: Source, record: Record, cluster: str) -> Accepted | Declined | Unconfirmed:

@@ -113,6 +113,8 @@ def take_over(source: Source, mine: Record, theirs: Record) -> None:
         note_refusal(source, mine, target, Refused(FULL, theirs.reason, lasting=False))
     elif refused:
         note_refusal(source, mine, target, Refused("refused", theirs.reason))
+    if theirs.tries:
+        source.notes.late[mine.gid] = int(source.clock())
     avoid = (*mine.avoid, target) if refused else mine.avoid
     reason = f"{target} gave it back: {theirs.reason}" if theirs.reason else f"{target} gave it back"
     source.give_back(renew(replace(theirs, avoid=avoid, last=target, reason=reason)))

@@ -8,6 +8,7 @@ lock keeps a second pass away.
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -127,15 +128,18 @@ def _place(source: Source) -> Placements:
 
 def _steps(source: Source) -> Placing:
     now = source.clock()
-    records = sorted(source.spool.read(Queue.REQUEST), key=lambda one: (one.created, split_gid(one.gid)[1]))
+    late = source.notes.late
+    records = sorted(
+        source.spool.read(Queue.REQUEST), key=lambda one: (late.get(one.gid, one.created), split_gid(one.gid)[1])
+    )
     return placing([Request.of(one, now) for one in records], source.file.placing, _state(source, now))
 
 
 def _state(source: Source, now_s: float) -> PassState:
-    on_the_way: dict[str, int] = {}
-    for record in source.spool.read(Queue.SENT):
-        if record.state == OFFERED or record.state in BEFORE_RUN:
-            on_the_way[record.dst] = on_the_way.get(record.dst, 0) + 1
+    sent = [one for one in source.spool.read(Queue.SENT) if one.state == OFFERED or one.state in BEFORE_RUN]
+    # The target promises no cores to a job while a step of it is tried again, so it takes no place of others.
+    on_the_way = Counter(record.dst for record in sent if not record.tries)
+    of_users = Counter((record.dst, record.user) for record in sent)
     silent = {
         name: f"silent: {notes.text}"
         for name, notes in source.notes.clusters.items()
@@ -149,7 +153,7 @@ def _state(source: Source, now_s: float) -> PassState:
         for user, until in users.items()
         if until > now_s
     }
-    return PassState(on_the_way, silent, full)
+    return PassState(on_the_way, of_users, silent, full)
 
 
 def _do(source: Source, step: Step) -> Outcome:
@@ -162,8 +166,7 @@ def _do(source: Source, step: Step) -> Outcome:
         return also_submit_locally.offer(source, record, step.cluster)
     if isinstance(step, StartHere):
         return submit_and_follow_at_source.start_here(source, record)
-    also_submit_locally.submit_also(source, record)
-    return None
+    return also_submit_locally.submit_also(source, record)
 
 
 def _answer(source: Source, cluster: str) -> Answer | NoAnswer:

@@ -46,7 +46,7 @@ def submit_here(source: Source, record: Record) -> Accepted | Declined:
         source.give_back(
             advance(record, "given-back", source.clock(), dst="", dstdir="", account="", localid="", **changes)
         )
-        return Declined(str(refused), others=False)
+        return Declined(str(refused), others=False, of_user=not refused.lasting)
     source.keep(amend(record, localid=local_id))
     source.say(f"{record.gid}: runs here as {local_id}")
     return Accepted()

@@ -17,8 +17,9 @@ from migration.as_user.helper.refused_accounts import find_refusal
 from migration.passes.source.source_context import Source
 from migration.passes.source.stop_request_state import DISCARD, STOP, merge_stop
 from migration.passes.source.validate_submission import SubmissionError, read_submission
-from migration.spool.drop_box import Dropped, clear, take
+from migration.spool.drop_box import Dropped, clear, sweep, take
 from migration.spool.queue_file import Queue
+from migration.spool.record_as_key_value_line import encode
 from migration.spool.spool import INCOMING, Change
 from policy.migration.job_record_and_copy_updates import Record, advance
 from policy.migration.job_states_and_transitions import ABORTED
@@ -47,6 +48,10 @@ class _Asked(NamedTuple):
 def take_in(source: Source) -> None:
     """Process all files of the drop box. Many are written at once, so that one user's many files cost a pass little."""
     box = source.spool.home / INCOMING
+    left = sweep(box, source.clock())
+    if left:
+        first = f"{encode(left[0].name)} of user id {left[0].uid}"
+        source.say(f"{box}: {len(left)} folders that are not empty, such as {first}: to be removed by root")
     files = take(box)
     while True:
         dropped = list(islice(files, _FILES_AT_ONCE))

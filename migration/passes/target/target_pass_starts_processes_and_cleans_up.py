@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import Callable
 
 from migration.passes.early_pass import TARGET, answer_call
@@ -14,14 +13,13 @@ from migration.target_job.job_process_lock_and_transfer_slots import take_slot
 from migration.target_job.jobs_with_something_to_do import find_needy, is_watched
 from migration.target_job.phases.follow_local_job import watch
 from migration.target_job.service_context import Site
-from migration.target_job.skip_users_with_hung_disks import HungUsers
 from policy.migration.job_record_and_copy_updates import Record
 
 
 def run_target_pass(site: Site, start: Callable[[str], None]) -> str:
     """Make a pass, unless another one is running; ``start`` starts a job's process. Returns a message for standard
     error."""
-    site = replace(site, run=HungUsers(site.run, site.home, site.now))
+    site = site.for_pass()
     with take_slot(site.home, TARGET, 1) as alone:
         if not alone:
             return "another pass is under way"

@@ -4,11 +4,18 @@ they are there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from migration.as_user.user_files.folder_tree_listing import Entry
 from migration.target_job.job_at_target import GAVE_UP, Job
 from migration.transfer.bring_results_back import bring_back
 from migration.transfer.ssh_and_rsync_to_source import StoppedError, TransferError
-from migration.transfer.upload_manifest_and_changed_files import Manifest, find_results, read_manifest
+from migration.transfer.upload_manifest_and_changed_files import (
+    Manifest,
+    find_closed,
+    find_results,
+    read_manifest,
+)
 from policy.migration.job_states_and_transitions import DOWNLOADED, END
 from policy.migration.wait_and_retry_bounds import DOWNLOAD_FOR_S, pause_s
 
@@ -20,7 +27,7 @@ def download(job: Job) -> None:
     """The phase: leads to the final state, or is tried again later. Nothing is removed here."""
     record, site = job.record, job.site
     try:
-        results, uploaded = _find(job)
+        results, closed, uploaded = _find(job)
         with job.connection() as connection:
             returned = bring_back(connection, record.dstdir, results, uploaded or {}, _TIMEOUT_S)
     except StoppedError:
@@ -33,16 +40,26 @@ def download(job: Job) -> None:
         return
     reason = job.lasting_reason
     if returned.kept:
-        shown = ", ".join(f"{one.path} (ours: {one.beside})" for one in returned.kept[:_MOST_SHOWN])
-        more = f" and {len(returned.kept) - _MOST_SHOWN} more" if len(returned.kept) > _MOST_SHOWN else ""
-        reason = "; ".join(filter(None, (reason, f"changed at the source and kept: {shown}{more}")))
+        shown = _list([f"{one.path} (ours: {one.beside})" for one in returned.kept])
+        reason = "; ".join(filter(None, (reason, f"changed at the source and kept: {shown}")))
+    if closed:
+        left = f"left at {site.file.this.name}, since the job has closed them to its user: {_list(closed)}"
+        reason = "; ".join(filter(None, (reason, left)))
     job.advance(
         DOWNLOADED[record.then or END], reason=reason, downloaded_bytes=record.downloaded_bytes + returned.sent_bytes
     )
 
 
-def _find(job: Job) -> tuple[list[Entry], Manifest | None]:
-    """The results, and what was uploaded. A job that was stopped early may have no folder here."""
+def _list(names: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    return ", ".join(names[:_MOST_SHOWN]) + more
+
+
+def _find(job: Job) -> tuple[list[Entry], list[str], Manifest | None]:
+    """The results, those that nothing can read, and what was uploaded. A job that was stopped early may have no folder
+    here.
+    """
     uploaded = job.read_manifest()
     try:
         now = read_manifest(job.look_here(_TIMEOUT_S))
@@ -50,4 +67,5 @@ def _find(job: Job) -> tuple[list[Entry], Manifest | None]:
         if uploaded is not None:
             raise
         now = {}
-    return find_results(now, uploaded, job.record.gid, job.record.nostage), uploaded
+    gid, nostage = job.record.gid, job.record.nostage
+    return find_results(now, uploaded, gid, nostage), find_closed(now, uploaded, gid, nostage), uploaded

@@ -15,7 +15,7 @@ from migration.target_job.phases.upload_waiting_folders_together import bring_to
 from migration.transfer.shared_input_cache import ComingError, SharedFile, bring_shared, lock_of, locked_path
 from migration.transfer.ssh_and_rsync_to_source import Connection, NoSpaceError, StoppedError, TransferError
 from migration.transfer.words_for_paths_at_source import JOB
-from policy.migration.wait_and_retry_bounds import pause_s
+from policy.migration.wait_and_retry_bounds import MOST_ATTEMPTS, pause_s
 
 _MOST_SHOWN = 3
 
@@ -25,7 +25,8 @@ def upload(job: Job) -> None:
     record, limits = job.record, job.site.file.limits
     left_s = limits.upload_timeout_s - (job.site.now() - record.since)
     if left_s <= 0:
-        job.give_back(f"not uploaded within {limits.upload_timeout_s} s: {record.reason}")
+        is_last = record.attempt >= MOST_ATTEMPTS
+        job.give_back(f"not uploaded within {limits.upload_timeout_s} s: {record.reason}", excluded=is_last)
         return
     try:
         with (

@@ -13,14 +13,17 @@ from migration.spool.drop_box import (
     MOST_FILES,
     MOST_FILES_OF_USER,
     MOST_LINES,
+    SWEPT_AFTER_S,
     DropError,
     Dropped,
     clear,
     drop,
     make_drop_box,
+    sweep,
     take,
 )
 from migration.spool.record_as_key_value_line import read_fields
+from tests.migration.fake_user_account import UID
 
 NAME = "0123456789abcdef.req"
 
@@ -112,6 +115,27 @@ def test_files_that_are_no_tickets_keep_no_request_waiting(box: Path) -> None:
         os.utime(_touch(box / f"x{number}"), (0, 0))
     ticket = drop(box, [{"do": "submit"}])
     assert [one.ticket for one in take(box)] == [ticket]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes another user's folders")
+def test_what_is_no_request_is_removed_once_it_is_old_and_no_folder_is_entered(tmp_path: Path, box: Path) -> None:
+    elsewhere = _touch(tmp_path / "elsewhere")
+    ticket = drop(box, [{"do": "submit"}])
+    _touch(box / "x")
+    _touch(box / f".{NAME}")
+    (box / "link").symlink_to(elsewhere)
+    os.mkfifo(box / "pipe")
+    for name in ("empty", NAME, "full", "lost+found"):
+        (box / name).mkdir()
+        os.chown(box / name, 0 if name == "lost+found" else UID, 0)
+    _touch(box / "full/x")
+    made_s = time.time()
+    assert sweep(box, made_s + SWEPT_AFTER_S - 60) == []
+    assert len(list(box.iterdir())) == 9, "it may be a request that is being written"
+    assert sweep(box, made_s + SWEPT_AFTER_S + 60) == [("full", UID)]
+    assert {one.name for one in box.iterdir()} == {ticket, "full", "lost+found"}
+    assert (box / "full/x").exists()
+    assert elsewhere.exists()
 
 
 def test_a_pass_takes_so_many_files_of_a_user(box: Path) -> None:

@@ -6,10 +6,15 @@ from typing import Any, cast
 
 import pytest
 
-from migration.as_user.user_files.folder_tree_listing import Entry
+from migration.as_user.user_files.folder_tree_listing import CLOSED, Entry
 from migration.transfer.bring_results_back import bring_back
 from migration.transfer.ssh_and_rsync_to_source import Connection, TransferError
-from migration.transfer.upload_manifest_and_changed_files import Manifest, find_results, read_manifest
+from migration.transfer.upload_manifest_and_changed_files import (
+    Manifest,
+    find_closed,
+    find_results,
+    read_manifest,
+)
 
 UPLOADED: Manifest = {"in": Entry("in", "f", 3, 1), "l": Entry("l", "l", target="x"), "d": Entry("d", "d")}
 
@@ -24,6 +29,15 @@ def test_what_is_new_or_differs_goes_back_and_the_services_files_stay() -> None:
         Entry(".mg.a.1.exit", "f", 2, 1), Entry("pipe", "o"),
     )  # fmt: skip
     assert [one.path for one in find_results(now, UPLOADED, "a.1", ["*.tmp"])] == ["in", "new/r"]
+
+
+def test_what_the_job_has_closed_to_its_user_stays_there_and_is_named() -> None:
+    now = entries(
+        Entry("in", CLOSED, 3, 1), Entry("l", "l", target="x"), Entry("d", CLOSED), Entry("new", CLOSED, 1, 1),
+        Entry("r", "f", 1, 1), Entry("big.tmp", CLOSED, 1, 1),
+    )  # fmt: skip
+    assert [one.path for one in find_results(now, UPLOADED, "a.1", ["*.tmp"])] == ["r"]
+    assert find_closed(now, UPLOADED, "a.1", ["*.tmp"]) == ["d", "new"], "the content of in has come from the source"
 
 
 def test_of_a_folder_that_never_arrived_whole_only_the_logs_go_back() -> None:

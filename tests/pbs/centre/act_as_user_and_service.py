@@ -140,10 +140,10 @@ class SiteUser(NamedTuple):
         names = " ".join(f"{name} shown/{name}" for name in queues)
         self.wait_until_silent(letter, f"cd {HOME}; cat {names} 2>/dev/null || true")
 
-    def wait_until_silent(self, letter: str, script: str) -> None:
-        """Wait, without another pass, until a script of the service prints nothing."""
+    def wait_until_silent(self, letter: str, script: str, user: str = "mg") -> None:
+        """Wait, without another pass, until a script, by default of the service, prints nothing."""
         deadline = Deadline(WITHIN_S)
-        while left := self.sh(script, letter=letter, user="mg"):
+        while left := self.sh(script, letter=letter, user=user):
             assert not deadline.has_passed(), left
             time.sleep(0.2)
 

@@ -181,6 +181,16 @@ def test_jobs_on_their_way_to_a_target_are_bounded() -> None:
     assert found.placed == {"a.1": "b", "a.2": "c"}
 
 
+def test_one_user_takes_three_quarters_of_the_places_on_the_way_also_with_jobs_that_rest_there() -> None:
+    requests = [*(request(f"a.{number}", 1, want="b") for number in range(1, 9))]
+    requests += [requests[-1]._replace(gid=f"a.{number}", user="bob") for number in range(9, 12)]
+    settings = replace(SETTINGS, max_in_flight_per_target=8)
+    found = place(requests, {"b": free(99)}, settings, PassState({"b": 0}, {("b", "alice"): 2}))
+    assert [*found.placed] == ["a.1", "a.2", "a.3", "a.4", "a.9", "a.10", "a.11"]
+    assert found.stays["a.5"].sentence() == "b: 6 jobs of alice are on their way there already"
+    assert found.busy_for_now
+
+
 def test_a_job_that_was_given_back_tries_that_cluster_last() -> None:
     found = place([request("a.1", 8, last="b")], {"a": free(0), "b": free(8), "c": free(8)}, SETTINGS)
     assert found.placed == {"a.1": "c"}
@@ -212,6 +222,42 @@ def test_a_pass_submits_no_more_to_the_local_queue_than_it_hands_over() -> None:
     found = place(requests, {"a": free(0), "b": free(0), "c": free(0)}, settings)
     assert found.fallbacks == ["a.1", "a.2"]
     assert len(found.stays) == 4
+
+
+def test_a_user_whom_the_local_queue_refuses_for_now_is_tried_once_and_keeps_nobody_out() -> None:
+    """Such as at ``max_queued`` of each user; it is the same queue for starts and for requests that have aged."""
+    full = Declined("would exceed queue's per-user limit", others=False, of_user=True)
+    requests = [request(f"a.{number}", 1, age_s=9999) for number in range(1, 26)]
+    requests += [requests[0]._replace(gid=f"a.{number}", user="bob") for number in range(26, 28)]
+    for idle, tried in ((0, FallBack("a.1")), (99, StartHere("a.1"))):
+        seen, found = drive(placing(requests, SETTINGS), {Ask("a"): free(idle), tried: full})
+        mine = [step for step in seen if not isinstance(step, Ask)]
+        assert mine == [tried, *(type(tried)(gid) for gid in ("a.26", "a.27"))]
+        assert found.stays["a.25"].sentence().startswith("a: would exceed" if idle else "a: short by 1 cores")
+
+
+def test_a_request_that_the_local_queue_refuses_for_good_says_nothing_of_its_users_others() -> None:
+    requests = [request(f"a.{number}", 1, age_s=9999) for number in (1, 2)]
+    refused = Declined("walltime", others=False)
+    _, found = drive(placing(requests, SETTINGS), {Ask("a"): free(0), FallBack("a.1"): refused})
+    assert found.fallbacks == ["a.2"]
+    _, found = drive(placing(requests, SETTINGS), {Ask("a"): free(9), StartHere("a.1"): refused})
+    assert found.placed == {"a.2": "a"}
+
+
+def test_old_requests_of_users_are_submitted_here_in_turn() -> None:
+    requests = [request(f"a.{number}", 1, age_s=9999) for number in range(1, 30)]
+    requests += [requests[0]._replace(gid="a.30", user="bob")]
+    found = place(requests, {"a": free(0)}, SETTINGS)
+    assert (found.fallbacks[:3], len(found.fallbacks)) == (["a.1", "a.30", "a.2"], 20)
+
+
+def test_a_pass_starts_so_many_requests_of_one_user_here() -> None:
+    requests = [request(f"a.{number}", 1, want="local") for number in range(1, 66)]
+    requests += [requests[0]._replace(gid="a.66", user="bob")]
+    found = place(requests, {"a": free(99)}, SETTINGS)
+    assert len(found.placed) == 65
+    assert found.stays["a.65"].sentence() == "a: 64 jobs of alice were started here in this pass"
 
 
 def test_a_request_for_a_named_target_has_no_fallback() -> None:

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from migration.as_user.call_root_helper import run_as as do
 from migration.as_user.helper import operations_as_user
 from migration.as_user.user_files import (
     folder_tree_listing,
     place_results_without_overwrite,
     user_files_in_landing_folder,
 )
-from migration.as_user.user_files.folder_tree_listing import Entry
+from migration.as_user.user_files.folder_tree_listing import CLOSED, Entry
+from tests.migration.fake_user_account import UID
 
 
 def survey(folder: Path, capsys: pytest.CaptureFixture[str], **more: list[str]) -> dict[str, object]:
@@ -53,6 +55,29 @@ def test_a_survey_tells_sizes_shared_input_and_what_cannot_travel(
         f"{tmp_path}/none: no readable file",
     ]
     named.close()
+
+
+def test_what_its_user_cannot_open_is_refused_with_its_path_unless_it_is_excluded(landing: Path) -> None:
+    """rsync could not send it either, however often it is tried."""
+    assert do(["folder", str(landing), "guest/a"], user="guest").status == 0
+    folder = landing / "guest/a"
+    for name in ("closed", "d/in", "private/in", "open"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("x")
+    for path in folder.rglob("*"):
+        os.chown(path, UID, UID)
+    for name in ("closed", "d", "private"):
+        (folder / name).chmod(0)
+    asked = {"dir": [str(folder)], "allowed_roots": [str(landing)], "share_roots": [], "shared": []}
+    found = json.loads(do(["survey", json.dumps({**asked, "exclude": ["private"]})], user="guest").out)
+    assert found["refused"] == ["closed: cannot be opened by its user", "d: cannot be opened by its user"]
+    listed = do(["manifest", str(folder)], user="guest").text.splitlines()
+    assert {path: kind for path, kind, *_ in map(json.loads, listed)} == {
+        "closed": CLOSED, "d": CLOSED, "open": "f", "private": CLOSED,
+    }  # fmt: skip
+    folder.chmod(0)
+    found = json.loads(do(["survey", json.dumps({**asked, "exclude": []})], user="guest").out)
+    assert found["problem"] == f"{folder}: cannot be opened by its user"
 
 
 def test_a_folder_through_a_link_another_users_or_outside_the_roots_is_none(

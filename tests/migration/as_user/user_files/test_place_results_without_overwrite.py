@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from migration.as_user.call_root_helper import run_as as do
 from migration.as_user.user_files import (
     folder_tree_listing,
     place_results_without_overwrite,
     user_files_in_landing_folder,
 )
 from migration.as_user.user_files.folder_tree_listing import Entry
+from migration.programs.run_external_program_with_limits import Finished
+from tests.migration.fake_user_account import UID
 
 REPO = Path(__file__).parents[4]
 
@@ -115,6 +118,51 @@ def test_links_that_arrived_are_links_again_only_in_their_place(tmp_path: Path) 
     (tmp_path / "l").symlink_to("in")
     assert place_results_without_overwrite.settle(str(tmp_path), "a.1", {}) == []
     assert [str((tmp_path / name).readlink()) for name in ("l", "new/l")] == ["in", "../elsewhere"]
+
+
+def settle_as_guest(folder: Path) -> Finished:
+    for path in (folder, *folder.rglob("*")):
+        os.lchown(path, UID, UID)
+    return do(["settle", str(folder), "a.1"], user="guest", stdin=b"")
+
+
+def make_guests_folder(landing: Path) -> tuple[Path, Path]:
+    """A folder of guest's, and the stage in it."""
+    assert do(["folder", str(landing), "guest/a"], user="guest").status == 0
+    folder = landing / "guest/a"
+    return folder, folder / f"{folder_tree_listing.STAGE}a.1"
+
+
+def test_folders_that_are_closed_for_writing_keep_no_result_back(landing: Path) -> None:
+    folder, stage = make_guests_folder(landing)
+    put(stage / "ro/deep/r", "result", 9)
+    put(stage / "there/r", "result", 9)
+    put(stage / "other", "result", 9)
+    (folder / "there").mkdir()
+    closed = (stage / "ro/deep", stage / "ro", stage / "there", folder / "there")
+    for one in closed:
+        one.chmod(0o555)
+    done = settle_as_guest(folder)
+    assert (done.status, done.text) == (0, "[]\n")
+    assert results(folder) == {"ro/deep/r": "result", "there/r": "result", "other": "result"}
+    assert not stage.exists()
+    assert [(folder / name).stat().st_mode & 0o777 for name in ("ro", "ro/deep", "there")] == [0o555] * 3
+
+
+def test_a_settle_that_fails_leaves_no_link_that_something_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = tmp_path / f"{folder_tree_listing.STAGE}a.1"
+    stage.mkdir()
+    (stage / "l").symlink_to("/rsyncd-munged/../elsewhere")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError("rename")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(PermissionError):
+        place_results_without_overwrite.settle(str(tmp_path), "a.1", {})
+    assert [str(one.readlink()) for one in stage.iterdir()] == ["/rsyncd-munged/../elsewhere"]
 
 
 def test_a_stage_that_arrived_as_a_result_is_not_settled(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from migration.passes.early_pass import SOURCE, call_file
-from migration.passes.source.source_pass import BusyError, forget, pass_lock, plan
+from migration.passes.source.source_pass import BusyError, _state, forget, pass_lock, plan
 from migration.schedulers.scheduler_interface import LocalJob, SubmitRefused
 from migration.spool.queue_file import Queue
+from policy.migration.job_record_and_copy_updates import amend
 from tests.migration.passes.simulated_centre import USER, Centre
 
 
@@ -106,6 +107,36 @@ def test_a_job_may_wait_for_those_on_their_way_a_moment_and_for_cores_until_the_
     assert called.exists()
 
 
+def test_jobs_that_rest_at_a_target_take_places_of_their_user_alone(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, max_in_flight_per_target=4)
+    b = centre.targets["b"]
+    for number in range(1, 4):
+        centre.submit(cores=1, want="b")
+        centre.run_pass()
+        b.advance(f"a.{number}", "upload")
+        b.records[f"a.{number}"] = amend(b.records[f"a.{number}"], tries=1)
+    centre.submit(cores=1, want="b")
+    centre.run_pass()
+    assert centre.record("a.4").reason == f"b: 3 jobs of {USER} are on their way there already"
+    assert _state(centre.source(), centre.clock()).in_flight == {}
+
+
+def test_a_job_whose_upload_came_to_no_end_goes_behind_those_that_wait(centre: Centre) -> None:
+    centre.submit(want="b")
+    centre.run_pass()
+    b = centre.targets["b"]
+    b.advance("a.1", "upload")
+    b.records["a.1"] = amend(b.records["a.1"], tries=9)
+    centre.clock.now += 60
+    centre.submit(cores=8, want="b")
+    centre.run_pass()
+    assert centre.record("a.2").state == "Requested", "half of b is promised to the first one"
+    b.advance("a.1", "given-back", reason="not uploaded within 14400 s", last="b")
+    centre.clock.now += 60
+    centre.run_pass()
+    assert (centre.record("a.1").state, centre.record("a.2").state) == ("Requested", "Waiting")
+
+
 def test_a_silent_cluster_is_asked_in_every_tenth_pass(centre: Centre) -> None:
     centre.cut = {"b", "c"}
     centre.submit()
@@ -148,6 +179,25 @@ def test_plan_changes_nothing(centre: Centre) -> None:
 def test_a_second_pass_ends_at_the_lock(tmp_path: Path) -> None:
     with pass_lock(tmp_path), pytest.raises(BusyError), pass_lock(tmp_path):
         pass
+
+
+@pytest.mark.parametrize("free_cores", [0, 8])
+def test_a_user_at_a_limit_of_the_local_queue_is_tried_once_a_pass(tmp_path: Path, free_cores: int) -> None:
+    centre = Centre(tmp_path, fallback_s=0)
+    centre.queue.free_cores = free_cores
+    tried: list[str] = []
+
+    def refuse(job: LocalJob) -> str:
+        tried.append(job.name)
+        raise SubmitRefused("would exceed queue generic's per-user limit", lasting=False)
+
+    centre.queue.submit = refuse  # type: ignore[method-assign]
+    for _ in range(30):
+        centre.submit(cores=1, want="local")
+    for passes in (1, 2):
+        centre.run_pass()
+        assert len(tried) == passes
+    assert {one.state for _, one in centre.where().values()} == {"Requested"}
 
 
 def test_old_final_records_are_dropped(centre: Centre) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from migration.spool.drop_box import drop
+from migration.spool.drop_box import SWEPT_AFTER_S, drop
 from migration.spool.queue_file import Queue
 from tests.migration.passes.simulated_centre import USER, Centre, KillableSpool
 
@@ -62,6 +63,15 @@ def run(centre: Centre, said: list[str]) -> None:
         centre.run_pass()
     finally:
         centre.source = made  # type: ignore[method-assign]
+
+
+def test_a_pass_removes_what_is_no_request(centre: Centre) -> None:
+    (centre.home / "incoming/x").write_text("x" * 100)
+    centre.run_pass()
+    assert (centre.home / "incoming/x").exists()
+    centre.clock.now = time.time() + 2 * SWEPT_AFTER_S
+    centre.run_pass()
+    assert not (centre.home / "incoming/x").exists()
 
 
 def test_many_submissions_and_stops_take_a_few_writes(centre: Centre, writes: Counter[Queue]) -> None:

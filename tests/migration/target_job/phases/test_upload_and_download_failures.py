@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from migration.passes.promised_cores import is_in_flight
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
+from migration.schedulers.scheduler_interface import SubmitRefused
 from migration.spool.file_lock import LockHeldError, path_lock
 from migration.target_job.folder_not_yet_removed import Unremoved, write_unremoved
 from migration.target_job.job_at_target import Job, key_path
@@ -141,6 +143,29 @@ def test_an_upload_makes_no_folder_in_the_place_of_one_that_is_removed_meanwhile
     assert folders == [(record.dstdir, "./"), ("/land/alice/a/data", "./m.mg-part")]
 
 
+def test_an_upload_that_is_tried_again_promises_no_cores_until_the_folder_is_there(target: FakeTarget) -> None:
+    assert is_in_flight(target.put(state="Uploading"), target.now_s)
+    record = upload(target, SURVEY, rsync=failed(23, "rsync: failed to open: Permission denied (13)"))
+    assert (record.state, record.tries, is_in_flight(record, target.now_s)) == ("Uploading", 1, False)
+    target.scheduler.refusal = SubmitRefused("too many jobs of this user", lasting=False)
+    target.users.answers["rsync"] = Finished(0, b"", b"")
+    target.now_s += 61
+    process(target.site, "a.1")
+    record = target.read()
+    assert (record.state, record.tries, is_in_flight(record, target.now_s)) == ("Submitted", 1, False)
+
+
+@pytest.mark.parametrize(("attempt", "avoid"), [(1, ()), (3, ("b",))])
+def test_the_third_upload_that_comes_to_no_end_is_the_last_one(
+    target: FakeTarget, attempt: int, avoid: tuple[str, ...]
+) -> None:
+    target.put(state="Uploading", attempt=attempt, since=int(target.now_s) - 14_400, reason="no route", tries=9)
+    process(target.site, "a.1")
+    record = target.read()
+    assert (record.state, record.avoid, record.last) == ("Requested", avoid, "b")
+    assert record.reason == "not uploaded within 14400 s: no route"
+
+
 def test_what_was_removed_is_not_resumed(target: FakeTarget) -> None:
     target.put(state="Downloading", then="End")
     job = Job(target.site, "a.1")
@@ -168,6 +193,18 @@ def test_a_download_that_fails_keeps_why_the_job_came_back(target: FakeTarget) -
     target.now_s += 61
     process(target.site, "a.1")
     assert (target.read().state, target.read().reason) == ("Aborted", "build failed with 2")
+
+
+def test_results_that_their_user_cannot_open_are_left_there_and_named(target: FakeTarget) -> None:
+    lines = "".join(json.dumps([f"shut{number}", "c", 1, 1, ""]) + "\n" for number in range(5))
+    target.users.answers["manifest"] = Finished(0, lines.encode(), b"")
+    target.put(state="Downloading")
+    Job(target.site, "a.1").write_manifest(b"")
+    record = download(target, then="End", reason="requeued, 1 times")
+    assert record.state == "End"
+    assert record.reason == (
+        "requeued, 1 times; left at b, since the job has closed them to its user: shut0, shut1, shut2 and 2 more"
+    )
 
 
 def test_a_download_is_given_up_after_seven_days_and_can_be_resumed(target: FakeTarget) -> None:
