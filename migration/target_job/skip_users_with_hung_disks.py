@@ -69,7 +69,9 @@ class HungUsers:
         if user is None:
             return self._run(argv, user=None, timeout_s=timeout_s, **more)
         if self._until.get(user, 0) > self._now():
-            return Finished(TIMED_OUT, b"", f"what runs as {user} did not answer: tried again in some minutes".encode())
+            return Finished(
+                TIMED_OUT, b"", f"what runs as {user} did not answer in time: tried again in some minutes".encode()
+            )
         if self._left_s <= 0:
             return Finished(
                 TIMED_OUT, b"", b"what runs as users has taken its time of this pass: tried again in the next"
