@@ -13,16 +13,15 @@ from policy.model.pbs_units import show_walltime
 
 def find_longest_run_s(queue: Queue, now_s: float) -> float:
     """The seconds that a job of the queue may run at most, at whatever time it starts; infinite without a bound, and
-    where the queue starts none."""
+    where the queue starts none. It is the same after the last change that is known, where a forecast looks ahead."""
     windows = [window for window in queue.closed if window.closed_to in (STARTS, CROSSING)]
-    known_until_s = max(
-        (window.start_s for window in windows if window.closed_to == CROSSING and window.end_s == UNLIMITED_S),
-        default=now_s,
-    )
-    if known_until_s <= now_s:
+    unknown = [window for window in windows if window.closed_to == CROSSING and window.end_s == UNLIMITED_S]
+    if not unknown:
         return UNLIMITED_S
-    times = {now_s, *(at_s for window in windows for at_s in window[:2] if now_s < at_s < known_until_s)}
-    longest_s = max(min(window.latest_end_s(at_s) for window in windows) - at_s for at_s in times)
+    first_change_s, known_until_s = min(window.end_s for window in windows), unknown[0].start_s
+    times = {at_s for window in windows for at_s in window[:2] if first_change_s <= at_s < known_until_s}
+    times.update([now_s] if now_s < first_change_s else ())
+    longest_s = max((min(window.latest_end_s(at_s) for window in windows) - at_s for at_s in times), default=0.0)
     return longest_s if longest_s > 0 else UNLIMITED_S
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
+from policy.eligibility.longest_run_by_prime_time import explain_too_long, find_longest_run_s
 from policy.forecast.arrivals_resampled_from_past_days import UsualArrivals
 from policy.forecast.forecast_hits_and_correction import GRACE_S, ForecastRecord, Noted
 from policy.forecast.random_numbers_from_seed import DrawnNumbers
@@ -125,7 +126,10 @@ class Forecaster:
         self._now_s = now_s = snapshot.time_s
         self._horizon_s = self._horizon_wanted_s = now_s + bounds.horizon_s
         cluster = snapshot.cluster()
-        why_never = {job.id: _queue_keeps(job, cluster.queues) or job.blocked for job in cluster.jobs.values()}
+        longest_s = {name: find_longest_run_s(queue, now_s) for name, queue in cluster.queues.items()}
+        why_never = {
+            job.id: _queue_keeps(job, cluster.queues, longest_s) or job.blocked for job in cluster.jobs.values()
+        }
         waiting = [job for job in cluster.jobs.values() if not why_never[job.id]]
         self._jobs: dict[str, Job] = {job.id: job for job in waiting if wanted is None or job.id in wanted}
         self._unknown = {job_id: why for job_id, why in why_never.items() if why}
@@ -272,12 +276,15 @@ def forecast(
     return forecaster.result()
 
 
-def _queue_keeps(job: Job, queues: Mapping[str, Queue]) -> str:
+def _queue_keeps(job: Job, queues: Mapping[str, Queue], longest_s: Mapping[str, float]) -> str:
     """Why the job's queue, as it is now, will never start it; "" if it will."""
     queue = queues.get(job.queue)
     if queue is None or not queue.managed:
         return f"queue {job.queue}, which pbsteer does not manage"
-    return "" if queue.started else f"queue {job.queue}, which is stopped"
+    if not queue.started:
+        return f"queue {job.queue}, which is stopped"
+    longest_of_queue_s = longest_s[job.queue]
+    return explain_too_long(job, longest_of_queue_s) if job.left_s > longest_of_queue_s else ""
 
 
 def _at(times: Sequence[float], number: float) -> float:

@@ -14,8 +14,13 @@ OTHER = Window(900.0, 1900.0, "non-prime time", closed_to=CROSSING)
 LAST = Window(1900.0, UNLIMITED_S, "prime time", closed_to=CROSSING)
 
 
-def longest(*closed: Window) -> float:
-    return find_longest_run_s(Queue("workq", closed=closed), NOW_S)
+def longest(*closed: Window, now_s: float = NOW_S) -> float:
+    return find_longest_run_s(Queue("workq", closed=closed), now_s)
+
+
+@pytest.mark.parametrize("now_s", [950.0, 1899.0, 1900.0, 9000.0])
+def test_a_forecast_that_looks_further_ahead_finds_the_same(now_s: float) -> None:
+    assert longest(PRIME, OTHER, LAST, now_s=now_s) == 1000.0
 
 
 @pytest.mark.parametrize(

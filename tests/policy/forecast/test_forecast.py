@@ -9,7 +9,7 @@ from policy.forecast.arrivals_resampled_from_past_days import DAY_S, UsualArriva
 from policy.forecast.forecast import Bounds, Forecast, Forecaster, forecast
 from policy.forecast.forecast_hits_and_correction import AGAIN_S, ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import CROSSING, UNLIMITED_S, Window
 from policy.state.cluster_snapshot import Snapshot
 from tests.policy.clusters import cluster, job, run, vnode
 
@@ -87,6 +87,15 @@ def test_a_job_whose_queue_starts_none_is_named_with_that(queue: Queue, why: str
     """Also one that is blocked besides: what blocks it may pass by itself, as for an array at its limit."""
     found = forecast_of(Snapshot.build(10, [vnode("v1")], [queue], [job("2"), job("3", blocked="held")]))
     assert (dict(found.unknown), dict(found.jobs), found.passes) == ({"2": why, "3": why}, {}, 0)
+
+
+def test_a_job_longer_than_any_prime_time_has_no_start() -> None:
+    changes = (0.0, 500.0, 900.0, UNLIMITED_S)
+    closed = tuple(Window(*span, "prime time", closed_to=CROSSING) for span in zip(changes, changes[1:]))
+    waiting = [job("2", estimate_s=401), job("3", estimate_s=400)]
+    found = forecast_of(Snapshot.build(200, [vnode("v1")], [Queue("workq", closed=closed)], waiting))
+    assert "which leaves 00:06:40 at most" in found.unknown["2"]
+    assert found.jobs.keys() == {"3"}
 
 
 def test_some_jobs_alone_are_forecast_among_all() -> None:
