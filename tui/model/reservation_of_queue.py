@@ -16,8 +16,8 @@ _UNREAD: Attributes = {}
 
 
 class QueueReservation(NamedTuple):
-    """The reservation of one queue. ``texts`` are empty where the server status has no reservations, as that of qstat
-    and the like: then only the queue's name says what it is."""
+    """The reservation of one queue. ``texts`` are empty where the server status has no reservations, as one that
+    programs have read: then only the queue's name says what it is."""
 
     name: str
     texts: Attributes
