@@ -155,5 +155,5 @@ def keep_by_fit(
             cut.remove(run)
     spare = max(0, then.idle(allowed) - head.cores)
     early = {*expected, *(run.id for run in cut)}
-    at_s, beyond = max(now_s, promise.at_s), closed.cores_on(allowed)
-    return Reservation(head, at_s, allowed, spare, then, then.directory, early, beyond)
+    at_s, closed_cores = max(now_s, promise.at_s), closed.cores_on(allowed)
+    return Reservation(head, at_s, allowed, spare, then, then.directory, early, closed_cores)

@@ -144,8 +144,8 @@ def _reserve_between(
                 else:
                     high, then = middle, trial
             spare = max(0, then.idle(open_then) - head.cores)
-            beyond = closed.cores_on(open_then)
-            return Reservation(head, times[high], open_then, spare, then, free.directory, expected, beyond)
+            at_s, closed_cores = times[high], closed.cores_on(open_then)
+            return Reservation(head, at_s, open_then, spare, then, free.directory, expected, closed_cores)
         base = base.copy()
         profile.give_back(base, given, released)
         given, first = released, last + 1

@@ -17,7 +17,7 @@ from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.limits_ahead_by_quota_plan import planned_limits
-from hooks.translate.job.jobs import at_subjob_limit
+from hooks.translate.job.jobs import explain_subjob_limit
 from hooks.translate.queues import read_modes
 from hooks.translate.snapshot import translate
 from policy import Ledger, decide
@@ -205,7 +205,7 @@ def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Lear
 def _subjobs_at_limit(status: ServerStatus, array_id: str, waits_for: str) -> tuple[str, ...]:
     """The running subjobs of an array if it waits only for the end of one of them; else none."""
     subjobs = [each for each in subjobs_of(status.jobs).get(array_id, ()) if is_running(status.jobs[each])]
-    is_so = waits_for and waits_for == at_subjob_limit(status.jobs[array_id], len(subjobs))
+    is_so = waits_for and waits_for == explain_subjob_limit(status.jobs[array_id], len(subjobs))
     return tuple(subjobs) if is_so else ()
 
 

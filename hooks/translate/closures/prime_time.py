@@ -138,14 +138,14 @@ class PrimeRules(NamedTuple):
         is_bound = is_for_prime or is_for_other or not self.exempts_anytime_queues
         for ends in (*changes, UNLIMITED_S):
             name, index = (PRIME, 0) if is_prime else (NON_PRIME, 1)
+            is_known, never_ends = ends != UNLIMITED_S, not changes
             # What comes after the last change that is known is left open, unless nothing ever changes.
-            is_known = ends != UNLIMITED_S or not changes
-            if is_known and (is_for_other if is_prime else is_for_prime):
+            if (is_known or never_ends) and (is_for_other if is_prime else is_for_prime):
                 windows.append(Window(begins, ends, name, closed_to=STARTS))
-            if any(self.keeps) and is_bound and ends == UNLIMITED_S and changes:
-                windows.append(Window(begins, ends, name, closed_to=CROSSING))
-            elif self.keeps[index] and is_bound and ends != UNLIMITED_S:
+            if is_known and is_bound and self.keeps[index]:
                 windows.append(Window(begins, ends, name, closed_to=CROSSING, past_end_s=self.spill_s[index]))
+            if not (is_known or never_ends) and is_bound and any(self.keeps):
+                windows.append(Window(begins, ends, name, closed_to=CROSSING))
             begins, is_prime = ends, not is_prime
         return tuple(windows)
 

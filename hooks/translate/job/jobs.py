@@ -210,15 +210,13 @@ def _read_job_wide(texts: Attributes, names: frozenset[str]) -> tuple[Amounts, s
 def _limit_subjobs(subjobs: tuple[int, ...], texts: Attributes, running: int) -> tuple[tuple[int, ...], str]:
     """No more waiting subjobs than the array's ``max_run_subjobs`` allows beside its running ones, and why it is
     blocked if that is none."""
+    why = explain_subjob_limit(texts, running)
     most = read_whole(texts.get(_MOST_SUBJOBS, ""), 0)
-    if most <= 0:
-        return subjobs, ""
-    why = at_subjob_limit(texts, running)
-    return (subjobs, why) if why else (subjobs[: most - running], "")
+    return (subjobs, why) if why or most <= 0 else (subjobs[: most - running], "")
 
 
-def at_subjob_limit(texts: Attributes, running: int) -> str:
-    """Why an array with so many running subjobs starts no more before one of them ends; empty if it may."""
+def explain_subjob_limit(texts: Attributes, running: int) -> str:
+    """Why an array of which so many subjobs run starts no further one until one of them has ended; empty if it may."""
     most = read_whole(texts.get(_MOST_SUBJOBS, ""), 0)
     return f"{running} of its subjobs run, and max_run_subjobs = {most}" if 0 < most <= running else ""
 

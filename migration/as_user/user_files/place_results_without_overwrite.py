@@ -104,8 +104,8 @@ def _list(fresh_folder: str) -> list[str]:
 
 @contextlib.contextmanager
 def _opened(folder: str, *, for_good: bool = False) -> Iterator[None]:
-    """Let the user read and write a folder of his own in the block, as his job could. Only the folder that was looked
-    at is opened, whatever takes its place meanwhile.
+    """Let the user read and write one of the user's own folders in the block, as the job could. Only the folder that
+    was looked at is opened, whatever takes its place meanwhile.
     """
     held = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

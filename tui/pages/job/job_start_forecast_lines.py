@@ -230,12 +230,18 @@ def when_data(cluster: ClusterView, job_id: str, when: When) -> dict[str, Any]:
     """The answer for a job on the server, as plain data."""
     attributes = cluster.job(job_id) or {}
     return {
-        "job": job_id,
-        "user": printable(user_of(attributes)),
-        "queue": printable(attributes.get("queue", "")),
+        **_title_data(job_id, attributes),
         "jobs_ahead": place_in_line(cluster, job_id),
         "not_carried_out": starts_in(cluster, attributes.get("queue", "")).undone,
         **answer_data(cluster, when),
+    }
+
+
+def _title_data(job_id: str, attributes: Attributes) -> dict[str, Any]:
+    return {
+        "job": job_id,
+        "user": printable(user_of(attributes)),
+        "queue": printable(attributes.get("queue", "")),
     }
 
 
@@ -248,11 +254,8 @@ def running_data(cluster: ClusterView, job_id: str) -> dict[str, Any]:
 
 def reserved_data(cluster: ClusterView, job_id: str, reservation: QueueReservation) -> dict[str, Any]:
     """The same for a waiting job in the queue of a reservation."""
-    attributes = cluster.job(job_id) or {}
     return {
-        "job": job_id,
-        "user": printable(user_of(attributes)),
-        "queue": printable(attributes.get("queue", "")),
+        **_title_data(job_id, cluster.job(job_id) or {}),
         "reservation": reservation.name,
         "reservation_begins_s": reservation.begins_s,
         "reservation_ends_s": reservation.ends_s,
