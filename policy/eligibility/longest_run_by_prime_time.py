@@ -30,6 +30,6 @@ def explain_too_long(job: Job, longest_s: float) -> str:
     is_endless = job.left_s == UNLIMITED_S
     own = "it has no walltime, and" if is_endless else f"its estimate of {show_walltime(int(job.left_s))} is too long:"
     return (
-        f"{own} jobs of its queue end by the end of prime or non-prime time, which leaves"
-        f" {show_walltime(int(longest_s))} at most in the coming days"
+        f"{own} jobs of its queue must end before prime or non-prime time does, and no start in the coming days"
+        f" leaves more than {show_walltime(int(longest_s))}"
     )

@@ -52,4 +52,4 @@ def test_it_waits_without_a_date_and_jobs_behind_it_have_their_reservation(pbs: 
     assert "its estimate of 30:00:00 is too long: jobs of its queue end by" in reason_of(pbs, longer)
     for job in (endless, longer):
         found = json.loads(pbsteer(pbs, "when", job, "--fresh", "--json"))
-        assert (found["starts_half_s"], "at most in the coming days" in found["waits_for"]) == (None, True)
+        assert (found["starts_half_s"], "no start in the coming days leaves more than" in found["waits_for"]) == (None, True)

@@ -51,4 +51,4 @@ def test_the_longest_of_all_times_in_which_the_queue_starts_jobs_counts(
 def test_the_sentence_names_the_longest(estimate_s: float, begins: str) -> None:
     why = explain_too_long(Job("1", "alice", Request.of_cores(1), "workq", 0.0, estimate_s), 3600.0)
     assert why.startswith(begins)
-    assert why.endswith("which leaves 01:00:00 at most in the coming days")
+    assert why.endswith("and no start in the coming days leaves more than 01:00:00")
