@@ -8,6 +8,7 @@ next pass, which decides anew.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Callable, NamedTuple
@@ -20,7 +21,8 @@ from hooks.checkpoint.victims.plan_victim_requests import VictimRequest, find_si
 from hooks.checkpoint.victims.victim_requests_in_parallel import VictimRequests
 from hooks.checkpoint.victims.withdraw_save_requests import find_withdrawn
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
-from hooks.pbs.pbs_ifl_client import Connection, IflError
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY
+from hooks.pbs.pbs_ifl_client import HOLD, Connection, IflError
 from hooks.pbs.requests_within_time_budget import Budget, Requests
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.ledger_between_passes import Earmark
@@ -96,8 +98,10 @@ def apply_plan(
     """
     attempts = Requests()
     failures = attempts.failures
-    withdrawn = _withdraw(connection, plan, server_status, permissions.preempt, attempts)
+    withdrawn, marks = _withdraw(connection, plan, server_status, permissions.preempt, attempts)
+    server_status = _with_marks(server_status, marks)
     released = _release(connection, server_status, plan.ledger.earmarks, permissions.preempt, settings, attempts)
+    server_status = _without_holds(server_status, released)
     # Where pbsteer starts the jobs, the comment of a held one has its reason, which says the same.
     advised = permissions.preempt - permissions.start
     comments_of_held = find_hold_comments(server_status, released, advised, settings.quota.give_up_s)
@@ -182,16 +186,19 @@ def _comment(
 
 def _withdraw(
     connection: Connection, plan: Plan, server_status: ServerStatus, queues: Collection[str], attempts: Requests
-) -> dict[str, str]:
-    """Withdraw requests to save that serve no preemption any more; returns the reasons, by job and subjob."""
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Withdraw requests to save that serve no preemption any more; returns the reasons, by job and subjob, and the new
+    marks, by job and array."""
     withdrawn: dict[str, str] = {}
+    marks: dict[str, str] = {}
     victims = {preempt.id for preempt in plan.preempts}
     for hold in plan.ledger.earmarks.values():
         victims.update(hold.victims)
     for job_id, (text, reasons) in find_withdrawn(server_status, victims, queues).items():
         if attempts.run(partial(connection.set_mark, job_id, text)):
             withdrawn.update(reasons)
-    return withdrawn
+            marks[job_id] = text
+    return withdrawn, marks
 
 
 def _release(
@@ -211,6 +218,41 @@ def _release(
         if attempts.run(partial(connection.set_mark, job_id, forget_hold(server_status.jobs[job_id]))):
             released.append(job_id)
     return released
+
+
+def _with_marks(server_status: ServerStatus, marks: Mapping[str, str]) -> ServerStatus:
+    """The status with these marks, which the pass has just written: what it writes next starts from them."""
+    if not marks:
+        return server_status
+    marked = {job_id: {**server_status.jobs[job_id], MARK_KEY: text} for job_id, text in marks.items()}
+    return replace(server_status, jobs={**server_status.jobs, **marked})
+
+
+def _without_holds(server_status: ServerStatus, released: Collection[str]) -> ServerStatus:
+    """The status without our holds on the jobs that the pass has just released."""
+    if not released:
+        return server_status
+    jobs = dict(server_status.jobs)
+    for job_id in released:
+        texts = jobs[job_id]
+        left = texts.get("Hold_Types", "").replace(HOLD, "") or "n"
+        jobs[job_id] = {**texts, MARK_KEY: forget_hold(texts), "Hold_Types": left}
+    return replace(server_status, jobs=jobs)
+
+
+def _find_held_otherwise(
+    connection: Connection, holds: Mapping[str, str], server_status: ServerStatus, attempts: Requests
+) -> Collection[str]:
+    """The jobs to be held whose holds have changed since the pass read them, or cannot be read. PBS writes holds as a
+    whole, so a user's own hold would be lost, or one that is released already would come again."""
+    if not holds:
+        return ()
+    now: dict[str, dict[str, str]] = attempts.read(partial(connection.read_these_jobs, [*holds], ("Hold_Types",)), {})
+    return {
+        job_id
+        for job_id in holds
+        if job_id not in now or now[job_id].get("Hold_Types", "n") != server_status.jobs[job_id].get("Hold_Types", "n")
+    }
 
 
 def _find_refused(starter: Starter, failures: list[str]) -> Collection[str]:
@@ -235,14 +277,16 @@ def _ask(
     is_judged_on: Callable[[str], bool],
 ) -> list[VictimRequest]:
     """The requests to those victims whose marks could be written: without a mark the next pass would not know of the
-    request."""
+    request. Victims that others hold or release meanwhile are left to the next pass."""
     victims = [preempt for preempt in plan.preempts if _may_preempt(preempt, server_status, permissions)]
     held = permissions.preempt - permissions.start
     asking = plan_asking(victims, server_status, settings, methods, held, is_judged_on)
+    held_otherwise = _find_held_otherwise(connection, asking.holds, server_status, attempts)
     unmarked = {
         job_id
         for job_id, text in asking.marks.items()
-        if not attempts.run(
+        if job_id in held_otherwise
+        or not attempts.run(
             partial(connection.set_mark, job_id, text, asking.holds.get(job_id, ""), asking.comments.get(job_id, ""))
         )
     }

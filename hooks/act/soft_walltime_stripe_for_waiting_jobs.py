@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hooks.act.start_jobs import CHECKED_TOGETHER
 from hooks.admission.submission.impossible_requests_and_shrunk_soft_walltime import Preemptibility, shrink_estimate
 from hooks.admission.submission.stripe_select import restripe
 from hooks.pbs.custom_resources import LAYOUT, OWN_SELECT, STRIPE_NODES, WIDTH
@@ -61,10 +62,20 @@ def find_resource_changes(
     return resource_changes
 
 
-def write_resource_changes(connection: Connection, resource_changes: ResourceChanges, pending_work: Requests) -> None:
-    """Write the changes to the server. The next pass finds again what is left undone."""
-    for job_id, changes in resource_changes.items():
-        pending_work.run(partial(connection.set_chunks, job_id, changes))
+def write_resource_changes(
+    connection: Connection, resource_changes: ResourceChanges, server_status: ServerStatus, pending_work: Requests
+) -> None:
+    """Write the changes to the server, but for jobs whose request was altered since ``server_status``: it would be
+    replaced by the earlier one. The next pass finds again what is left undone."""
+    jobs = [*resource_changes]
+    for first in range(0, len(jobs), CHECKED_TOGETHER):
+        together = jobs[first : first + CHECKED_TOGETHER]
+        now: dict[str, dict[str, str]] = pending_work.read(
+            partial(connection.read_these_jobs, together, ("Resource_List",)), {}
+        )
+        for job_id in together:
+            if job_id in now and _read_asked(now[job_id]) == _read_asked(server_status.jobs[job_id]):
+                pending_work.run(partial(connection.set_chunks, job_id, resource_changes[job_id]))
 
 
 def _advise(resource_list: Mapping[str, str], job: Job, summary: Summary, settings: Settings) -> Changes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from hooks.pbs.custom_resources import OWN_SELECT
-from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, DIGESTED, digest_of_plan
+from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, DIGESTED, HELD, HELD_STATES, digest_of_plan
 from hooks.pbs.job_attributes.select_before_striping import own_place
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
@@ -45,20 +45,25 @@ class Starter:
         self._since_reply = 0
 
     def find_altered(self, starts: Sequence[Start]) -> dict[str, str]:
-        """A sentence for each of these starts whose digest is known and whose job was altered since the plan, or cannot
-        be read again; a job that is gone is left to the server."""
+        """A sentence for each of these starts whose digest is known and whose job was altered or held since the plan,
+        or cannot be read again; a job that is gone is left to the server."""
         compared = [start for start in starts if start.id in self._digests]
         if not compared:
             return {}
         try:
-            found = self._connection.read_these_jobs([*dict.fromkeys(each.job.id for each in compared)], DIGESTED)
+            ids = [*dict.fromkeys(each.job.id for each in compared)]
+            found = self._connection.read_these_jobs(ids, (*DIGESTED, "job_state"))
         except IflError as error:
             return {start.id: str(error) for start in compared}
         altered = {}
         for start in compared:
             before, now = self._server_status.jobs.get(start.job.id, {}), found.get(start.job.id)
             changes = find_changes(start, before, self._sizes)
-            if now is not None and digest_of_plan(now, changes) != self._digests[start.id]:
+            if now is None:
+                continue
+            if now.get("job_state", "") in HELD_STATES:
+                altered[start.id] = f"cannot start {start.id}: {HELD}"
+            elif digest_of_plan(now, changes) != self._digests[start.id]:
                 altered[start.id] = f"cannot start {start.id}: {ALTERED}"
         return altered
 

@@ -8,6 +8,7 @@ counts alike.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, NamedTuple
 
 from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts
@@ -16,6 +17,7 @@ from hooks.checkpoint.victims.plan_victim_requests import find_silent, forget_ho
 from hooks.control.pbs_scheduler.scheduler_switch import hand_back, is_paused, trigger_cycle
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.requests_within_time_budget import Requests
 from hooks.store.state_files import PASSES, State
 from policy.model.pbs_units import show_duration
 from policy.settings.site_settings import Settings
@@ -176,15 +178,18 @@ def forget_unanswered(state: State) -> bool:
 
 
 def _release_victims(pbs_ifl: Any) -> list[str]:
-    """Release the victims held for a beneficiary, since a later pass may never do it; returns their ids."""
+    """Release the victims held for a beneficiary, since a later pass may never do it; returns their ids. PBS refuses
+    that for a job that is ending: if it is queued again, the breaker or the pass after the rest releases it."""
+    attempts = Requests()
     with Connection(pbs_ifl) as connection:
         server_status = connection.read_server_status(time.time())
-        released = [job_id for job_id, _ in find_held(server_status)]
+        released = [
+            job_id for job_id, _ in find_held(server_status) if attempts.run(partial(connection.release, job_id))
+        ]
         for job_id in released:
-            connection.release(job_id)
-            connection.set_mark(job_id, forget_hold(server_status.jobs[job_id]))
+            attempts.run(partial(connection.set_mark, job_id, forget_hold(server_status.jobs[job_id])))
         for job_id, comment in find_silent(server_status, released).items():
-            connection.set_comment(job_id, comment)
+            attempts.run(partial(connection.set_comment, job_id, comment))
         # PBS has no cycle of its own after the release of an array.
         arrays = filter(is_array, released)
         trigger_cycle(connection, server_status, {server_status.jobs[job_id]["queue"] for job_id in arrays})

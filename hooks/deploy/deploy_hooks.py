@@ -11,7 +11,9 @@ import os
 import re
 import shutil
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Callable, NamedTuple
 
@@ -140,7 +142,8 @@ class Deployment:
             steps = self._planned.to_remove(found, keep_partition=keep_partition)
             self._demand_way(steps)
             limited = find_limited(found, DeploymentRecord.read(self._folder / RECORD))
-            busy = self._do_steps(steps, found, say, may_stay=True, limited=bool(limited))
+            replan = partial(self.plan_remove, keep_partition=keep_partition)
+            steps, busy = self._do_steps(steps, found, say, may_stay=True, limited=bool(limited), replan=replan)
         done = [step for step in steps if step.line.split()[2:3] not in [[name] for name in busy]]
         return Removed(done, [*busy, *limited], limited)
 
@@ -187,17 +190,31 @@ class Deployment:
             os.close(lock)
 
     def _do_steps(
-        self, steps: Sequence[Step], found: Installed, say: Say, *, may_stay: bool, limited: bool = False
-    ) -> list[str]:
-        """Do the steps; returns the resources that stay because jobs, queues or vnodes have them, if they
-        ``may_stay``. The record of what was made stays with them, and where others are ``limited``."""
+        self,
+        steps: Sequence[Step],
+        found: Installed,
+        say: Say,
+        *,
+        may_stay: bool,
+        limited: bool = False,
+        replan: Callable[[], list[Step]] | None = None,
+    ) -> tuple[list[Step], list[str]]:
+        """Do the steps; returns those that were done, and the resources that stay because jobs, queues or vnodes have
+        them, if they ``may_stay``. The record of what was made stays with them, and where others are ``limited``.
+
+        Once no pass can begin any more, ``replan`` has the steps that are left: the last pass may have held a victim,
+        switched a scheduler off or changed a priority since they were planned.
+        """
         left: list[str] = []
+        done: list[Step] = []
         why = ""
         missing = tuple(step.path for step in steps if step.like is not None and step.path is not None)
         files = _Files(self._folder.exists(), self._read_record_text(), missing)
         removing = any(step.line == _DELETE_PERIODIC_HOOK for step in steps)
+        pending = deque(split_steps(steps))
         with contextlib.ExitStack() as held:
-            for group in split_steps(steps):
+            while pending:
+                group = pending.popleft()
                 step = group[0]
                 if (left or limited) and step.path == self._folder and step.text is None:
                     continue
@@ -208,10 +225,13 @@ class Deployment:
                         say(line)
                     why = step.why
                     outcome = self._do(group)
+                    done += group
                     if outcome:
                         say(outcome)
                     if files.folder and step.line == _DELETE_PERIODIC_HOOK:
                         self._lock_folder(held)
+                        rest = None if replan is None else replan()
+                        pending = pending if rest is None else deque(split_steps(rest))
                 except BaseException as error:
                     if may_stay and isinstance(error, ResourceBusyError):
                         left.append(step.line.split()[2])
@@ -223,7 +243,7 @@ class Deployment:
                     now = f"going back failed too: {'; '.join(wrong)}" if wrong else "the server is as it was before"
                     failed = error if isinstance(error, DeployError) else f"{step.show()}: {error}"
                     raise DeployError(f"{failed}; {now}") from error
-        return left
+        return done, left
 
     def _lock_folder(self, held: contextlib.ExitStack) -> None:
         """Lock our folder: wait for a pass that is under way, which its own alarm ends, and let none begin anew."""

@@ -316,10 +316,10 @@ def _act(
     pending_work = Requests(budget)
     failures = switch_guard(connection, settings, decision.summary)
     failures += switch_end_hook(connection, settings, server_status, methods, state)
-    failures += switch(connection, decision.assignment, found.switched, state)
+    failures += switch(connection, server_status, decision.assignment, found.switched, state)
     budget.leave(least_s)
     above = give_advice(connection, decision.advice, pending_work)
-    write_resource_changes(connection, decision.resource_changes, pending_work)
+    write_resource_changes(connection, decision.resource_changes, server_status, pending_work)
     budget.leave(least_s)
     outcome = apply_plan(
         plan,

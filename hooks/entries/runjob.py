@@ -1,8 +1,8 @@
 """A job is about to start: refuse the start if a vnode would get more than it has, by whatever request.
 
-The planned start of a job that was altered since is refused too. Starts by PBS's scheduler or a pass are also tested
-for the job's requirements, other stripes and the scheduler's cycle for reservations (docs/hooks.md); in ``observe``
-nothing is refused.
+The planned start of a job that was altered or held since is refused too. Starts by PBS's scheduler or a pass are also
+tested for the job's requirements, other stripes and the scheduler's cycle for reservations (docs/hooks.md); in
+``observe`` nothing is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hooks.checkpoint.save_method.copy_queue_save_method_to_job import find_meth
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import read_asked_method
 from hooks.pbs.custom_resources import is_reservation_queue
 from hooks.pbs.custom_resources_on_hosts import READING, SAVE
-from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, digest_of_job
+from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, HELD, digest_of_job
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty
 from hooks.store.event_hook_summary import LONGEST_CYCLE_S, Summary, read_summary
@@ -68,15 +68,16 @@ def handle(pbs: Any) -> str | None:
     refusal = refuse_overcommit(allocation, vnode_uses, lambda job_id: _read_allocation(pbs, server, job_id))
     if refusal:
         return refusal
-    refusal = refuse_kept(allocation, vnode_uses, summary.kept) if is_of_scheduler and summary.kept else None
+    settings = read_config(pbs.hook_config_filename)
+    kept = summary.kept_at(time.time(), settings.schedule.interval_s) if is_of_scheduler else {}
+    refusal = refuse_kept(allocation, vnode_uses, kept) if kept else None
     if refusal:
         return refusal
     striped = summary.starting.get(str(job.id))
     by_hand = striped is None and not is_of_scheduler
-    refusal = _judge_change(server, job, summary) if not is_of_scheduler else None
+    refusal = _judge_change(pbs, server, job, summary) if not is_of_scheduler else None
     if refusal:
         return refusal
-    settings = read_config(pbs.hook_config_filename)
     if not by_hand:
         refusal = refuse_unavailable(vnode_uses) or _judge_requirements(pbs, job, vnodes, summary, settings.ranking)
     refusal = refusal or _stagger(home, job, vnode_uses, settings, striped, by_hand=by_hand)
@@ -97,26 +98,35 @@ def _hand_list(job: Any, text: str) -> None:
         variables[VARIABLE] = text
 
 
-def _judge_change(server: Any, job: Any, summary: Summary) -> str | None:
-    """Refuse a planned start if the job was altered since; for a subjob, if its array was, since the event of a subjob
-    shows only some attributes of the array. What other hooks of the server change in the job at its start is not the
-    owner's alteration, so the server's own job has to differ too. It must also have been modified since the pass read
-    it: otherwise a job that only looks different would never start."""
+def _judge_change(pbs: Any, server: Any, job: Any, summary: Summary) -> str | None:
+    """Refuse a planned start if the job was altered or held since; for a subjob, if its array was, since the event of a
+    subjob shows only some attributes of the array. What other hooks of the server change in the job at its start is not
+    the owner's alteration, so the server's own job has to differ too. It must also have been modified since the pass
+    read it: otherwise a job that only looks different would never start."""
     job_id = str(job.id)
     planned = summary.planned.get(job_id, "")
     if not planned:
         return None
+    if _is_held(pbs, job):
+        return HELD
     of_event, parent = digest_of_job(job), parent_of(job_id)
     if not is_subjob(job_id) and of_event == planned:
         return None
     if is_subjob(job_id) and is_found_unaltered(parent, of_event, planned, summary.planned_s):
         return None
     own = server.job(parent)
+    if own is not None and _is_held(pbs, own):
+        return HELD
     if own is None or digest_of_job(own) == planned or int(own.mtime or 0) < int(summary.planned_s):
         if parent != job_id:
             note_unaltered(parent, of_event, planned, summary.planned_s)
         return None
     return ALTERED
+
+
+def _is_held(pbs: Any, job: Any) -> bool:
+    state = getattr(job, "job_state", None)
+    return state is not None and state in (pbs.JOB_STATE_HELD, pbs.JOB_STATE_WAITING)
 
 
 def _judge_requirements(

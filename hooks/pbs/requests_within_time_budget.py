@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Callable
+from typing import Callable, Final, TypeVar
 
 from hooks.pbs.pbs_ifl_client import IflError
+
+T = TypeVar("T")
+
+_NOT_DONE: Final = object()
 
 
 class Budget:
@@ -41,12 +45,17 @@ class Requests:
         self.failures: list[str] = []
         self.put_off = 0
 
-    def run(self, request: Callable[[], None]) -> bool:
+    def run(self, request: Callable[[], object]) -> bool:
         """Make a request if there is time left; returns whether the server executed it."""
+        return self.read(request, _NOT_DONE) is not _NOT_DONE
+
+    def read(self, request: Callable[[], T], otherwise: T) -> T:
+        """The reply to a request; ``otherwise`` if there was no time left, or the server refused it."""
         if self._budget is not None and self._budget.left_s() <= 0:
             self.put_off += 1
-            return False
-        error = attempt(request)
-        if error is not None:
+            return otherwise
+        try:
+            return request()
+        except IflError as error:
             self.failures.append(str(error))
-        return error is None
+            return otherwise

@@ -29,6 +29,7 @@ LONGEST_CYCLE_S = 120.0
 """So many seconds after a scheduler was given a cycle for its pending work, the cycle counts as over, and its starts
 are no longer refused: passes may have ended meanwhile.
 """
+_PASSES_MISSED = 3
 
 
 class QueueSummary(NamedTuple):
@@ -110,6 +111,12 @@ class Summary:
         """The queue's mode; ``observe`` for a queue that pbsteer does not manage or does not know yet."""
         found = self.queues.get(queue)
         return found.mode if found is not None else "observe"
+
+    def kept_at(self, now_s: float, interval_s: float) -> Mapping[str, Mapping[str, int] | None]:
+        """What is ``kept`` by vnode; nothing if passes, which are ``interval_s`` apart, have been silent for some of
+        them: nothing else says that the job runs again or has gone."""
+        is_recent = 0 <= now_s - self.planned_s < max(LONGEST_CYCLE_S, _PASSES_MISSED * interval_s)
+        return self.kept if is_recent else {}
 
     @property
     def drives_some(self) -> bool:

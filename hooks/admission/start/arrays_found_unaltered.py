@@ -2,7 +2,7 @@
 
 The server's interpreter keeps the modules of hooks from one event to the next, for all hooks alike, so the modifyjob
 hook can drop what is remembered. What else changes an array (``qmove``, ``qorder``) shows in the subjob's own digest,
-but for whether it may be checkpointed, which is noticed after a second at the latest.
+but for a hold and for whether it may be checkpointed, which are noticed after a second at the latest.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ class Asking(NamedTuple):
     held without a mark that says for which beneficiary. ``comments`` are for jobs that have none: PBS records a
     deletion in a job's comment, but only by appending to one. ``patient`` are the victims that get no request in this
     pass: an earlier pass asked them to save and they have time left, or their first host is not up, or they cannot be
-    checkpointed yet, or the server does not know when they started, or their host's copy of the hook that judges their
-    end is not on yet, or a user has deleted them.
+    checkpointed yet, or a manager holds them and only a checkpoint could save them, or the server does not know when
+    they started, or their host's copy of the hook that judges their end is not on yet, or a user has deleted them.
     """
 
     marks: Mapping[str, str]
@@ -128,6 +128,12 @@ def plan_asking(
                 patient.append(victim.id)
                 continue
         before = server_status.jobs.get(marked, {}).get("Hold_Types", "")
+        if HOLD in before and not known.get(None, Mark()).held:
+            # A manager's hold, which is not ours to release: it keeps a requeued job as ours would.
+            hold = False
+            if how == CHECKPOINT:
+                patient.append(victim.id)
+                continue
         if hold and HOLD not in before:
             holds[marked] = _add_hold(before)
             marks[marked] = known

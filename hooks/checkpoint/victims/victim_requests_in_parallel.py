@@ -17,8 +17,15 @@ from hooks.checkpoint.forked_server_request import Child, read_piece, start_chil
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
 from hooks.checkpoint.victims.runs_that_never_begin import USED, never_begins
-from hooks.pbs.job_attributes.job_ids_and_states import RUNS_AT_HOST, STAGES_IN, read_start_s, was_deleted
-from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, read_marks
+from hooks.pbs.job_attributes.job_ids_and_states import (
+    RUNS_AT_HOST,
+    STAGES_IN,
+    index_of,
+    parent_of,
+    read_start_s,
+    was_deleted,
+)
+from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, Mark, read_marks
 from hooks.pbs.pbs_ifl_client import HOLD, NOT_RUNNING, Connection, IflError, is_real_server
 from hooks.pbs.server_status_type_and_attributes import Attributes
 
@@ -29,7 +36,11 @@ the job may have started elsewhere. The victim's time to save is not extended by
 _NOT_REQUEUED = "not requeued"
 _ORDER = (SIGNAL, CHECKPOINT, REQUEUE)
 _LOOKED_AT = ("job_state", "substate", "stime", "comment", "Hold_Types", MARK_ATTRIBUTE, USED)
-_LATE = "{} got no request, as those before it took too long"
+_LATE = "{} got no request, as its host or those before it took too long"
+
+
+class _LateError(Exception):
+    """The time for requests is over."""
 
 
 class VictimRequests:
@@ -117,28 +128,31 @@ def split_requests(requests: Sequence[VictimRequest]) -> list[list[VictimRequest
 def _ask(pbs_ifl: Any, requests: Sequence[VictimRequest], until_s: float) -> dict[str, tuple[str, str]]:
     """By victim, whether the server answered its requeue with an error (:data:`_NOT_REQUEUED`), and the error; empty
     for a skipped one. A victim whose request succeeded is not in the result."""
-    answers: dict[str, tuple[str, str]] = {}
     try:
         with Connection(pbs_ifl) as connection:
-            for request in requests:
-                if time.monotonic() > until_s:
-                    answers[request.id] = "", _LATE.format(request.id)
-                    continue
-                try:
-                    if not _ask_one(connection, request):
-                        answers[request.id] = "", ""
-                except IflError as error:
-                    how = _NOT_REQUEUED if request.how == REQUEUE and error.code else ""
-                    answers[request.id] = ("", "") if error.code in NOT_RUNNING else (how, str(error))
+            answers = {request.id: _answer(connection, request, until_s) for request in requests}
     except IflError as error:
         return dict.fromkeys((request.id for request in requests), ("", str(error)))
-    return answers
+    return {job_id: answer for job_id, answer in answers.items() if answer is not None}
 
 
-def _ask_one(connection: Connection, request: VictimRequest) -> bool:
+def _answer(connection: Connection, request: VictimRequest, until_s: float) -> tuple[str, str] | None:
+    """The answer to one request as :func:`_ask` has it; None for one that succeeded."""
+    try:
+        return None if _ask_one(connection, request, until_s) else ("", "")
+    except _LateError:
+        return "", _LATE.format(request.id)
+    except IflError as error:
+        how = _NOT_REQUEUED if request.how == REQUEUE and error.code else ""
+        return ("", "") if error.code in NOT_RUNNING else (how, str(error))
+
+
+def _ask_one(connection: Connection, request: VictimRequest, until_s: float) -> bool:
     """Send one request. False if there is no need: the run is over, or the job was deleted (PBS would queue either
-    again, as its MoM reports the end later), or a checkpoint is no longer wanted. A deleted job whose program never
-    begins is queued again and deleted there. Raises :class:`IflError`."""
+    again, as its MoM reports the end later), or its mark no longer says what is to be sent. A deleted job whose program
+    never begins is queued again and deleted there. Raises :class:`IflError`, and :class:`_LateError` once the time
+    ``until_s`` of the monotonic clock is over."""
+    _demand_time(until_s)
     texts = connection.read_job(request.id, _LOOKED_AT)
     is_stuck = request.how == REQUEUE and never_begins(texts, time.time())
     if is_stuck and was_deleted(texts) and read_start_s(texts) == request.start_s:
@@ -149,12 +163,15 @@ def _ask_one(connection: Connection, request: VictimRequest) -> bool:
     if not _is_wanted(texts, request):
         return False
     if request.how == SIGNAL:
+        if not _stands(connection, texts, request):
+            return False
         connection.signal(request.id, request.signal)
         return True
     if texts.get("substate", "") == RUNS_AT_HOST:
-        # The host may answer late, and passes may have released or requeued the victim meanwhile.
+        # The host may answer late, and passes may have released or requeued the victim meanwhile, or rest.
         if connection.has_ended_at_host(request.id):
             return False
+        _demand_time(until_s)
         texts = connection.read_job(request.id, _LOOKED_AT)
         if not _is_wanted(texts, request):
             return False
@@ -164,6 +181,21 @@ def _ask_one(connection: Connection, request: VictimRequest) -> bool:
     else:
         _checkpoint(connection, request.id)
     return True
+
+
+def _demand_time(until_s: float) -> None:
+    if time.monotonic() > until_s:
+        raise _LateError
+
+
+def _stands(connection: Connection, texts: Attributes, request: VictimRequest) -> bool:
+    """Whether the mark still asks this run to save: a later pass withdraws a request that it takes for sent, or clears
+    the mark. A program that gets its signal nevertheless ends as one that was not asked. The mark of a subjob is its
+    array's."""
+    index = index_of(request.id)
+    marked = texts if index is None else connection.read_job(parent_of(request.id), (MARK_ATTRIBUTE,))
+    mark = read_marks(marked).get(index, Mark())
+    return mark.how == SIGNAL and not mark.why and mark.is_of_run(request.start_s)
 
 
 def _is_wanted(texts: Attributes, request: VictimRequest) -> bool:

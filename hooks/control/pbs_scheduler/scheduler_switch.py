@@ -7,6 +7,7 @@ A switch is recorded on disk before it is made, so a killed pass leaves no sched
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -245,16 +246,18 @@ def _find_stop(server_status: ServerStatus, before: Switched, is_others: bool) -
     return before.unset or (is_others and DEFAULT_SCHEDULER not in before.names)
 
 
-def switch(connection: Connection, assignment: Assignment, before: Switched, state: State) -> list[str]:
-    """Switch the schedulers; returns a sentence for each refusal.
+def switch(
+    connection: Connection, server_status: ServerStatus, assignment: Assignment, before: Switched, state: State
+) -> list[str]:
+    """Switch the schedulers as assigned by ``server_status``; returns a sentence for each refusal.
 
     A scheduler is in the record before it is switched off, and leaves it only after it is switched on.
     """
     switched = assignment.switched
     if assignment.off or before.lost or (switched.cycles, switched.unset) != (before.cycles, before.unset):
         assignment.switched._replace(names=assignment.switched.names | before.names).write(state)
-    refused = {name: _set(connection, name, scheduling=False) for name in assignment.off}
-    refused.update({name: _set(connection, name, scheduling=True) for name in assignment.on})
+    refused = {name: _set(connection, server_status, name, scheduling=False) for name in assignment.off}
+    refused.update({name: _set(connection, server_status, name, scheduling=True) for name in assignment.on})
     if assignment.on:
         stubborn = {name for name in assignment.on if _is_there(refused[name])}
         assignment.switched._replace(names=assignment.switched.names | stubborn).write(state)
@@ -264,7 +267,8 @@ def switch(connection: Connection, assignment: Assignment, before: Switched, sta
 def trigger_cycle(connection: Connection, server_status: ServerStatus, queues: Collection[str]) -> list[str]:
     """Trigger a cycle of the schedulers of these queues, where they are on; returns a sentence for each refusal."""
     names = sorted({find_scheduler(server_status, queue) or "" for queue in queues} - {""})
-    refused = [_set(connection, name, scheduling=True) for name in names if is_scheduling(server_status, name)]
+    on = [name for name in names if is_scheduling(server_status, name)]
+    refused = [_set(connection, server_status, name, scheduling=True) for name in on]
     return [str(error) for error in refused if error is not None]
 
 
@@ -322,8 +326,16 @@ def _find_idlers(
     return sentences
 
 
-def _set(connection: Connection, name: str, *, scheduling: bool) -> IflError | None:
-    return attempt(partial(connection.set_scheduling, name, scheduling=scheduling))
+def _set(connection: Connection, server_status: ServerStatus, name: str, *, scheduling: bool) -> IflError | None:
+    """Switch a scheduler, unless the server's scheduling was stopped since ``server_status``: either switch of the
+    default scheduler would undo that stop. Later passes see it."""
+
+    def request() -> None:
+        is_new_stop = name == DEFAULT_SCHEDULER and not is_stopped(server_status)
+        if not (is_new_stop and is_stopped(replace(server_status, server=connection.read_server()))):
+            connection.set_scheduling(name, scheduling=scheduling)
+
+    return attempt(request)
 
 
 def _is_there(error: IflError | None) -> bool:

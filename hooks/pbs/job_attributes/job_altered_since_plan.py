@@ -20,6 +20,13 @@ from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
 DIGESTED = ("Resource_List", "queue", "project", "egroup", "Rerunable", "Checkpoint")
 """The attributes that a digest is made of."""
 ALTERED = "the job was altered after this start of it had been planned: the next pass decides on it as it is now"
+HELD = (
+    "the job was held, or has a dependency or a start time, since this start of it was planned: it starts once none of"
+    " these keeps it"
+)
+HELD_STATES = ("H", "W")
+"""The states of jobs and arrays that wait for a release, a dependency or a time. PBS starts them all the same if a
+start names their vnodes."""
 _PREFIX = "Resource_List."
 _SUMMED = frozenset({"nodect", "mpiprocs", "ompthreads", "nodes"})
 

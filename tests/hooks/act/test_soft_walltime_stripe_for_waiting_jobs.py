@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from hooks.act.soft_walltime_stripe_for_waiting_jobs import find_resource_changes
+from hooks.act.soft_walltime_stripe_for_waiting_jobs import find_resource_changes, write_resource_changes
 from hooks.pbs.custom_resources import OWN_SELECT
+from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.requests_within_time_budget import Requests
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, read_summary
 from hooks.store.state_files import State
@@ -18,6 +20,7 @@ from policy.cycle.engine import decide
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings
 from tests.hooks.sample_server_statuses import job, queue, running, server_status, vnode
+from tests.hooks.stand_in import pbs_ifl
 
 HALF = Settings(
     BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=3600),
@@ -89,3 +92,16 @@ def test_a_stripe_is_put_into_the_select_and_taken_out_in_observe(home: Path) ->
 def test_jobs_that_run_and_arrays_that_have_begun_are_left_alone(home: Path) -> None:
     assert hint(home, "advise", {**running(), **LONG}) == {}
     assert hint(home, "advise", job_attributes(LONG, {"job_state": "B"})) == {}
+
+
+def test_what_a_user_altered_meanwhile_is_not_overwritten() -> None:
+    jobs = {f"{number}.s": job() for number in range(1, 40)}
+    pbs_ifl.WORLD.clear()
+    pbs_ifl.WORLD.update(server_status({**jobs, "35.s": job(cores=8), "36.s": {}}).to_data())
+    del pbs_ifl.WORLD["jobs"]["36.s"]
+    pending_work = Requests()
+    with Connection(pbs_ifl) as connection:
+        changes = {job_id: {"soft_walltime": "1800"} for job_id in jobs}
+        write_resource_changes(connection, changes, server_status(jobs), pending_work)
+    shrunk = {name for name, texts in pbs_ifl.WORLD["jobs"].items() if "Resource_List.soft_walltime" in texts}
+    assert (shrunk, pending_work.failures) == (jobs.keys() - {"35.s", "36.s"}, [])

@@ -39,6 +39,9 @@ def calls() -> list[list[str]]:
     return [call for call in pbs_ifl.CALLS if call[0] == "scheduling"]
 
 
-def apply(assignment: Assignment, before: Switched, state: State) -> list[str]:
+def apply(assignment: Assignment, before: Switched, state: State, scheduling: str = "True") -> list[str]:
+    """Switch as assigned while the server's own ``scheduling`` is this one, which it was not when the pass read it if
+    that is False."""
+    pbs_ifl.WORLD["server"] = {"name": "server", "scheduling": scheduling}
     with Connection(pbs_ifl) as connection:
-        return switch(connection, assignment, before, state)
+        return switch(connection, see("True"), assignment, before, state)

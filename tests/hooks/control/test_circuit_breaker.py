@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.control.circuit_breaker import CircuitBreaker
+from hooks.alerts.pass_alerts import Alerts
+from hooks.control.circuit_breaker import CircuitBreaker, begin_pass
+from hooks.control.pbs_scheduler.scheduler_switch import Switched
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from hooks.store.state_files import PASSES, State
+from policy.settings.site_settings import Settings
+from tests.hooks.sample_server_statuses import job, running, server_status
+from tests.hooks.stand_in import pbs_ifl
 
 
 def after(breaker: CircuitBreaker, good: int = 0, bad: int = 0) -> CircuitBreaker:
@@ -78,3 +84,20 @@ def test_a_good_pass_ends_a_rest_and_a_long_time_of_them_makes_the_next_one_shor
     assert not rested.is_resting(0.0, 0.0)
     assert after(rested, bad=4).rest_s == 1200
     assert after(after(rested, good=99), bad=4).rest_s == 600
+
+
+def test_a_victim_that_is_ending_keeps_no_other_one_held(tmp_path: Path) -> None:
+    """PBS refuses the release of a job that is ending, which may take for ever."""
+    state = State(tmp_path)
+    held = {MARK_KEY: show_marks({None: Mark("9.s", "requeue", 1, 1, held=True)}), "Hold_Types": "s"}
+    pbs_ifl.WORLD.update(
+        server_status({"1.s": running() | held | {"job_state": "E"}, "2.s": job("H") | held}).to_data()
+    )
+    pbs_ifl.REFUSALS["1.s"] = "15018 Request invalid for state of job"
+    Switched().write(state)
+    CircuitBreaker(unfinished=3).write(state)
+    sentences: list[str] = []
+    assert begin_pass(pbs_ifl, state, Settings(), sentences, Alerts(state)) is None
+    assert [call[:2] for call in pbs_ifl.CALLS if call[0] == "release"] == [["release", "1.s"], ["release", "2.s"]]
+    assert sentences[1:] == ["job 2.s is held no longer"]
+    assert CircuitBreaker.read(state).rest_began_s, "passes rest all the same"

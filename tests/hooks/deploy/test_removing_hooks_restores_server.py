@@ -119,6 +119,24 @@ def test_removing_lets_our_held_victims_go_and_nobody_else_s(tmp_path: Path, qmg
     assert deployment.plan_remove() == []
 
 
+def test_what_the_last_pass_did_while_the_removal_began_is_undone_too(tmp_path: Path, qmgr: FakeQmgr) -> None:
+    """It has held a victim, given a priority and ended the scheduler's own cycle since the removal was planned."""
+    programs, state = Programs({"old.s": MARK}), State(state_folder(str(tmp_path)))
+    deployment = Deployment(str(tmp_path), qmgr, programs)
+    deployment.apply(SETTINGS, silent)
+    Switched(frozenset({"default"}), unset=True).write(state)
+
+    def act_of_last_pass(line: str) -> None:
+        if line == 'qmgr -c "delete hook pbsteer_periodic"':
+            programs.jobs["new.s"], programs.priorities["7.s"] = MARK, 1023
+            write_priorities(state, {"7.s": Changed(5, (1023,))})
+            qmgr.scheduling["default"] = "False"
+
+    removed = deployment.remove(act_of_last_pass)
+    assert (programs.jobs, programs.priorities, qmgr.scheduling) == ({}, {"7.s": 5}, {"default": "True"})
+    assert [step.show() for step in removed.steps].count("qrls -h s new.s") == 1
+
+
 def test_the_hooks_stay_while_a_job_saves(tmp_path: Path, qmgr: FakeQmgr) -> None:
     programs, told = Programs({}), {"saving": {"1.s": 1060}}
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hooks.pbs.job_attributes.job_altered_since_plan import HELD
 from hooks.store.event_hook_summary import LONGEST_CYCLE_S, SUMMARY
 from tests.hooks.run_bundled_hook import SUMMARY_DATA, Hook
 
@@ -159,3 +160,44 @@ def test_runjob_counts_starts_that_are_under_way(hook: Hook) -> None:
     events = [{"queue": "workq", "exec_vnode": f"(v1:ncpus={cores})"} for cores in (5, 6)]
     answer = hook.run("runjob", events=events, vnodes=vnodes, jobs=jobs)
     assert [verdict is None for verdict in answer["verdicts"]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("requestor", "seen_s_ago", "interval_s", "refused"),
+    [
+        ("Scheduler", 5, 15, True),
+        ("Scheduler", LONGEST_CYCLE_S + 5, 15, False),
+        ("Scheduler", LONGEST_CYCLE_S + 5, 60, True),
+        ("Scheduler", 86400, 60, False),
+        ("root", 5, 15, False),
+    ],
+)
+def test_what_is_kept_for_a_resumed_job_is_free_again_once_passes_are_silent(
+    hook: Hook, requestor: str, seen_s_ago: float, interval_s: int, refused: bool
+) -> None:
+    data = {**SUMMARY_DATA, "kept": {"v1": None}, "planned_s": time.time() - seen_s_ago}
+    hook.state.publish(SUMMARY, data, shared=False)
+    idle = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 0}}}
+    start = {"queue": "workq", "requestor": requestor, "exec_vnode": "(v1:ncpus=1)"}
+    settings = {"schedule": {"interval_s": interval_s}}
+    (verdict,) = hook.run("runjob", events=[start], vnodes=idle, settings=settings)["verdicts"]
+    assert verdict == ("pbsteer: vnode v1 is kept for a job that is to be resumed" if refused else None)
+
+
+@pytest.mark.parametrize(("state", "refused"), [(1, False), (2, True), (3, True), (7, False)])
+@pytest.mark.parametrize("job_id", ["7.s", "7[2].s"])
+def test_a_planned_start_of_a_job_that_was_held_since_is_refused(
+    hook: Hook, job_id: str, state: int, refused: bool
+) -> None:
+    """An administrator's own start of a held job is not judged."""
+    planned = {**SUMMARY_DATA, "planned": {job_id: "as it was"}, "planned_s": time.time()}
+    hook.state.publish(SUMMARY, planned, shared=False)
+    idle = {"v1": {"resources_available": {"ncpus": 8}, "resources_assigned": {"ncpus": 0}}}
+    whole = {"job_state": state, "mtime": 1}
+    start = {"queue": "workq", "requestor": "root", "exec_vnode": "(v1:ncpus=1)"}
+    of_job = {"id": job_id, **(whole if job_id == "7.s" else {"job_state": 1})}
+    others = {"7.s": whole, "7[].s": whole}
+    verdicts = hook.run(
+        "runjob", events=[{**start, **of_job}, {**start, **of_job, "id": "8.s"}], vnodes=idle, jobs=others
+    )["verdicts"]
+    assert verdicts == [f"pbsteer: {HELD}" if refused else None, None]

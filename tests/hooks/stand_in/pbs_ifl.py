@@ -178,7 +178,12 @@ def pbs_alterjob(handle: int, job: str, changes: attrl, extend: str | None) -> i
     while link is not None:
         call += [f"{link.name}.{link.resource}" if link.resource else link.name, link.value]
         link = link.next
-    return _act(call)
+    status = _act(call)
+    texts = WORLD.get("jobs", {}).get(job)
+    if status == 0 and texts is not None:
+        changed = {**texts, **dict(zip(call[2::2], call[3::2]))}
+        WORLD["jobs"][job] = {name: text for name, text in changed.items() if text}
+    return status
 
 
 def pbs_manager(handle: int, command: int, kind: int, name: str, changes: attropl, extend: str | None) -> int:

@@ -29,7 +29,7 @@ def main() -> None:
         also = {part: vnode.get(part) for part in ("jobs", "queue", "partition")}
         pbs.VNODES[name] = pbs.Record(name=name, state=vnode.get("state", 0), **also, **amounts)
     for name, job in scenario.get("jobs", {}).items():
-        pbs.JOBS[name] = pbs.Record(job_state=0, **job)
+        pbs.JOBS[name] = pbs.Record(**{"job_state": 0, **job})
     hook = compile(Path(sys.argv[1]).read_text(encoding="utf-8"), "<embedded code object>", "exec")
     events = []
     for given in scenario["events"]:

@@ -111,6 +111,24 @@ def test_a_victim_is_held_until_its_beneficiary_has_run_into_its_place(by_priori
     assert [failure for entry in entries for failure in entry["failures"]] == []
 
 
+@pytest.mark.takes(90)
+def test_a_victim_that_a_manager_holds_stays_held(by_priority: PbsCluster) -> None:
+    """Its hold is the manager's before and after its beneficiary runs."""
+    pbs, cores = by_priority, by_priority.spec.cores
+    pbs.qmgr(f"set queue workq max_run_res_soft.ncpus = '[u:alice={cores}],[u:bob={cores}]'")
+    deploy(pbs, quick_settings("advise"))
+    alices = fill(pbs, "alice")
+    for job in alices:
+        pbs.run(["qhold", "-h", "s", job]).demand_success()
+    bobs = pbs.qsub("bob", select=f"1:ncpus={cores}")
+    pbs.wait_for_state(bobs, "R")
+    pbs.wait_until(lambda: requeued(pbs), 120.0, "the pass that preempted is in the journal")
+    (victim,) = requeued(pbs)
+    wait_for_pass(pbs)
+    assert [pbs.job(job)["Hold_Types"] for job in alices] == ["s"] * len(alices)
+    assert (pbs.job_state(victim), passes_with(pbs, "released", victim)) == ("H", [])
+
+
 @pytest.mark.takes(150)
 def test_the_highest_priority_of_an_older_job_gets_no_victims_cores(by_priority: PbsCluster) -> None:
     """Carol has waited longer, at PBS's highest priority as far as users come, and raises her job again and again."""

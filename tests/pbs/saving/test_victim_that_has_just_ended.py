@@ -1,5 +1,5 @@
 """A victim whose host answers late: it has ended by then, and PBS would queue it again; or a pass has released it, and
-PBS's checkpoint would hold it for good.
+PBS's checkpoint would hold it for good; or a pass has withdrawn its request, and the signal would end it for good.
 
 ``pbs_comm``, which carries what server and MoM say to each other, stands still from before that until after the pass's
 request.
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from container import testbed as testbeds
-from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE
+from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
 from tests.pbs.cluster import PbsCluster
 from tests.pbs.saving import send_victim_request
 from tests.pbs.saving.checkpointing_test_jobs import with_actions
@@ -98,3 +98,17 @@ def test_a_job_released_before_its_host_answers_is_not_checkpointed(pbs: PbsClus
     may_end.touch()
     ended = pbs.wait_for_state(job, "FH")
     assert (ended["job_state"], ended["run_count"], ended["Exit_status"]) == ("F", 1, 0)
+
+
+def test_a_job_whose_request_was_withdrawn_before_it_is_sent_gets_no_signal(pbs: PbsCluster) -> None:
+    """Requests to victims of one host follow each other, so a host that answers late delays all but the first."""
+    may_end = Path(pbs.testbed.home("alice")) / "may-end"
+    job = run_until(pbs, may_end)
+    with about_to_ask(pbs, job, SIGNAL) as program:
+        pbs.run(asking(pbs, job, "withdrawn")).demand_success()
+        tell_to_ask(program)
+        told = json.loads(program.communicate(timeout=120)[0])
+    assert told == {"skipped": [job], "failures": {}}
+    may_end.touch()
+    ended = pbs.wait_for_state(job, "FH")
+    assert (ended["run_count"], ended["Exit_status"]) == (1, 0), "USR2 would have ended its shell"

@@ -96,6 +96,26 @@ def test_an_array_that_is_altered_between_the_starts_of_two_subjobs_is_read_agai
     assert "was altered after this start of it had been planned" in done.stderr
 
 
+def test_a_planned_start_is_refused_while_its_job_is_held_or_waits(pbs: PbsCluster) -> None:
+    """PBS itself starts such a job if its vnodes are named, as administrators may want it to."""
+    deploy_and_drive(pbs, quick_settings(guard_starts="always"))
+    state, place = state_of(pbs), f"({pbs.mom_names[0]}:ncpus=1)"
+    blocks: tuple[tuple[str, ...], ...] = (("-h",), ("-a", "203001010000"), ("-h", "-J", "1-2"))
+    jobs = [pbs.qsub("alice", options=options, select="1:ncpus=1") for options in blocks]
+    starts = {job: job.replace("[]", "[1]") for job in jobs}
+    with between_passes(state):
+        planned = {start: digest_of_plan(read_texts(pbs, job), {}) for job, start in starts.items()}
+        summary = state.read_published(SUMMARY)
+        said = {**summary, "starting": dict.fromkeys(planned, False), "planned": planned, "planned_s": time.time()}
+        state.publish(SUMMARY, said, shared=False)
+        for start in starts.values():
+            done = pbs.run(["qrun", "-H", place, start])
+            assert (done.status != 0, "was held, or has a dependency" in done.stderr) == (True, True), done.stderr
+        state.publish(SUMMARY, {**said, "planned": {}}, shared=False)
+        pbs.run(["qrun", "-H", place, jobs[0]]).demand_success()
+    pbs.wait_for_state(jobs[0], "R")
+
+
 def test_an_array_whose_subjobs_run_stays_one_that_can_be_preempted_while_it_is_held(pbs: PbsCluster) -> None:
     deploy_and_drive(pbs, quick_settings())
     array = pbs.qsub("alice", options=("-J", "1-3"), select="1:ncpus=1")

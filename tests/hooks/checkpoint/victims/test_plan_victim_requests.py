@@ -391,3 +391,18 @@ def test_who_was_asked_and_is_released_gets_a_comment_again(texts: dict[str, str
 )
 def test_nobody_else_gets_one(texts: dict[str, str]) -> None:
     assert find_silent(server_status({"1.s": texts, **WAITING}), []) == {}
+
+
+def test_a_managers_hold_does_not_become_ours() -> None:
+    """It would be released once the beneficiary runs; and it keeps the requeued job as well as ours would."""
+    held = running() | {"Hold_Types": "s"}
+    asking = ask({"1.s": held}, Settings(), held=("workq",))
+    assert (asking.requests, asking.holds, asking.marks) == ((request_to("1.s", "requeue"),), {}, {})
+    asking = ask({"1.s": held}, SIGNAL, held=("workq",))
+    assert (mark_of(asking).how, mark_of(asking).held, asking.holds) == ("signal", False, {})
+
+
+def test_a_job_that_a_manager_holds_is_not_checkpointed() -> None:
+    """PBS's checkpoint sets the same hold, which could not be told from the manager's afterwards."""
+    held = {"1.s": running() | {"Hold_Types": "s"}}
+    assert ask(held, CHECKPOINT, held=("workq",)) == ask(held, CHECKPOINT) == Asking({}, (), ("1.s",))

@@ -17,6 +17,7 @@ from tests.hooks.sample_server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 
 START_S = float(running()["stime"])
+SAVES = show_marks({None: Mark("9.server", "signal", int(START_S) + 10, int(START_S) + 70)})
 HELD = show_marks({None: Mark("9.server", "checkpoint", 1000, 1060, held=True)})
 VICTIMS = (VictimRequest("12.server", REQUEUE, start_s=START_S), VictimRequest("8[2].server", REQUEUE, start_s=START_S))
 
@@ -89,7 +90,9 @@ def test_each_victim_is_asked_by_its_method_and_who_has_to_save_before_who_only_
         VictimRequest("2.server", CHECKPOINT, start_s=START_S),
         VictimRequest("1.server", SIGNAL, "USR2", START_S),
     ]
-    pbs_ifl.WORLD["jobs"].update({"1.server": running(), "2.server": {**running(), MARK_KEY: HELD}})
+    pbs_ifl.WORLD["jobs"].update(
+        {"1.server": {**running(), MARK_KEY: SAVES}, "2.server": {**running(), MARK_KEY: HELD}}
+    )
     VictimRequests(pbs_ifl, requests, lambda: None).wait(0)
     assert [call for call in pbs_ifl.CALLS if call[0] in ("signal", "hold", "alter", "requeue")] == [
         ["signal", "1.server", "USR2"],
@@ -155,7 +158,9 @@ def test_who_waits_too_long_behind_slow_victims_is_not_asked_by_this_pass(monkey
     monkeypatch.setattr(requeue, "time", types.SimpleNamespace(monotonic=lambda: next(seconds), time=time.time))
     victim_requests = VictimRequests(pbs_ifl, VICTIMS, lambda: None)
     assert [call for call in pbs_ifl.CALLS if call[0] == "requeue"] == [["requeue", "12.server"]]
-    assert victim_requests.failures == {"8[2].server": "8[2].server got no request, as those before it took too long"}
+    assert victim_requests.failures == {
+        "8[2].server": "8[2].server got no request, as its host or those before it took too long"
+    }
 
 
 def acts() -> list[list[str]]:
@@ -229,3 +234,39 @@ def test_there_are_never_more_children_than_may_be(hosts: int) -> None:
     shares = split_requests(requests)
     assert len(shares) == min(hosts, 16)
     assert all(shares)
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {},
+        {MARK_KEY: SAVES.replace("how=signal", "how=signal why=beneficiary-gone")},
+        {MARK_KEY: show_marks({None: Mark("9.server", "signal", int(START_S) - 10, int(START_S) + 50)})},
+        {MARK_KEY: show_marks({None: Mark("9.server", "requeue", int(START_S) + 10, int(START_S) + 70)})},
+    ],
+    ids=["cleared", "withdrawn", "of an earlier run", "of another request"],
+)
+def test_a_signal_is_not_sent_where_the_mark_no_longer_asks_for_it(mark: dict[str, str]) -> None:
+    """Signals to victims of one host follow each other: a slow host delays the second beyond the next pass."""
+    pbs_ifl.WORLD["jobs"]["12.server"] = {**running(), **mark}
+    request = VictimRequest("12.server", SIGNAL, "USR2", START_S)
+    assert VictimRequests(pbs_ifl, [request], lambda: None).skipped == {"12.server"}
+    assert acts() == []
+
+
+@pytest.mark.parametrize(("why", "sent"), [("", [["signal", "8[2].server", "USR2"]]), ("preemption-given-up", [])])
+def test_the_mark_that_asks_a_subjob_to_save_is_its_arrays(why: str, sent: list[list[str]]) -> None:
+    mark = Mark("9.server", "signal", int(START_S) + 10, int(START_S) + 70, why=why)
+    pbs_ifl.WORLD["jobs"]["8[].server"] = {"job_state": "B", MARK_KEY: show_marks({2: mark})}
+    VictimRequests(pbs_ifl, [VictimRequest("8[2].server", SIGNAL, "USR2", START_S)], lambda: None)
+    assert acts() == sent
+
+
+@pytest.mark.parametrize("how", [CHECKPOINT, REQUEUE])
+def test_a_victim_whose_host_answers_too_late_is_left_alone(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    pbs_ifl.WORLD["jobs"]["12.server"] = {**running(), "substate": "42", MARK_KEY: HELD}
+    seconds = iter([0.0, 1.0, requeue._LATEST_S + 1])
+    monkeypatch.setattr(requeue, "time", types.SimpleNamespace(monotonic=lambda: next(seconds), time=time.time))
+    victim_requests = VictimRequests(pbs_ifl, [VictimRequest("12.server", how, "", START_S)], lambda: None)
+    assert acts() == []
+    assert "got no request" in victim_requests.failures["12.server"]

@@ -105,9 +105,20 @@ def test_a_nudge_wakes_the_schedulers_that_are_on_and_switches_none_on(state: St
         queues={"workq": queue(), "other": queue(partition="P1")},
         scheds={"default": sched("True"), "second": sched("False", "P1")},
     )
+    pbs_ifl.WORLD["server"] = {"name": "server"}
     with Connection(pbs_ifl) as connection:
         assert trigger_cycle(connection, seen, {"workq", "other"}) == []
     assert calls() == [["scheduling", "default", "True"]]
+
+
+def test_a_stop_since_the_pass_read_the_server_is_not_undone(state: State) -> None:
+    """Either switch would undo it: one unsets the server's own value, the other sets it True."""
+    ours = Switched(frozenset({"default"}), unset=True)
+    assert apply(assignment_of(see("True")), NOTHING, state, "False") == []
+    assert apply(assignment_of(see_server("", "observe"), ours), ours, state, "False") == []
+    with Connection(pbs_ifl) as connection:
+        assert trigger_cycle(connection, see("True", "advise"), {"workq"}) == []
+    assert calls() == []
 
 
 @pytest.mark.parametrize(
