@@ -142,10 +142,14 @@ def accounting_folder(state: State) -> Path:
 def _note_starts(record: ForecastRecord, started: Mapping[str, float], snapshot: Snapshot) -> None:
     """Tell the record which jobs have started, by the log and by what runs, and which are gone without."""
     cluster = snapshot.cluster()
-    running = {run.job.id: run.start_s for run in cluster.runs.values()}
+    starts: dict[str, list[float]] = {}
+    for run in cluster.runs.values():
+        starts.setdefault(run.job.id, []).append(run.start_s)
     for job_id in record.waiting():
-        at_s = started.get(job_id, running.get(job_id))
-        if at_s is not None:
+        of_job = starts.get(job_id, [])
+        if job_id in started:
+            of_job.append(started[job_id])
+        for at_s in sorted(of_job):
             record.started(job_id, at_s)
-        elif job_id not in cluster.jobs:
+        if not of_job and job_id not in cluster.jobs:
             record.deleted(job_id)

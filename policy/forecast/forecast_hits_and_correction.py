@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from math import floor
 from typing import Any, NamedTuple
 
 KEPT = 1000
@@ -74,9 +75,14 @@ class ForecastRecord:
 
     def note(self, forecasts: Iterable[Noted]) -> None:
         """Keep forecasts of one moment: of the jobs that none was kept of within the last hour, as many as the hour has
-        room for, spread evenly over the short and the long waits."""
+        room for, spread evenly over the short and the long waits. None is kept of a job that has started since an
+        earlier one, such as an array that has more to start: it has one start here."""
         last = self._last
-        new = [noted for noted in forecasts if noted.job not in last or noted.at_s - last[noted.job] >= AGAIN_S]
+        new = [
+            noted
+            for noted in forecasts
+            if noted.job not in self._started and (noted.job not in last or noted.at_s - last[noted.job] >= AGAIN_S)
+        ]
         if not new:
             return
         since_s = max(noted.at_s for noted in new) - AGAIN_S
@@ -94,8 +100,9 @@ class ForecastRecord:
                 self._started.pop(old.job, None)
 
     def started(self, job_id: str, at_s: float) -> None:
-        """The job has started."""
-        if job_id not in self._last or job_id in self._started:
+        """The job has started. A start before its last forecast is another subjob's, or an earlier run's, and is not
+        the one that was forecast. PBS tells starts in whole seconds."""
+        if job_id not in self._last or job_id in self._started or at_s < floor(self._last[job_id]):
             return
         self._started[job_id] = at_s
         for noted in self._noted:
@@ -163,7 +170,8 @@ class ForecastRecord:
                 noted = Noted(str(job), _seconds(at_s), _seconds(half_s), _seconds(nine_tenths_s), *corrected_s)
                 record._noted.append(noted)
                 record._last[noted.job] = noted.at_s
-            record._started = {str(job): _seconds(at_s) for job, at_s in data["started"].items()}
+            started = {str(job): _seconds(at_s) for job, at_s in data["started"].items()}
+            record._started = {job: at_s for job, at_s in started.items() if at_s >= floor(record._last.get(job, at_s))}
             half, nine_tenths = (
                 min(high, max(low, _seconds(aim))) for aim, low, high in zip(data["aims"], _LOWEST, _HIGHEST)
             )

@@ -14,21 +14,28 @@ import pytest
 
 from hooks.forecast.forecast_due import is_forecast_due
 from hooks.forecast.forecast_history_file import read_history
-from hooks.forecast.make_forecast_in_background_and_publish import Files, publish_forecast, start_forecast
+from hooks.forecast.make_forecast_in_background_and_publish import (
+    Files,
+    _note_starts,
+    publish_forecast,
+    start_forecast,
+)
 from hooks.forecast.published_forecast import PublishedForecast
 from hooks.forecast.scale_forecast_to_cpu_time import Within, forecast_within
 from hooks.store.detached_process import start_detached
 from hooks.store.folder_lock import locked
 from hooks.store.forecast_run_and_write_locks import MAKING, make_lock_files, no_forecast_written, open_lock_file
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, State
+from policy.forecast.forecast_hits_and_correction import ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.forecast.simulate_until_all_started import LimitsFrom
+from policy.model.jobs_runs_vnodes_queues import Run
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.settings_of_server_and_passes import ForecastSettings
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Snapshot
 from tests.hooks.forecast.test_past_runs import end, log, start
-from tests.policy.clusters import cluster, job, queue, quota_settings, run, vnode
+from tests.policy.clusters import cluster, job, place_of, queue, quota_settings, run, vnode
 
 SETTINGS = Settings()
 
@@ -94,6 +101,20 @@ def test_the_record_is_kept_and_learns_what_has_started_and_what_is_gone(state: 
     _, record = read_history(state.read_published(FORECAST_HISTORY))
     assert record.waiting() == ["4.server"]
     assert record.hits() == (1, 1, 1)
+
+
+@pytest.mark.parametrize(("starts_s", "hits"), [((), (0, 0, 0)), ((3600.0,), (1, 0, 0)), ((3600.0, 90.0), (1, 1, 1))])
+def test_of_an_array_the_next_start_after_its_forecast_counts(
+    starts_s: tuple[float, ...], hits: tuple[int, ...]
+) -> None:
+    """A subjob that began before it, which the server and its log show too, is not what was forecast."""
+    record = ForecastRecord()
+    record.note([Noted("2[].server", 0, 100, 200)])
+    array = job("2[].server", select="1")
+    began = enumerate((-1800.0, *starts_s))
+    runs = [Run(f"2[{n}].server", array, at_s, place_of("n1=1"), at_s + 100, subjob=n) for n, at_s in began]
+    _note_starts(record, {"2[].server": -7200.0}, cluster([vnode("n1")], [array], runs))
+    assert record.hits() == hits
 
 
 def test_an_unreadable_history_is_begun_anew(state: State) -> None:

@@ -142,3 +142,24 @@ def test_the_record_survives_as_data() -> None:
 def test_other_data_is_refused(data: object) -> None:
     with pytest.raises(RecordError):
         ForecastRecord.from_data(data)
+
+
+def test_a_start_before_the_forecast_is_not_the_one_that_was_forecast() -> None:
+    """Another subjob of an array, or an earlier run, which the forecast's moment is not compared with."""
+    record = ForecastRecord()
+    record.note([noted(1, at_s=1000.5)])
+    record.started("1", 400.0)
+    assert (record.waiting(), record.hits()) == (["1"], (0, 0, 0))
+    record.started("1", 1000.0)
+    assert (record.waiting(), record.hits()) == ([], (1, 1, 1)), "PBS tells starts in whole seconds"
+
+
+def test_an_array_that_has_more_to_start_is_noted_until_its_first_start() -> None:
+    record = ForecastRecord()
+    record.note([noted(1)])
+    record.started("1", 50.0)
+    record.note([noted(1, at_s=2 * AGAIN_S)])
+    assert len(record) == 1
+    data = record.to_data()
+    assert ForecastRecord.from_data(data).hits() == (1, 1, 1)
+    assert ForecastRecord.from_data({**data, "started": {"1": -5.0}}).hits() == (0, 0, 0)
