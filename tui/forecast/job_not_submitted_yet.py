@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.job_request import RequestError, parse_request
@@ -26,6 +27,8 @@ _CHUNKS = re.compile(r"([0-9]{1,9})(?=:|\Z)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _TOGETHER = ("ncpus", "mem", "ngpus", "mpiprocs", "vmem")
 """Resources that may be given without a select, and then make one chunk."""
+_OF_SELECT = frozenset({*_TOGETHER, "select", "nodes", "nodect", "ompthreads"})
+"""What a select says already, or PBS sums up from it."""
 
 
 class ProposedJobError(ValueError):
@@ -49,8 +52,8 @@ class ProposedJob:
 
 
 def read_resources(given: Sequence[str]) -> dict[str, str]:
-    """The resources of several ``-l`` options, each ``name=value`` or several of them, separated by commas. Raises
-    :class:`ProposedJobError`."""
+    """The resources of several ``-l`` options, each ``name=value`` or several of them, separated by commas; without a
+    ``select`` where none was given (:func:`complete`). Raises :class:`ProposedJobError`."""
     found: dict[str, str] = {}
     for text in given:
         for part in _split(text):
@@ -68,16 +71,19 @@ def read_resources(given: Sequence[str]) -> dict[str, str]:
         raise ProposedJobError(
             "beside -l select= the cores and memory go into the select, as in select=2:ncpus=8:mem=16gb"
         )
-    if "select" not in found:
-        chunk = [f"{name}={found.pop(name)}" for name in _TOGETHER if name in found]
-        found["select"] = ":".join(["1", *(chunk or ["ncpus=1"])])
     try:
-        parse_request(found["select"], found.get("place", ""))
+        parse_request(_select_of(found), found.get("place", ""))
         if "walltime" in found:
             parse_duration_s(found["walltime"])
     except (RequestError, UnitError) as error:
         raise ProposedJobError(f"-l: {error}") from error
     return found
+
+
+def _select_of(resources: Mapping[str, str]) -> str:
+    """The select, or the one chunk that PBS makes of resources without one."""
+    chunk = [f"{name}={resources[name]}" for name in _TOGETHER if name in resources]
+    return resources.get("select") or ":".join(["1", *(chunk or ["ncpus=1"])])
 
 
 def _split(text: str) -> Iterator[str]:
@@ -114,7 +120,7 @@ def _demand_resources(cluster: ClusterView, resources: Mapping[str, str]) -> Non
     """A misspelt walltime would be a job without one. Where the server does not list all resources, as Torque and
     Slurm do not, nothing is refused."""
     there = cluster.server_status.resources
-    chunks = parse_request(resources["select"]).chunks
+    chunks = parse_request(_select_of(resources)).chunks
     named = {*resources, *(name for chunk in chunks for name, _ in (*chunk.amounts, *chunk.wants))}
     unknown = sorted(named - {*there, "select", "place"})
     if "walltime" in there and unknown:
@@ -122,18 +128,28 @@ def _demand_resources(cluster: ClusterView, resources: Mapping[str, str]) -> Non
 
 
 def _with_defaults(cluster: ClusterView, proposed: ProposedJob) -> ProposedJob:
-    defaults = dict(proposed.resources)
-    chunk: dict[str, str] = {}
-    for texts in (cluster.server_status.queues[proposed.queue], cluster.server_status.server):
+    """The job with what PBS sets where it says nothing (``set_resc_deflt``): defaults of the queue, then of the server,
+    then the largest amounts that the queue and the server allow; and a select, made of these where none is given."""
+    queue, server = cluster.server_status.queues[proposed.queue], cluster.server_status.server
+    found = dict(proposed.resources)
+    has_select = "select" in found
+    for kind, texts in product(("resources_default", "resources_max"), (queue, server)):
         for name, text in texts.items():
-            kind, _, resource = name.partition(".")
-            if kind == "resources_default" and resource not in ("ncpus", "mem", "select", "nodes"):
-                defaults.setdefault(resource, text)
-            elif kind == "default_chunk":
+            prefix, _, resource = name.partition(".")
+            # Neither chunks nor their arrangement come from the largest amounts, nor anything that a select says.
+            is_left_out = kind == "resources_max" and resource in ("select", "place")
+            if prefix == kind and not is_left_out and not (has_select and resource in _OF_SELECT):
+                found.setdefault(resource, text)
+    chunk: dict[str, str] = {}
+    for texts in (queue, server):
+        for name, text in texts.items():
+            prefix, _, resource = name.partition(".")
+            if prefix == "default_chunk":
                 chunk.setdefault(resource, text)
     chunk.setdefault("ncpus", "1")
-    defaults["select"] = "+".join(_chunk_with(part, chunk) for part in defaults["select"].split("+"))
-    return replace(proposed, resources=defaults)
+    select = "+".join(_chunk_with(part, chunk) for part in _select_of(found).split("+"))
+    resources = {name: text for name, text in found.items() if name not in _OF_SELECT}
+    return replace(proposed, resources={**resources, "select": select})
 
 
 def _chunk_with(part: str, chunk: Mapping[str, str]) -> str:
@@ -181,25 +197,30 @@ def find_refusals(cluster: ClusterView, proposed: ProposedJob) -> list[str]:
     """Why PBS would not take the job into its queue, as far as the server status shows; the site's hooks may refuse it
     too."""
     found = []
-    for whose, texts in (
-        (f"queue {proposed.queue}", cluster.server_status.queues[proposed.queue]),
-        ("the server", cluster.server_status.server),
-    ):
+    queue, server = cluster.server_status.queues[proposed.queue], cluster.server_status.server
+    whose = f"queue {proposed.queue}"
+    for place, texts in ((whose, queue), ("the server", server)):
         if texts.get("acl_user_enable") == "True" and not _is_named(proposed.user, texts.get("acl_users", "")):
-            found.append(f"{whose} does not take jobs of {proposed.user} (acl_users)")
-        most, least = texts.get("resources_max.walltime"), texts.get("resources_min.walltime")
-        if proposed.walltime_s is not None:
-            found += [f"{whose} takes walltimes up to {most}"] if most and proposed.walltime_s > _seconds(most) else []
-            found += (
-                [f"{whose} takes walltimes from {least} on"] if least and proposed.walltime_s < _seconds(least) else []
-            )
-        cores = parse_request(proposed.resources["select"]).cores
-        cap = parse_amount(texts.get("resources_max.ncpus", ""))
-        if cap is not None and cores > cap:
-            found.append(f"{whose} takes jobs of up to {cap:,} cores")
+            found.append(f"{place} does not take jobs of {proposed.user} (acl_users)")
+    # The server's largest amount counts only where the queue has none, its least amount never (chk_resc_limits).
+    if proposed.walltime_s is not None:
+        place, most = _find_most("walltime", whose, queue, server)
+        found += [f"{place} takes walltimes up to {most}"] if most and proposed.walltime_s > _seconds(most) else []
+        least = queue.get("resources_min.walltime", "")
+        found += [f"{whose} takes walltimes from {least} on"] if least and proposed.walltime_s < _seconds(least) else []
+    place, most = _find_most("ncpus", whose, queue, server)
+    cap = parse_amount(most)
+    if cap is not None and parse_request(proposed.resources["select"]).cores > cap:
+        found.append(f"{place} takes jobs of up to {cap:,} cores")
     if cluster.server_status.queues[proposed.queue].get("enabled") == "False":
         found.append(f"queue {proposed.queue} takes no jobs now (enabled = False)")
     return found
+
+
+def _find_most(resource: str, whose: str, queue: Attributes, server: Attributes) -> tuple[str, str]:
+    """Who bounds a resource, and by what; an empty text if nothing does."""
+    name = f"resources_max.{resource}"
+    return (whose, queue[name]) if name in queue else ("the server", server.get(name, ""))
 
 
 def _seconds(text: str) -> float:
@@ -210,7 +231,17 @@ def _seconds(text: str) -> float:
 
 
 def _is_named(user: str, acl: str) -> bool:
-    return any(entry.strip().partition("@")[0] in (user, f"+{user}", "*", "+*", "+") for entry in acl.split(","))
+    """Whether a list of users allows this one: its first entry that names the user decides, and a lone ``+`` or ``-``
+    decides for users whom none names."""
+    others = False
+    for entry in map(str.strip, acl.split(",")):
+        sign = entry[:1] if entry[:1] in ("+", "-") else "+"
+        name = entry.lstrip("+-").partition("@")[0]
+        if not name:
+            others = sign == "+" and bool(entry)
+        elif name in (user, "*"):
+            return sign == "+"
+    return others
 
 
 def _is_execution(texts: Attributes) -> bool:

@@ -35,6 +35,9 @@ OLD_S = 900.0
 """A published forecast that is older is not used where a new one can be made."""
 
 _NEVER = ("never-fits", "never-arranged")
+_NOT_BY_ITSELF = (*_NEVER, "blocked", "queue-stopped", "queue-unknown")
+"""Reasons that no end of a run and no time ends. A forecast with a start of such a job is of an earlier state: the
+queue was stopped, the job altered or its vnodes went offline since."""
 
 HIDDEN = "another job"
 """In the place of the id of a job that the user is not shown."""
@@ -58,7 +61,7 @@ class When(NamedTuple):
     @property
     def is_beyond(self) -> bool:
         """Whether the job starts by itself, but later than the forecast looks."""
-        return self.estimate is not None and self.estimate.half_s is None and self.estimate.last_s is None
+        return self.estimate is not None and not _has_start(self.estimate)
 
     @property
     def has_start(self) -> bool:
@@ -88,10 +91,20 @@ def when_it_starts(
     may_start = (cluster.job(job_id) or {}).get("job_state", "") in MAY_START_STATES
     if published is not None and may_start and not fresh and published.age_s(cluster.now_s) <= OLD_S:
         estimate = published.of(job_id)
-        if estimate is not None:
+        if estimate is not None and not (_has_start(estimate) and _starts_not_by_itself(cluster, job_id)):
             when = When(_shown(estimate, cluster), "", published, "the passes")
             return _explained(_with_never(when, cluster.server_status, cluster, job_id), cluster, job_id)
     return _explained(_made(cluster.server_status, cluster, job_id, learn(), cpu_s), cluster, job_id)
+
+
+def _has_start(estimate: Estimate) -> bool:
+    return estimate.half_s is not None or estimate.last_s is not None
+
+
+def _starts_not_by_itself(cluster: ClusterView, job_id: str) -> bool:
+    """Whether the job waits now for what only a person changes, by the decision of a pass made now."""
+    found = None if cluster.decision is None else cluster.decision.reason_of(job_id)
+    return found is not None and found[1].code in _NOT_BY_ITSELF
 
 
 def when_known(cluster: ClusterView, job_id: str) -> When | None:
@@ -102,8 +115,12 @@ def when_known(cluster: ClusterView, job_id: str) -> When | None:
         return None
     by = "the passes" if known is cluster.passes.forecast else "this console"
     when = When(_shown(estimate, cluster), "", known, by)
-    found = cluster.decision.reason_of(job_id) if cluster.decision is not None and when.is_beyond else None
-    if found is None or found[1].code not in _NEVER:
+    found = cluster.decision.reason_of(job_id) if cluster.decision is not None else None
+    if found is None or found[1].code not in _NOT_BY_ITSELF:
+        return when
+    if not when.is_beyond:
+        return None
+    if found[1].code not in _NEVER:
         return when
     return when._replace(never=_explained(when, cluster, job_id).waits_for)
 

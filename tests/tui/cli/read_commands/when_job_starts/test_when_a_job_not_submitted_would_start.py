@@ -77,6 +77,54 @@ def test_it_gets_the_defaults_of_its_queue_and_the_server(backend: ScriptedBacke
     assert found["request"] == {"select": "1:ncpus=4:mem=1gb", "walltime": "01:00:00", "place": "scatter"}
 
 
+def test_what_is_not_asked_for_is_as_pbs_sets_it(backend: ScriptedBackend) -> None:
+    """Defaults of the queue and the server, then the largest amounts that they allow; cores and memory become one
+    chunk where no select is given (``set_resc_deflt``)."""
+    more = {"resources_default.ncpus": "8", "resources_default.mem": "4gb", "resources_max.walltime": "48:00:00"}
+    backend.set_queue("workq", **more)
+    limits = {"resources_max.walltime": "24:00:00", "resources_max.ncpus": "99", "resources_default.mem": "1gb"}
+    backend.server_status = changed(backend.server_status, server={**backend.server_status.server, **limits})
+    assert data("-l", "place=scatter", "-q", "workq")["request"] == {
+        "select": "1:ncpus=8:mem=4gb", "walltime": "48:00:00", "place": "scatter",
+    }  # fmt: skip
+    assert data("-l", "ncpus=2", "-q", "workq")["request"]["select"] == "1:ncpus=2:mem=4gb"
+    assert data("-l", "select=1:ncpus=2", "-q", "workq")["request"] == {"select": "1:ncpus=2", "walltime": "48:00:00"}
+    backend.set_queue("workq", **{"resources_default.select": "2:ncpus=3"})
+    assert data("-l", "walltime=1:00", "-q", "workq")["request"]["select"] == "2:ncpus=3"
+
+
+def test_the_servers_limit_counts_only_where_the_queue_has_none(backend: ScriptedBackend) -> None:
+    limits = {"resources_max.walltime": "01:00:00", "resources_max.ncpus": "2", "resources_min.walltime": "00:30:00"}
+    backend.server_status = changed(backend.server_status, server={**backend.server_status.server, **limits})
+    asked = ("-l", "select=1:ncpus=4", "-q", "workq")
+    assert data(*asked, "-l", "walltime=2:00:00")["refused"] == [
+        "the server takes walltimes up to 01:00:00",
+        "the server takes jobs of up to 2 cores",
+    ]
+    assert data(*asked, "-l", "walltime=0:10:00")["refused"] == ["the server takes jobs of up to 2 cores"]
+    backend.set_queue("workq", **{"resources_max.walltime": "03:00:00", "resources_max.ncpus": "16"})
+    assert data(*asked, "-l", "walltime=2:00:00")["refused"] == []
+
+
+@pytest.mark.parametrize(
+    ("acl_users", "is_refused"),
+    [
+        ("-bob,+*", True),
+        ("bob@other,-carol", False),
+        ("alice", True),
+        ("-alice,+", False),
+        ("+,-bob", True),
+        ("", True),
+    ],
+)
+def test_the_first_entry_of_a_list_that_names_a_user_decides(
+    backend: ScriptedBackend, acl_users: str, is_refused: bool
+) -> None:
+    backend.set_queue("workq", acl_user_enable="True", acl_users=acl_users)
+    refused = data("-l", "select=1:ncpus=1", "-q", "workq", "-u", "bob")["refused"]
+    assert refused == (["queue workq does not take jobs of bob (acl_users)"] if is_refused else [])
+
+
 def test_what_pbs_would_refuse_is_reported(backend: ScriptedBackend) -> None:
     limits = {"resources_max.walltime": "01:00:00", "resources_max.ncpus": "2", "enabled": "False"}
     backend.set_queue("workq", **limits, acl_user_enable="True", acl_users="alice,carol")

@@ -147,6 +147,26 @@ def test_a_job_that_was_held_or_released_since_the_forecast(backend: ScriptedBac
     assert data("15")["starts_half_s"] == NOON_S
 
 
+@pytest.mark.parametrize("change", ["queue stopped", "altered", "vnodes offline"])
+def test_a_start_that_can_no_longer_come_is_not_repeated_from_a_published_forecast(
+    backend: ScriptedBackend, change: str
+) -> None:
+    soon = Estimate(NOON_S + 600, NOON_S + 1200, ENDS_S)
+    publish(backend, 60, j13=soon)
+    assert data("13")["starts_half_s"] == NOON_S + 600
+    if change == "queue stopped":
+        backend.set_queue("workq", started="False")
+    elif change == "altered":
+        backend.server_status = with_job(backend.server_status, "13.hpc1", a_job("bob", 64))
+    else:
+        offline = {name: {**texts, "state": "offline"} for name, texts in backend.server_status.vnodes.items()}
+        backend.server_status = changed(backend.server_status, vnodes=offline)
+    found = data("13")
+    assert (found["starts_half_s"], found["starts_last_s"]) == (None, None)
+    assert found["forecast"]["by"] == "this command"
+    assert "not by itself: queue workq, which is stopped" in when("13") or found["never"]
+
+
 @pytest.mark.parametrize("published", [False, True])
 def test_a_job_larger_than_what_is_up_can_never_start_and_what_it_lacks_is_reported(
     backend: ScriptedBackend, published: bool
