@@ -36,16 +36,24 @@ class ReadingUser(NamedTuple):
         return cls(user, socket.gethostname())
 
     def sees_all(self, server: Texts) -> bool:
-        """Whether the server shows this user all jobs; False where that is not known."""
+        """Whether the server shows this user all jobs; False where that is not known. Where no managers are set, root
+        on the server's host is one (``svr_get_privilege``)."""
         if server.get(_ALL, "") == "True":
             return True
-        short = self.host.partition(".")[0]
+        if not server.get("managers", "") and self.user == "root" and self._is_at(server.get("server_host", "")):
+            return True
         for name in _TRUSTED:
             for entry in server.get(name, "").split(","):
                 user, _, host = entry.strip().partition("@")
-                if user == self.user and (host == "*" or host.partition(".")[0] == short):
+                if user == self.user and self._is_at(host):
                     return True
         return False
+
+    def _is_at(self, host: str) -> bool:
+        """Whether this is the host, or one of those that a pattern such as ``*`` or ``*.example.org`` names."""
+        if host.startswith("*"):
+            return self.host.lower().endswith(host[1:].lower())
+        return bool(host) and host.partition(".")[0].lower() == self.host.partition(".")[0].lower()
 
 
 def count_jobs(server: Texts) -> int:

@@ -5,6 +5,7 @@ They read the attributes in the words of ``ServerStatus``, so that any manager's
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -71,8 +72,16 @@ class JobState:
             return GONE
         state = attributes.get("job_state", "")
         word = STATE_WORDS.get(state, state or "unknown")
-        began = attributes.get("stime", "")
+        began = _as_programs_print(attributes.get("stime", ""))
         return f"{word} since {began}" if state in ("R", "E") and began else word
+
+
+def _as_programs_print(moment: str) -> str:
+    """The moment that is read from the local time which PBS's programs print of it: in the hour that autumn has twice,
+    two moments are printed alike, and count as one here."""
+    if not moment.isdigit():
+        return moment
+    return str(int(time.mktime((*time.localtime(int(moment))[:8], -1))))
 
 
 @dataclass(frozen=True)
