@@ -47,7 +47,8 @@ def print_settled(arguments: list[str]) -> int:
     check_own_folder(folder)
     uploaded = {}
     for line in read_lines():
-        entry = Entry(*json.loads(line))
+        # A newer version may have added something at its end.
+        entry = Entry(*json.loads(line)[: len(Entry._fields)])
         uploaded[check_inside(entry.path)] = entry
     kept = settle(folder, gid, uploaded)
     sys.stdout.write(json.dumps(kept) + "\n")
