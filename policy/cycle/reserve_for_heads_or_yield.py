@@ -61,7 +61,8 @@ class Heads:
         if reservation is None:
             if in_the_way is not None:
                 return in_the_way._replace(tried=tried)
-            return Reason("never-arranged", (("queue", job.queue),), tried)
+            # On an idle cluster it fits, or whether it does would take too long to find out.
+            return Reason("never-arranged", (("queue", job.queue), ("unsure", 1)), tried)
         if reservation.at_s == UNLIMITED_S:
             self._count_beside(reservation)
         if pending and reservation.at_s == now_s:

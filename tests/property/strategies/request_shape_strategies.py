@@ -37,3 +37,32 @@ def shaped_clusters(draw: st.DrawFn) -> Parts:
         estimate_s = draw(sampled_from((50.0, 200.0, 5000.0)))
         waiting.append(draw(jobs(number, queues, plain=True))._replace(request=request, estimate_s=estimate_s))
     return Parts(vnodes, queues, tuple(waiting), tuple(runs))
+
+
+_KINDS = ("ncpus=1", "ncpus=2", "ncpus=4", "ncpus=2:mem=4gb", "ncpus=1:mem=8gb", "ncpus=1:ngpus=1", "ncpus=2:k=a")
+
+
+@st.composite
+def mixed_clusters(draw: st.DrawFn) -> Parts:
+    """Few vnodes that differ, some on one host, and jobs of several kinds of chunks, which compete for the same
+    vnodes."""
+    vnodes = []
+    for number in range(draw(st.integers(1, 5))):
+        has = {"ncpus": draw(sampled_from((2, 4, 4, 8)))}
+        has["mem"] = draw(sampled_from((0, 4, 8, 16))) << 20
+        has["ngpus"] = draw(sampled_from((0, 0, 1, 2)))
+        attributes = {"k": draw(sampled_from(("a", "b")))}
+        vnodes.append(Vnode(f"v{number}", has, host=draw(sampled_from(("", "", "h"))), attributes=attributes))
+    queues = (Queue("workq"),)
+    runs = []
+    for number, vnode in enumerate(vnodes, start=1):
+        if draw(st.booleans()) and (held := draw(st.integers(0, vnode.available["ncpus"]))):
+            job = draw(jobs(number, queues, plain=True))._replace(request=parse_request(str(held)), saved_s=0.0)
+            job = job._replace(submit_s=0.0, estimate_s=draw(sampled_from((100.0, 300.0, 1000.0))))
+            allocation = Allocation((Spot(vnode.name, (("ncpus", 1),), held),))
+            runs.append(Run(job.id, job, NOW_S - 10.0, allocation, NOW_S - 10.0 + job.estimate_s))
+    waiting = []
+    for number in range(100, 100 + draw(st.integers(1, 3))):
+        pieces = [f"{draw(st.integers(1, 2))}:{draw(sampled_from(_KINDS))}" for _ in range(draw(st.integers(2, 3)))]
+        waiting.append(draw(jobs(number, queues, plain=True))._replace(request=parse_request("+".join(pieces))))
+    return Parts(tuple(vnodes), queues, tuple(waiting), tuple(runs))
