@@ -71,6 +71,7 @@ class PromisedCuts:
         is needed, or if all of them would not be enough."""
         if self._context.now_s < at_s - self._context.settings.checkpoint.grace_s:
             return None
+        allowed = self._places.worth_clearing(job, allowed)
         cuttable = self._cuttable(at_s, allowed)
         closed = self._places.closed_to(job, late=True)
         return cut_for(self._context.cluster, job, allowed, at_s, cuttable, self._builder.pending, closed)

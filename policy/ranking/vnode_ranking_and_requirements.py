@@ -16,7 +16,7 @@ from policy.model.job_preferences import RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of, lowest, mask_of
 from policy.ranking.ordered_vnodes import RankedList
-from policy.ranking.vnode_reading_minus_later_starts import Remaining
+from policy.ranking.vnode_reading_minus_later_starts import Remaining, speed_of
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, NumberName
 from policy.settings.built_in_and_custom_vnode_formulas import (
@@ -65,6 +65,19 @@ class Ranking:
         """The vnodes that meet the requirements of the preference: U of at least 1, by readings that are recent
         enough."""
         return self._lists_of(preference).compliant
+
+    def worth_clearing(self, preference: RankPreference, cores: int) -> int:
+        """The vnodes that meet the requirements for a job with at least so many cores on each of them, once runs there
+        have made room for it: compute that is counted from idle cores includes those cores. What else the end of a run
+        gives back is not known before the next reading."""
+        needs, meeting = preference.needs, self.compliant(preference)
+        if needs.compute is None or not cores:
+            return meeting
+        rest = self.compliant(preference._replace(needs=needs._replace(compute=None)))
+        for index in indices_of(rest & ~meeting & self._what_is_left().counting_cores):
+            speed = speed_of(self._cluster.vnodes[self._cluster.capacity.directory.names[index]])
+            meeting |= 1 << index if cores * speed >= needs.compute else 0
+        return meeting
 
     def ordered(self, preference: RankPreference, vnodes: int) -> Iterator[int]:
         """The compliant ones of these vnodes one by one, as sets of one: highest S first, ties by name, then those with
