@@ -124,7 +124,8 @@ def _reserve_between(
     whether the head fits in it at all, and the first time is found by bisection.
     """
     free = profile.free
-    times = sorted({now_s, *windows.changes_s, *(end_s for end_s, _ in profile.ends if end_s > now_s)})
+    coming = [*windows.changes_s, *(end_s for end_s, _ in profile.ends)]
+    times = sorted({now_s, *(at_s for at_s in coming if at_s > now_s)})
     base, given, first = free, 0, 0
     while first < len(times):
         closed = windows.closed_to(head, times[first], windows.slack_s)

@@ -197,7 +197,8 @@ def rescue(context: Context, builder: PlanBuilder, begin: Callable[[], Earmarks]
     open_to = [job for job in chance.short(waiting) if job.id not in builder.earmarks]
     short = [job for job in open_to if context.blocking_reason(job) is None]
     eligible = [job for job in short if chance.has_waited(job)]
-    if eligible and any(cut.at_s == now_s for cut in context.ledger.cuts.values()):
+    preempts = any(not preempt.again for preempt in builder.preempts)
+    if eligible and (preempts or any(cut.at_s == now_s for cut in context.ledger.cuts.values())):
         # Passes follow one another within a second while victims end. Beside a second cut the first would be for
         # nothing: its victim would start again on what is left over.
         builder.next_s = min(builder.next_s, chance.next_s, now_s + _APART_S)

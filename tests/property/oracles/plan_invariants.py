@@ -105,7 +105,7 @@ def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
     by_name = {vnode.name: vnode for vnode in vnodes}
     found = []
     for resident in there:
-        alone = _alone_on(resident, by_name)
+        alone = alone_on(resident, by_name)
         for other in there:
             if other.id != resident.id:
                 found += [
@@ -114,7 +114,8 @@ def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
     return found
 
 
-def _alone_on(resident: Resident, by_name: Mapping[str, Vnode]) -> set[str]:
+def alone_on(resident: Resident, by_name: Mapping[str, Vnode]) -> set[str]:
+    """The vnodes that a holder has alone, by what it asks for and by how they share."""
     sharing = resident.job.request.sharing
     alone: set[str] = set()
     for name in resident.allocation.vnodes:
@@ -255,7 +256,7 @@ def kept(parts: Parts, resident: Resident, counted: str) -> int:
     """What a holder keeps others from: all of the vnodes that are its alone, and what is asked for on others; of
     cores at least one for each chunk."""
     by_name = {vnode.name: vnode for vnode in parts.vnodes}
-    alone = _alone_on(resident, by_name)
+    alone = alone_on(resident, by_name)
     whole = sum(by_name[name].available.get(counted, 0) for name in alone)
     on_these = sum(amount for (name, of), amount in held([resident]).items() if of == counted and name in alone)
     return max(asked(resident.job, counted), resident.job.amount(counted) + whole - on_these)
@@ -298,7 +299,7 @@ def _room(parts: Parts, job: Job, chunk: Chunk, there: list[Resident]) -> _Room:
     """The vnodes that may take the chunk."""
     queue = next(queue for queue in parts.queues if queue.name == job.queue)
     by_name = {vnode.name: vnode for vnode in parts.vnodes}
-    closed = {name for resident in there for name in _alone_on(resident, by_name)}
+    closed = {name for resident in there for name in alone_on(resident, by_name)}
     amounts = held(there)
     room: dict[str, dict[str, Counter[str]]] = {}
     for vnode in parts.vnodes:

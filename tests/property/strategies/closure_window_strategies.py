@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from policy import Vnode
+from policy import Queue, Vnode, parse_request
 from policy.model.jobs_runs_vnodes_queues import Window
-from tests.property.strategies.cluster_strategies import NOW_S, Parts
+from tests.property.strategies.cluster_strategies import NOW_S, Parts, jobs, places
 from tests.property.strategies.made_once import sampled_from
 
 
@@ -30,6 +30,19 @@ def windowed(draw: st.DrawFn, clusters: st.SearchStrategy[Parts]) -> Parts:
         start_s, end_s = draw(_spans())
         queues = [replace(queue, closed=(Window(start_s, end_s, "dedicated time"),)) for queue in queues]
     return replace(parts, vnodes=tuple(vnodes), queues=tuple(queues))
+
+
+@st.composite
+def idle_hosts(draw: st.DrawFn) -> Parts:
+    """Two hosts of two vnodes each, some of which go to one job alone, or with their host; nothing runs there."""
+    sharing = sampled_from(("default_shared", "default_excl", "default_exclhost", "force_exclhost", "ignore_excl"))
+    vnodes = tuple(Vnode(name, {"ncpus": 4}, host=name[0], sharing=draw(sharing)) for name in ("g0", "g1", "h0", "h1"))
+    queues = (Queue("workq"),)
+    waiting = [
+        draw(jobs(number, queues, plain=True))._replace(request=parse_request(f"1:ncpus={cores}", draw(places())))
+        for number, cores in enumerate(draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
+    ]
+    return Parts(vnodes, queues, tuple(waiting), ())
 
 
 def _spans() -> st.SearchStrategy[tuple[float, float]]:
