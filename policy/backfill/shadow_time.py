@@ -81,7 +81,7 @@ def _reserve_by_count(
             at_s = end_s
         allocation = runs[run_id].allocation
         idle += allocation.cores if everywhere else allocation.cores_on(allowed, directory)
-    return Reservation(head, at_s, allowed, idle - need, None, directory, expected) if idle >= need else None
+    return Reservation(head, at_s, allowed, idle - need, None, capacity, expected) if idle >= need else None
 
 
 def _reserve_by_fit(
@@ -112,7 +112,7 @@ def _reserve_by_fit(
     then = before.copy()
     profile.give_back(then, start, max(high, profile.count_until(at_s)))
     spare = max(0, then.idle(allowed) - head.cores)
-    return Reservation(head, at_s, allowed, spare, then, free.directory, expected)
+    return Reservation(head, at_s, allowed, spare, then, free, expected)
 
 
 def _reserve_between(
@@ -146,7 +146,7 @@ def _reserve_between(
                     high, then = middle, trial
             spare = max(0, then.idle(open_then) - head.cores)
             at_s, closed_cores = times[high], closed.cores_on(open_then)
-            return Reservation(head, at_s, open_then, spare, then, free.directory, expected, closed_cores)
+            return Reservation(head, at_s, open_then, spare, then, free, expected, closed_cores)
         base = base.copy()
         profile.give_back(base, given, released)
         given, first = released, last + 1

@@ -220,7 +220,7 @@ class Preemption:
         if spent is not None:
             return spent
         usable = self._candidates.usable_by(job, allowed)
-        pool = self._candidates.pool(usable)
+        pool = self._candidates.pool_for(job, usable)
         free = self._cluster.capacity if after_victims is None else after_victims
         starts = self._selection.takeable(job, rights)
         if self._candidates.never_enough(job, rights, allowed, usable, pool, free, starts):
@@ -370,7 +370,7 @@ class Preemption:
             candidates = self._if_not_exempt = self._without_exemption()
             candidates.picked |= self._candidates.picked
         usable = candidates.usable_by(job, allowed)
-        pool = candidates.pool(usable)
+        pool = candidates.pool_for(job, usable)
         if candidates.never_enough(job, rights, allowed, usable, pool, free, starts):
             return None
 
@@ -384,6 +384,6 @@ class Preemption:
             if room is None or self._exceeds_there(job, rights, room.allocation):
                 return None
         exempt_s = self._settings.exempt_s
-        first_s = min(run.start_s for run in self._candidates.pool(usable).exempt) + exempt_s
+        first_s = min(run.start_s for run in self._candidates.pool_for(job, usable).exempt) + exempt_s
         enough_s = max(first_s, max(run.start_s for run in room.runs) + exempt_s)
         return Reason("exempt-victims", (("at_s", first_s), ("enough_s", enough_s)))
