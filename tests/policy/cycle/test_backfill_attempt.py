@@ -89,16 +89,16 @@ def test_fewer_cores_help_no_job_that_gets_its_vnode_alone() -> None:
 
 
 def test_a_job_is_tried_again_once_the_head_has_another_reservation() -> None:
-    """2 would pass the head's start at 100. carol's 3, within quota, moves that to 500, and 4, which is like 2, fits."""
-    running = [run("9", "zoe", "v1=5", estimate_s=100)]
+    """The head was to have v1 and v2 at 100. carol's 3, within quota, takes 2 cores of v2, and the head gets v1 and v3
+    at 450: now 4 fits beside it on v2, which 2 of the same shape did not."""
+    running = [run("9", "zoe", "v1=5", estimate_s=100), run("8", "zoe", "v3=5", estimate_s=450)]
     waiting = [
         job("1", "dave", "2:ncpus=4", estimate_s=50),
-        job("2", "dave", "1:ncpus=2", estimate_s=300, submit_s=1),
-        job("3", "carol", "1:ncpus=2", estimate_s=490, submit_s=2),
-        job("4", "dave", "1:ncpus=2", estimate_s=300, submit_s=3),
+        job("2", "dave", "1:ncpus=2", estimate_s=5000, submit_s=1),
+        job("3", "carol", "1:ncpus=2", estimate_s=5000, submit_s=2),
+        job("4", "dave", "1:ncpus=2", estimate_s=5000, submit_s=3),
     ]
-    plan = plan_for(
-        cluster([vnode("v1", 5), vnode("v2", 5)], waiting, running, queues=[queue("[u:dave=0],[u:carol=8]")])
-    )
-    assert [(each.id, each.at_s) for each in plan.estimates] == [("1", 500)]
+    vnodes = [vnode(name, 5) for name in ("v1", "v2", "v3")]
+    plan = plan_for(cluster(vnodes, waiting, running, queues=[queue("[u:dave=0],[u:carol=8]")]))
+    assert [(each.id, each.at_s) for each in plan.estimates] == [("1", 450)]
     assert started(plan) == ["3", "4"]
