@@ -130,7 +130,7 @@ class JobAttempts:
         """Leave a job that a gate blocks, whatever is free.
 
         A job with a promise becomes the head of its region all the same if only a hard limit or licences block it and
-        running jobs will give these back: no other job may take its cores meanwhile.
+        running jobs will give these back, or if its queue will open: no other job may take its cores then.
         """
         opens_s = self._builder.opens_s(job, reason) if job.id in self._builder.promises else UNLIMITED_S
         region = None if opens_s == UNLIMITED_S else self._builder.regions[job.queue]

@@ -141,7 +141,11 @@ def test_a_promise_outlives_the_time_in_which_its_queue_is_closed() -> None:
     assert plan.ledger.promises == {"1": 200}
     later = plan_for(cluster([vnode("v1")], [job("1", estimate_s=150)], queues=[shut], now_s=120), ledger=plan.ledger)
     assert later.ledger.promises == {"1": 200}
-    assert [wait.reason.code for wait in later.waits] == ["queue-closed"]
+    assert [(wait.reason.code, [each.code for each in wait.reason.tried]) for wait in later.waits] == [
+        ("reserved", ["queue-closed"])
+    ]
+    unpromised = plan_for(cluster([vnode("v1")], [job("1", estimate_s=150)], queues=[shut], now_s=120))
+    assert ([wait.reason.code for wait in unpromised.waits], unpromised.estimates) == (["queue-closed"], ())
 
 
 def test_an_endless_window_is_waited_for_by_nobody_at_the_head() -> None:
