@@ -28,8 +28,8 @@ class Reservation:
     """
 
     __slots__ = (
-        "_allowed", "_closed_cores", "_directory", "_early", "_inside", "_inventory", "_sharing", "_then", "_why",
-        "_why_at", "at_s", "head", "spare_cores", "until_s",
+        "_allowed", "_closed_cores", "_directory", "_early", "_inside", "_inventory", "_sharing", "_then", "_usable",
+        "_why", "_why_at", "at_s", "head", "spare_cores", "until_s",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +54,7 @@ class Reservation:
         self._directory = capacity.directory
         self._inventory = capacity.inventory
         self._sharing = capacity.sharing
+        self._usable = capacity.usable
         self._early = early
         self._closed_cores = closed_cores
         self._inside: frozenset[str] = _NO_RUNS
@@ -185,7 +186,7 @@ class Reservation:
         """True if no allocation on these vnodes can be admitted; known without a search."""
         if self.window_holds(end_s) or job.request.cores <= self.most_beside:
             return False
-        return allowed == self._allowed or not allowed & ~self._allowed
+        return not allowed & self._usable & ~self._allowed
 
     def head_vnodes(self, then: Capacity | None = None) -> int:
         """The vnodes the head would take at the shadow time, or of what is free in ``then``; all that it may use if any

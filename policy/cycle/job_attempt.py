@@ -18,7 +18,7 @@ from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA
 from policy.model.priority_class import BASE
 from policy.plan.pass_context import Context
-from policy.plan.plan_builder import PlanBuilder
+from policy.plan.plan_builder import OPENING, PlanBuilder
 from policy.plan.rejection_cache import Rejections, why_pinned
 from policy.preemption.victim_search import Slot
 from policy.preemption.victim_selection import Found, Victim
@@ -91,6 +91,7 @@ class JobAttempts:
                 builder.leave(job, self.rejections.beyond_limit())
                 return
             if job.request.only_cores and job.request.cores > region.idle:
+                in_the_way = self._places.window_in_the_way(job, allowed, closed) if closed.key else None
                 break
             allocation = self._places.place(job, allowed, closed)
             if isinstance(allocation, Reason):
@@ -219,7 +220,10 @@ class JobAttempts:
                     left = self._next_of_array(job, started.left)
                     continue
                 if started.final:
-                    self._builder.leave(job, started.reason)
+                    # What never fits says so, whether or not a head needs its limits.
+                    limited = started.reason.code in OPENING
+                    never = self._never(job, self._cluster.vnodes_of(job.queue), region) if limited else None
+                    self._builder.leave(job, never or started.reason)
                     return
                 main = started.reason
             self._preempt_or_leave(job, region, main)

@@ -252,7 +252,7 @@ def _fill_the_hole(
     for pending in builder.pending:
         free.take_amounts(pending.missing)
         # A vnode that the victim had alone is open now, unless the rescued job now has it alone.
-        free.close(pending.allocation.shares(free.directory), pending.job.request)
+        free.hold_alone(pending.allocation.shares(free.directory), pending.job.request)
     for job in short:
         region = builder.regions[job.queue]
         head = region.reservation

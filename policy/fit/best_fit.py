@@ -329,8 +329,13 @@ def _packed(capacity: Capacity, request: Request, allowed: int) -> list[Share] |
 
 def _hosts_by_idle(capacity: Capacity, cores: int, allowed: int) -> Iterable[int]:
     if capacity.inventory.one_vnode_per_host:
+        # A vnode of which more is used than it has is like a full one.
+        full = 0
+        for level, vnodes in capacity.levels.items():
+            full |= vnodes if level <= 0 else 0
+        yield from each_bit(full & allowed) if not cores else ()
         for level in sorted(capacity.levels):
-            if level >= cores:
+            if level > 0 and level >= cores:
                 yield from each_bit(capacity.levels[level] & allowed)
         return
     idle = [(capacity.idle(host & allowed), index, host) for index, host in enumerate(capacity.inventory.hosts())]

@@ -249,7 +249,7 @@ class Preemption:
                     return self._selection.as_found(job, rights, room)
                 # An exclusive job's use of its quota is known only once it has an allocation.
                 return Reason("over-quota", self._quotas.numbers_of(over, job, room.allocation))
-            if blocked_by_head:
+            if blocked_by_head and (starts or any(self._selection.offers(run, job, rights) for run in pool.ordered)):
                 reason = _DELAYS_HEAD
                 self._delaying[shape] = (job.left_s, closed.extent, reason)
             else:

@@ -203,6 +203,10 @@ class Capacity:
         the vnodes that were open, for :meth:`reopen`."""
         if self.run_counts is not None:
             self.run_counts.count(shares, request.owner, 1)
+        return self.hold_alone(shares, request)
+
+    def hold_alone(self, shares: Sequence[Share], request: Request) -> int:
+        """As :meth:`close`, for a job that is counted among the jobs of the vnodes already."""
         mask = 0
         for share in shares:
             mask |= self.sharing.held_alone(share.mask, request)
