@@ -283,7 +283,7 @@ class JobAttempts:
         not_cleared = None if job.rank is None else self._context.placer.why_not_cleared(job, allowed)
         if not_cleared is not None:
             return (*refused, not_cleared)
-        allowed = self._places.worth_clearing(job, allowed)
+        good = self._places.worth_clearing(job, -1)
         yields = self.heads.gives_way(job, region)
         reservation = region.reservation if yields else self.heads.reserve_again(region)
         end_s = self._context.now_s + job.left_s
@@ -295,9 +295,9 @@ class JobAttempts:
         after_victims = self._builder.free_after_victims()
         found: Found | Reason
         if rights is not None:
-            found = preemption.find(job, rights, allowed, guard, closed, after_victims)
+            found = preemption.find(job, rights, allowed, guard, closed, after_victims, good)
         else:
-            found = preemption.after_delay(job, refused[0], allowed, guard, closed, after_victims)
+            found = preemption.after_delay(job, refused[0], allowed, guard, closed, after_victims, good)
         if isinstance(found, Reason):
             if found.code == "preempt-delays-head" and reservation is not None:
                 found = found._replace(numbers=(("before_s", reservation.until_s),))
