@@ -205,9 +205,9 @@ class Preemption:
     ) -> Found | Reason:
         """Victims for a job that may preempt, on what is not closed to it, or the reason why there are none.
 
-        ``good`` are the vnodes that are good enough for it (P4): others are as if closed. ``after_victims`` is what will
-        be free once the victims chosen so far have ended, None if there are none: the job takes what these leave over
-        before any other run is preempted for it.
+        ``good`` are the vnodes that are good enough for it (P4): others are as if closed. ``after_victims`` is what
+        will be free once the victims chosen so far have ended, None if there are none: the job takes what these leave
+        over before any other run is preempted for it.
         """
         if good != _ALL:
             closed = closed._replace(vnodes=closed.vnodes | allowed & ~good)
