@@ -152,10 +152,10 @@ class Placer:
         self._nodes = None
         self._begun = [begun for begun in self._begun if begun[1] is not allocation]
 
-    def earmarked(self, vnodes: int) -> None:
-        """Note that cores of these vnodes are earmarked for a beneficiary."""
-        if self._made is not None:
-            self._made.touch(vnodes)
+    def earmarked(self, job: Job, allocation: Allocation) -> None:
+        """Note that a beneficiary will run there."""
+        if self._made is not None or (job.rank is not None and job.rank.needs != _NO_NEEDS):
+            self._ranking.earmarked(job, allocation)
 
     @property
     def stripes(self) -> Mapping[str, float]:

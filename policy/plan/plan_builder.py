@@ -184,10 +184,9 @@ class PlanBuilder:
         allocation, victims = earmark.allocation, earmark.victims
         inside, missing = free_and_missing(self._capacity, allocation)
         self._capacity.take_amounts(inside)
-        placer = self._context.used_placer
+        placer = self._context.used_placer if job.rank is None else self._context.placer
         if placer is not None:
-            for share in allocation.shares(self._capacity.directory):
-                placer.earmarked(share.mask)
+            placer.earmarked(job, allocation)
         closed = self._capacity.close(allocation.shares(self._capacity.directory), job.request)
         promised_s = self.promised.get(job.id, self.promises.get(job.id, self.now_s))
         # Its victims have time to save before it can start.

@@ -81,7 +81,7 @@ class Ranking:
 
     def ordered(self, preference: RankPreference, vnodes: int) -> Iterator[int]:
         """The compliant ones of these vnodes one by one, as sets of one: highest S first, ties by name, then those with
-        unknown S. Call neither :meth:`started` nor :meth:`touch` during the walk."""
+        unknown S. Call neither :meth:`started` nor :meth:`earmarked` during the walk."""
         lists = self._lists_of(preference)
         yield from lists.ranked.within(vnodes)
         rest = lists.unranked & vnodes
@@ -100,9 +100,10 @@ class Ranking:
         if self._remaining is not None:
             self._touched |= self._remaining.give_back(job, allocation)
 
-    def touch(self, vnodes: int) -> None:
-        """Note that what is free on these vnodes has changed in another way, for example by an earmark."""
-        self._touched |= vnodes
+    def earmarked(self, job: Job, allocation: Allocation) -> None:
+        """Subtract what a beneficiary will use from what is left of its vnodes, so that these stay good enough for it;
+        cores there have been taken."""
+        self._touched |= self._what_is_left().note(job, allocation, self._now_s, self._now_s)
 
     def standing(self, preference: RankPreference, vnode: str) -> Standing:
         """The standing of one vnode under a preference. Raises KeyError for an unknown vnode."""
