@@ -147,9 +147,31 @@ def _shared_out(capacity: Capacity, request: Request, allowed: int) -> list[Shar
         return [share for shares in found for share in shares]
     except TooManyWaysError:
         capacity.gave_up = True
-        return None
+        return _scarcest_first(capacity, request, allowed)
     finally:
         capacity.give(taken, _SHARED)
+
+
+def _scarcest_first(capacity: Capacity, request: Request, allowed: int) -> list[Share] | None:
+    """All chunks, those first for which the fewest vnodes have room; their shares in the order of the select."""
+    chunks, matching = request.chunks, capacity.inventory.matching
+    able = [next(capacity.held_at_least(chunk, allowed & matching(chunk)), 0) for chunk in chunks]
+    order = sorted(range(len(chunks)), key=lambda kind: count_vnodes(able[kind]))
+    taken: list[Share] = []
+    try:
+        if not _all_chunks(capacity, Request(tuple(chunks[kind] for kind in order), request.place), allowed, taken):
+            return None
+    finally:
+        capacity.give(taken, _SHARED)
+    found: list[list[Share]] = [[] for _ in chunks]
+    at = 0
+    for kind in order:
+        pieces = chunks[kind].pieces
+        while at < len(taken) and (pieces or taken[at].joined):
+            pieces -= 0 if taken[at].joined else taken[at].chunks * count_vnodes(taken[at].mask)
+            found[kind].append(taken[at])
+            at += 1
+    return [share for shares in found for share in shares]
 
 
 _SHARED = Request((), sharing="shared")

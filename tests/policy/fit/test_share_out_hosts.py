@@ -94,6 +94,13 @@ def test_never_is_not_said_where_the_search_gave_up(monkeypatch: pytest.MonkeyPa
     assert fits_idle_cluster(cluster(vnodes, [waiting]).cluster(), waiting.request, 3)
 
 
+def test_a_search_that_gives_up_tries_the_scarcest_chunks_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both pieces of 2 cores go to a, so that 3 cores have no room there; these are placed first without a search."""
+    monkeypatch.setattr(share_out_hosts, "_MOST_STEPS", 0)
+    a, b = vnode("a", 6), vnode("b", 2)
+    assert where("2:ncpus=2+1:ncpus=3", a, b) == "(a:ncpus=2)+(b:ncpus=2)+(a:ncpus=3)"
+
+
 # By trying all ways
 
 _CHUNKS = st.builds(
