@@ -16,8 +16,9 @@ from policy.state.vnode_totals_hosts_and_matching import most_on_vnode
 from policy.state.vnodes_by_idle_cores import Capacity
 
 _MOST_KINDS = 6
-_MOST_STEPS = 1 << 16
-"""The search ends after so many steps, or with more kinds of chunks, without a result."""
+_MOST_STEPS = 1 << 13
+"""The search ends after so many steps, or with more kinds of chunks, without a result: some hundredths of a second,
+whatever a user asks for."""
 
 
 class Part(NamedTuple):
@@ -30,6 +31,21 @@ class Part(NamedTuple):
 
 class TooManyWaysError(Exception):
     """The search has ended before all ways were tried."""
+
+
+class _Steps:
+    """The steps that a search has left."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _MOST_STEPS
+
+    def spend(self, count: int) -> None:
+        """Count so many. Raises :class:`TooManyWaysError` where that is more than are left."""
+        self._left -= count
+        if self._left < 0:
+            raise TooManyWaysError
 
 
 class _Host(NamedTuple):
@@ -146,25 +162,23 @@ def _search(
     each = _free_amounts(capacity, chunks)
     suiting = [capacity.inventory.matching(chunk) for chunk in chunks]
     ways: dict[_Left, _Way | None] = {needed: None}
-    steps = 0
+    steps = _Steps()
     for host in sorted(hosts, key=lambda host: -sum(map(min, host.most, needed))):
         if capacity.check_time is not None:
             capacity.check_time()
         most = [min(pieces, left) for pieces, left in zip(host.most, needed)]
-        filled = _fillings(chunks, suiting, host, most, each) if place == "free" else _one_piece(most)
+        filled = _fillings(chunks, suiting, host, most, each, steps) if place == "free" else _one_piece(most)
         grown = dict(ways)
         for pieces in filled:
+            steps.spend(len(ways))
             for left, way in ways.items():
                 after = tuple([max(0, there - taken) for there, taken in zip(left, pieces)])
                 if after not in grown:
                     grown[after] = _Way(way, host, pieces)
-            steps += len(ways)
-            if steps > _MOST_STEPS:
-                raise TooManyWaysError
         done = grown.get((0,) * len(needed))
         if done is not None:
             return done
-        steps += len(grown) ** 2
+        steps.spend(len(grown) ** 2 // 4)
         ways = {left: way for left, way in grown.items() if not any(_is_less(other, left) for other in grown)}
     return None
 
@@ -186,6 +200,7 @@ def _fillings(
     host: _Host,
     most: Sequence[int],
     each: Mapping[str, Sequence[int]],
+    steps: _Steps,
 ) -> Iterator[tuple[int, ...]]:
     """The numbers of pieces that the host holds together, each with as many of the last kind as there is room for.
 
@@ -205,6 +220,7 @@ def _fillings(
     def most_of(at: int, taken: Sequence[int]) -> int:
         """How many pieces of the kind at this place have room beside those taken of the kinds before it."""
         chunk, pieces = chunks[kinds[at]], most[kinds[at]]
+        steps.spend(1 << at)
         for beside in range(1 << at):
             which = beside | 1 << at
             for name, amount in chunk.amounts:

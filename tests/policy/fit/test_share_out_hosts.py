@@ -94,6 +94,32 @@ def test_never_is_not_said_where_the_search_gave_up(monkeypatch: pytest.MonkeyPa
     assert fits_idle_cluster(cluster(vnodes, [waiting]).cluster(), waiting.request, 3)
 
 
+@pytest.mark.parametrize(
+    ("hosts", "select"),
+    [
+        (4, "2:ncpus=8:mem=3+17:ncpus=5+42:ncpus=2+42:ncpus=2:mem=1+16:ncpus=1:mem=1:ngpus=1+7:ncpus=5"),
+        (40, "1225:ncpus=1:mem=1+107:ncpus=8:mem=1:ngpus=1+104:ncpus=8:ngpus=1+316:ncpus=3"),
+        (40, "1900:ncpus=1:mem=1+1500:ncpus=2:mem=1+160:ncpus=3:ngpus=1:mem=1"),
+    ],
+)
+def test_no_request_makes_a_search_long(monkeypatch: pytest.MonkeyPatch, hosts: int, select: str) -> None:
+    """Ways and fillings of hosts are many where pieces are small and hosts large."""
+    compared = 0
+    is_less = share_out_hosts._is_less
+
+    def count(left: tuple[int, ...], other: tuple[int, ...]) -> bool:
+        nonlocal compared
+        compared += 1
+        return is_less(left, other)
+
+    monkeypatch.setattr(share_out_hosts, "_is_less", count)
+    vnodes = [vnode(f"v{n}", (64, 128, 256)[n % 3], has={"ngpus": 4, "mem": (64, 128)[n % 2]}) for n in range(hosts)]
+    capacity, request = Capacity.of({each.name: each for each in vnodes}), parse_request(select)
+    with pytest.raises(share_out_hosts.TooManyWaysError):
+        share_out_hosts.share_out(capacity, request.chunks, -1 & capacity.inventory.everywhere, "free")
+    assert compared <= 4 * share_out_hosts._MOST_STEPS
+
+
 def test_a_search_that_gives_up_tries_the_scarcest_chunks_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both pieces of 2 cores go to a, so that 3 cores have no room there; these are placed first without a search."""
     monkeypatch.setattr(share_out_hosts, "_MOST_STEPS", 0)
