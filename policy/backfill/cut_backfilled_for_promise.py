@@ -34,7 +34,7 @@ NO_PROMISE: Final = Promise(UNLIMITED_S, tuple)
 
 
 def cut_order(cluster: ClusterIndex, backfilled: Mapping[str, Backfilled], allowed: int) -> list[Run]:
-    """The runs that may be cut for a head that may use these vnodes, in the order of cuts."""
+    """The runs on these vnodes that may be cut, in the order of cuts."""
     directory = cluster.capacity.directory
     runs = cluster.runs
     managed = {queue.name for queue in cluster.queues.values() if queue.managed}
@@ -117,7 +117,7 @@ def keep_by_count(
             idle -= cores
             del cut[run_id]
     early = {*expected, *cut}
-    return Reservation(head, max(now_s, promise.at_s), allowed, idle - head.cores, None, directory, early)
+    return Reservation(head, max(now_s, promise.at_s), allowed, idle - head.cores, None, cluster.capacity, early)
 
 
 def keep_by_fit(
@@ -156,4 +156,4 @@ def keep_by_fit(
     spare = max(0, then.idle(allowed) - head.cores)
     early = {*expected, *(run.id for run in cut)}
     at_s, closed_cores = max(now_s, promise.at_s), closed.cores_on(allowed)
-    return Reservation(head, at_s, allowed, spare, then, then.directory, early, closed_cores)
+    return Reservation(head, at_s, allowed, spare, then, then, early, closed_cores)

@@ -10,7 +10,7 @@ from collections.abc import Container, Sequence
 from typing import Final
 
 from policy.fit.best_fit import fit, fits
-from policy.model.allocation import Allocation, Directory
+from policy.model.allocation import Allocation
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.reasons.reason import Reason
@@ -28,8 +28,8 @@ class Reservation:
     """
 
     __slots__ = (
-        "_allowed", "_closed_cores", "_directory", "_early", "_inside", "_then", "_why", "_why_at", "at_s", "head",
-        "spare_cores", "until_s",
+        "_allowed", "_closed_cores", "_directory", "_early", "_inside", "_inventory", "_sharing", "_then", "_usable",
+        "_why", "_why_at", "at_s", "head", "spare_cores", "until_s",
     )  # fmt: skip
 
     def __init__(
@@ -39,19 +39,22 @@ class Reservation:
         allowed: int,
         spare_cores: int,
         then: Capacity | None,
-        directory: Directory,
+        capacity: Capacity,
         early: Container[str] = (),
         closed_cores: int = 0,
     ) -> None:
-        """``closed_cores``: cores on the head's vnodes that windows close to it, and that are not among the spare
-        ones."""
+        """``capacity``: any one of the cluster. ``closed_cores``: cores on the head's vnodes that windows close to it,
+        and that are not among the spare ones."""
         self.head = head
         self.at_s = at_s
         self.until_s = at_s
         self.spare_cores = spare_cores
         self._allowed = allowed
         self._then = then
-        self._directory = directory
+        self._directory = capacity.directory
+        self._inventory = capacity.inventory
+        self._sharing = capacity.sharing
+        self._usable = capacity.usable
         self._early = early
         self._closed_cores = closed_cores
         self._inside: frozenset[str] = _NO_RUNS
@@ -65,22 +68,22 @@ class Reservation:
         closes to the head, which a job that ends before the window begins may have."""
         return self.spare_cores + self._closed_cores
 
-    def why_not_beside(self, *, only_head: bool, may_be_taken: bool = False) -> Reason:
+    def why_not_beside(self, *, only_head: bool, may_be_taken: bool = False, alone: bool = False) -> Reason:
         """Why a job that outlasts the window does not start: too little is spare beside the head.
 
         If cores are counted and only the head is in the way, the reason has the number of cores that would do
-        (``fewer``). ``only_head``: neither a reservation of PBS nor a stripe is in the way. ``may_be_taken``: jobs
-        preempt, so that a later job of the pass may take a start back.
+        (``fewer``), unless the job is ``alone`` on its vnodes. ``only_head``: neither a reservation of PBS nor a
+        stripe is in the way. ``may_be_taken``: jobs preempt, so that a later job of the pass may take a start back.
         """
-        made_of = (self.at_s, self.until_s, self.spare_cores, only_head, may_be_taken)
+        made_of = (self.at_s, self.until_s, self.spare_cores, only_head, may_be_taken, alone)
         if self._why is None or made_of != self._why_at:
-            self._why, self._why_at = self._why_beside(only_head=only_head, may_be_taken=may_be_taken), made_of
+            self._why, self._why_at = self._why_beside(only_head, may_be_taken, alone), made_of
         return self._why
 
-    def _why_beside(self, *, only_head: bool, may_be_taken: bool) -> Reason:
+    def _why_beside(self, only_head: bool, may_be_taken: bool, alone: bool) -> Reason:
         numbers: Numbers = (("head", self.head.id), ("at_s", self.at_s))
         numbers = (*numbers, ("before_s", self.until_s), ("beside", self.spare_cores))
-        if self._then is None and only_head:
+        if self._then is None and only_head and not alone:
             numbers = (*numbers, ("fewer", self.spare_cores))
         if only_head:
             numbers = (*numbers, ("only_head", 1))
@@ -98,9 +101,7 @@ class Reservation:
             return True
         then = self._then
         if then is None:
-            if request.exclusive:
-                return False
-            cores = allocation.cores_on(self._allowed, self._directory)
+            cores = self._cores_from(allocation, request)
             if cores > self.spare_cores:
                 return False
             self.spare_cores -= cores
@@ -128,7 +129,7 @@ class Reservation:
         if then is None:
             self.spare_cores += self._freed_later(gone)
             if not self.window_holds(end_s):
-                self.spare_cores -= allocation.cores_on(self._allowed, self._directory)
+                self.spare_cores -= self._cores_from(allocation, request)
         else:
             self._swap(then, allocation, end_s, request, gone)
             self.spare_cores = max(0, then.idle(self._allowed) - self.head.cores)
@@ -141,9 +142,20 @@ class Reservation:
         """The cores that the run holds on vnodes that the head may use."""
         return run.allocation.cores_on(self._allowed, self._directory)
 
-    def has_beside(self, allocation: Allocation, freed: int) -> bool:
+    def _cores_from(self, allocation: Allocation, request: Request) -> int:
+        """The cores that a job with this allocation takes from the head's vnodes: all of those that it has alone."""
+        cores = allocation.cores_on(self._allowed, self._directory)
+        if not request.exclusive:
+            return cores
+        there = 0
+        for share in allocation.shares(self._directory):
+            there |= share.mask
+        alone = self._sharing.held_alone(there, request) & self._allowed
+        return cores - allocation.cores_on(alone, self._directory) + self._inventory.total(alone)
+
+    def has_beside(self, allocation: Allocation, request: Request, freed: int) -> bool:
         """Whether the spare cores and ``freed`` more are enough for a job with this allocation."""
-        return allocation.cores_on(self._allowed, self._directory) <= self.spare_cores + freed
+        return self._cores_from(allocation, request) <= self.spare_cores + freed
 
     def copy_of_then(self) -> Capacity | None:
         """A copy of what is free at the shadow time; None if cores are counted instead."""
@@ -174,13 +186,14 @@ class Reservation:
         """True if no allocation on these vnodes can be admitted; known without a search."""
         if self.window_holds(end_s) or job.request.cores <= self.most_beside:
             return False
-        return allowed == self._allowed or not allowed & ~self._allowed
+        return not allowed & self._usable & ~self._allowed
 
     def head_vnodes(self, then: Capacity | None = None) -> int:
-        """The vnodes the head would take at the shadow time, or of what is free in ``then``; 0 if any will do."""
+        """The vnodes the head would take at the shadow time, or of what is free in ``then``; all that it may use if any
+        of them will do."""
         then = then or self._then
         if then is None:
-            return 0
+            return self._allowed
         allocation = fit(then, self.head.request, self._allowed)
         mask = 0
         for share in allocation.shares(then.directory) if allocation else ():
@@ -227,7 +240,7 @@ class HeadGuard:
         if trial is None:
             then = self._reservation.copy_of_then()
             if then is None:
-                return not self._request.exclusive and self._reservation.has_beside(allocation, self._freed)
+                return self._reservation.has_beside(allocation, self._request, self._freed)
             trial = self._trial = then
             for run in self._gone.values():
                 trial.give(run.allocation.shares(trial.directory), run.job.request)
@@ -238,5 +251,5 @@ class HeadGuard:
         return kept
 
     def vnodes_of_head(self) -> int:
-        """The vnodes that the head would take with those runs gone; 0 if any will do."""
+        """The vnodes that the head would take with those runs gone; all that it may use if any of them will do."""
         return self._reservation.head_vnodes(self._trial)

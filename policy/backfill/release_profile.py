@@ -90,7 +90,8 @@ def once_victims_end(cluster: ClusterIndex, pending: Sequence[Pending]) -> Capac
         free.give(run.allocation.shares(free.directory), run.job.request)
     for earmark in pending:
         free.take_amounts(earmark.missing)
-        free.close(earmark.allocation.shares(free.directory), earmark.job.request)
+        # The plan counts it on its vnodes since the earmark; the victims had these open again.
+        free.hold_alone(earmark.allocation.shares(free.directory), earmark.job.request)
     return free
 
 

@@ -81,7 +81,7 @@ def _reserve_by_count(
             at_s = end_s
         allocation = runs[run_id].allocation
         idle += allocation.cores if everywhere else allocation.cores_on(allowed, directory)
-    return Reservation(head, at_s, allowed, idle - need, None, directory, expected) if idle >= need else None
+    return Reservation(head, at_s, allowed, idle - need, None, capacity, expected) if idle >= need else None
 
 
 def _reserve_by_fit(
@@ -112,7 +112,7 @@ def _reserve_by_fit(
     then = before.copy()
     profile.give_back(then, start, max(high, profile.count_until(at_s)))
     spare = max(0, then.idle(allowed) - head.cores)
-    return Reservation(head, at_s, allowed, spare, then, free.directory, expected)
+    return Reservation(head, at_s, allowed, spare, then, free, expected)
 
 
 def _reserve_between(
@@ -124,7 +124,8 @@ def _reserve_between(
     whether the head fits in it at all, and the first time is found by bisection.
     """
     free = profile.free
-    times = sorted({now_s, *windows.changes_s, *(end_s for end_s, _ in profile.ends if end_s > now_s)})
+    coming = [*windows.changes_s, *(end_s for end_s, _ in profile.ends)]
+    times = sorted({now_s, *(at_s for at_s in coming if at_s > now_s)})
     base, given, first = free, 0, 0
     while first < len(times):
         closed = windows.closed_to(head, times[first], windows.slack_s)
@@ -145,7 +146,7 @@ def _reserve_between(
                     high, then = middle, trial
             spare = max(0, then.idle(open_then) - head.cores)
             at_s, closed_cores = times[high], closed.cores_on(open_then)
-            return Reservation(head, at_s, open_then, spare, then, free.directory, expected, closed_cores)
+            return Reservation(head, at_s, open_then, spare, then, free, expected, closed_cores)
         base = base.copy()
         profile.give_back(base, given, released)
         given, first = released, last + 1

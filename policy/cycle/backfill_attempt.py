@@ -85,11 +85,11 @@ class Backfilling:
         end_s = self._now_s + left_s
         passes = end_s > reservation.until_s
         if reservation.counts_out(job, end_s, allowed & ~closed.vnodes) or (
-            passes and self._made_rejections is not None and self._made_rejections.delays_head(job, closed)
+            passes and self._made_rejections is not None and self._made_rejections.delays_head(job, closed, reservation)
         ):
             if not self.rejections.fits_now(job, allowed, closed, region):
                 return NotBackfilled(self._lacks(job, allowed, closed, region))
-            return NotBackfilled(_not_beside(self._context, reservation, self._builder))
+            return NotBackfilled(_not_beside(self._context, reservation, self._builder, job.request.exclusive))
         # Tested with the full estimate: a job that is cut at the head's time still holds its limits and licences when
         # the gates are checked for the head.
         reason = self._builder.blocking_reason_beside_heads(job)
@@ -105,8 +105,8 @@ class Backfilling:
             if allocation is None or (
                 isinstance(allocation, Allocation) and not reservation.admits(allocation, end_s, job.request)
             ):
-                self.rejections.note_delay(job, closed)
-                return NotBackfilled(_not_beside(self._context, reservation, self._builder))
+                self.rejections.note_delay(job, closed, reservation)
+                return NotBackfilled(_not_beside(self._context, reservation, self._builder, job.request.exclusive))
         if isinstance(allocation, Reason):
             return NotBackfilled(allocation, final=True)
         left = self._builder.start(job, allocation, Backfilled(end_s, cuttable))
@@ -184,8 +184,10 @@ def _tested(context: Context, job: Job, region: Region, reservation: Reservation
     return context.estimates.tested(job, reservation.until_s, region.promised_s)
 
 
-def _not_beside(context: Context, reservation: Reservation, builder: PlanBuilder) -> Reason:
-    """Why a job that would fit now, but outlasts the window, does not start."""
+def _not_beside(context: Context, reservation: Reservation, builder: PlanBuilder, alone: bool = False) -> Reason:
+    """Why a job that would fit now, but outlasts the window, does not start; ``alone``: it shares its vnodes with
+    none."""
     may_start = len(builder.starts) < context.settings.schedule.max_starts
     only_head = context.windows is None and context.plain and may_start
-    return reservation.why_not_beside(only_head=only_head, may_be_taken=context.preemption is not None)
+    may_be_taken = context.preemption is not None
+    return reservation.why_not_beside(only_head=only_head, may_be_taken=may_be_taken, alone=alone)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from policy.cycle.where_job_can_start_now import StartPlaces
 from policy.eligibility.soft_quotas import Standing
-from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Earmark
@@ -32,6 +32,7 @@ class Earmarks:
         self._context = context
         self._cluster = context.cluster
         self._builder = builder
+        self._places = StartPlaces(context)
         self._quotas = context.quotas
         self._classes = context.classes if context.settings.priority.preempt else None
         self._now_s = context.now_s
@@ -104,18 +105,19 @@ class Earmarks:
     def _where_now(self, job: Job, earmark: Earmark, allowed: int, elsewhere: bool) -> Allocation | None:
         capacity, windows = self._cluster.capacity, self._context.windows
         closed = NOTHING_CLOSED if windows is None else windows.closed_to(job, self._now_s)
-        ever, allowed = allowed, allowed & ~closed.vnodes
+        there = 0
+        for share in earmark.allocation.shares(capacity.directory):
+            there |= share.mask
         with closed.applied_to(capacity):
-            is_part_closed = False
-            for share in earmark.allocation.shares(capacity.directory):
-                is_part_closed = is_part_closed or bool(share.mask & ~(allowed & capacity.open_to(job.request)))
             if (
-                not is_part_closed
-                and len(earmark.allocation.vnodes)
+                there
+                and not there & ~(allowed & ~closed.vnodes & capacity.open_to(job.request))
                 and not free_and_missing(capacity, earmark.allocation)[1]
+                and (job.rank is None or self._context.placer.is_good_enough(job, there))
             ):
                 return earmark.allocation
-            return fit(capacity, job.request, allowed, ever) if elsewhere else None
+        found = self._places.place(job, allowed, closed) if elsewhere else None
+        return found if isinstance(found, Allocation) else None
 
     def _keep(self, job: Job, earmark: Earmark, still: Sequence[Run]) -> None:
         preemption = self._context.preemption

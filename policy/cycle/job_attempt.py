@@ -18,7 +18,7 @@ from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA
 from policy.model.priority_class import BASE
 from policy.plan.pass_context import Context
-from policy.plan.plan_builder import PlanBuilder
+from policy.plan.plan_builder import OPENING, PlanBuilder
 from policy.plan.rejection_cache import Rejections, why_pinned
 from policy.preemption.victim_search import Slot
 from policy.preemption.victim_selection import Found, Victim
@@ -91,6 +91,7 @@ class JobAttempts:
                 builder.leave(job, self.rejections.beyond_limit())
                 return
             if job.request.only_cores and job.request.cores > region.idle:
+                in_the_way = self._places.window_in_the_way(job, allowed, closed) if closed.key else None
                 break
             allocation = self._places.place(job, allowed, closed)
             if isinstance(allocation, Reason):
@@ -130,7 +131,7 @@ class JobAttempts:
         """Leave a job that a gate blocks, whatever is free.
 
         A job with a promise becomes the head of its region all the same if only a hard limit or licences block it and
-        running jobs will give these back: no other job may take its cores meanwhile.
+        running jobs will give these back, or if its queue will open: no other job may take its cores then.
         """
         opens_s = self._builder.opens_s(job, reason) if job.id in self._builder.promises else UNLIMITED_S
         region = None if opens_s == UNLIMITED_S else self._builder.regions[job.queue]
@@ -219,7 +220,10 @@ class JobAttempts:
                     left = self._next_of_array(job, started.left)
                     continue
                 if started.final:
-                    self._builder.leave(job, started.reason)
+                    # What never fits says so, whether or not a head needs its limits.
+                    limited = started.reason.code in OPENING
+                    never = self._never(job, self._cluster.vnodes_of(job.queue), region) if limited else None
+                    self._builder.leave(job, never or started.reason)
                     return
                 main = started.reason
             self._preempt_or_leave(job, region, main)
@@ -276,6 +280,10 @@ class JobAttempts:
             return refused
         if rights is None:
             self._builder.wake_at(refused[0].number("at_s"))
+        not_cleared = None if job.rank is None else self._context.placer.why_not_cleared(job, allowed)
+        if not_cleared is not None:
+            return (*refused, not_cleared)
+        good = self._places.worth_clearing(job, -1)
         yields = self.heads.gives_way(job, region)
         reservation = region.reservation if yields else self.heads.reserve_again(region)
         end_s = self._context.now_s + job.left_s
@@ -287,9 +295,9 @@ class JobAttempts:
         after_victims = self._builder.free_after_victims()
         found: Found | Reason
         if rights is not None:
-            found = preemption.find(job, rights, allowed, guard, closed, after_victims)
+            found = preemption.find(job, rights, allowed, guard, closed, after_victims, good)
         else:
-            found = preemption.after_delay(job, refused[0], allowed, guard, closed, after_victims)
+            found = preemption.after_delay(job, refused[0], allowed, guard, closed, after_victims, good)
         if isinstance(found, Reason):
             if found.code == "preempt-delays-head" and reservation is not None:
                 found = found._replace(numbers=(("before_s", reservation.until_s),))

@@ -35,7 +35,7 @@ class PromisedCuts:
     def promise_to(self, job: Job, allowed: int) -> Promise:
         """The promise given to the job, with the runs that may be cut to keep it."""
         at_s = self._builder.promises.get(job.id, UNLIMITED_S)
-        return NO_PROMISE if at_s == UNLIMITED_S else Promise(at_s, lambda: self._cuttable(at_s, allowed))
+        return NO_PROMISE if at_s == UNLIMITED_S else Promise(at_s, lambda: self._cuttable(at_s, job, allowed))
 
     def expected_ends(self) -> Mapping[str, float]:
         """Run id to the expected end of each backfilled run that is expected to end before its full estimate.
@@ -71,7 +71,8 @@ class PromisedCuts:
         is needed, or if all of them would not be enough."""
         if self._context.now_s < at_s - self._context.settings.checkpoint.grace_s:
             return None
-        cuttable = self._cuttable(at_s, allowed)
+        allowed = self._places.worth_clearing(job, allowed)
+        cuttable = self._cuttable(at_s, job, allowed)
         closed = self._places.closed_to(job, late=True)
         return cut_for(self._context.cluster, job, allowed, at_s, cuttable, self._builder.pending, closed)
 
@@ -81,8 +82,9 @@ class PromisedCuts:
         tested = self._context.estimates.tested(job, min(times, default=UNLIMITED_S), max(times, default=UNLIMITED_S))
         return Backfilled(self._context.now_s + tested.estimate_s, tested.cuttable)
 
-    def _cuttable(self, at_s: float, allowed: int) -> list[Run]:
-        """The runs on these vnodes that may be cut at that promised time, in the order of cuts."""
-        estimates = self._context.estimates
-        order = cut_order(self._context.cluster, self._builder.backfilled(), allowed)
+    def _cuttable(self, at_s: float, job: Job, allowed: int) -> list[Run]:
+        """The runs that may be cut at that promised time for a job that may use these vnodes, in the order of cuts."""
+        cluster, estimates = self._context.cluster, self._context.estimates
+        vnodes = cluster.capacity.sharing.reach(allowed, job.request)
+        order = cut_order(cluster, self._builder.backfilled(), vnodes)
         return [run for run in order if estimates.may_be_cut_at(run, at_s)]

@@ -14,6 +14,7 @@ from policy.backfill.head_reservation import Reservation
 from policy.backfill.release_profile import once_victims_end
 from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.cycle.earmarked_for_preemptor import Earmarks
+from policy.cycle.where_job_can_start_now import StartPlaces
 from policy.fit.best_fit import fit, fits
 from policy.model.allocation import Allocation
 from policy.model.job_request import Request
@@ -196,7 +197,8 @@ def rescue(context: Context, builder: PlanBuilder, begin: Callable[[], Earmarks]
     open_to = [job for job in chance.short(waiting) if job.id not in builder.earmarks]
     short = [job for job in open_to if context.blocking_reason(job) is None]
     eligible = [job for job in short if chance.has_waited(job)]
-    if eligible and any(cut.at_s == now_s for cut in context.ledger.cuts.values()):
+    preempts = any(not preempt.again for preempt in builder.preempts)
+    if eligible and (preempts or any(cut.at_s == now_s for cut in context.ledger.cuts.values())):
         # Passes follow one another within a second while victims end. Beside a second cut the first would be for
         # nothing: its victim would start again on what is left over.
         builder.next_s = min(builder.next_s, chance.next_s, now_s + _APART_S)
@@ -207,13 +209,13 @@ def rescue(context: Context, builder: PlanBuilder, begin: Callable[[], Earmarks]
     victims = chance.victims(spared) if eligible else []
     builder.next_s = min(builder.next_s, chance.next_s)
     most_cores = max([run.allocation.cores for run in victims], default=0)
-    hopeless: set[tuple[Request, str, tuple[int, ...]]] = set()
+    hopeless: set[tuple[Request, int, tuple[int, ...]]] = set()
     for job in chance.shortest_first(eligible) if victims else ():
-        allowed = cluster.vnodes_of(job.queue)
+        allowed = _worth_clearing(context, job)
         if not chance.may_be_enough(most_cores, job, allowed, free):
             continue
         closed = _closed_to(job, context)
-        if (job.request, job.queue, closed.key) in hopeless:
+        if (job.request, allowed, closed.key) in hopeless:
             continue
         region = builder.regions[job.queue]
         head = region.reservation
@@ -226,7 +228,7 @@ def rescue(context: Context, builder: PlanBuilder, begin: Callable[[], Earmarks]
             continue
         found, blocked_by_head = chance.room_for(job, allowed, victims, guard, closed, free)
         if found is None and not blocked_by_head and job.subjobs is None:
-            hopeless.add((job.request, job.queue, closed.key))
+            hopeless.add((job.request, allowed, closed.key))
         if found is not None:
             victim, allocation = found
             if head is not None and guards:
@@ -250,7 +252,7 @@ def _fill_the_hole(
     for pending in builder.pending:
         free.take_amounts(pending.missing)
         # A vnode that the victim had alone is open now, unless the rescued job now has it alone.
-        free.close(pending.allocation.shares(free.directory), pending.job.request)
+        free.hold_alone(pending.allocation.shares(free.directory), pending.job.request)
     for job in short:
         region = builder.regions[job.queue]
         head = region.reservation
@@ -259,7 +261,7 @@ def _fill_the_hole(
         end_s = builder.now_s + job.left_s
         if (context.blocking_reason(job) or builder.blocking_reason_beside_heads(job, end_s)) is not None:
             continue
-        closed, ever = _closed_to(job, context), cluster.vnodes_of(job.queue)
+        closed, ever = _closed_to(job, context), _worth_clearing(context, job)
         with closed.applied_to(free):
             allocation = fit(free, job.request, ever & ~closed.vnodes, ever)
         if allocation is None:
@@ -277,6 +279,11 @@ def _fits(free: Capacity, job: Job, allowed: int, closed: Closed) -> bool:
     """Whether the job fits what will be free without another cut."""
     with closed.applied_to(free):
         return fits(free, job.request, allowed & ~closed.vnodes, allowed)
+
+
+def _worth_clearing(context: Context, job: Job) -> int:
+    """The vnodes of the job's queue on which a run may be cut for the job."""
+    return StartPlaces(context).worth_clearing(job, context.cluster.vnodes_of(job.queue))
 
 
 def _closed_to(job: Job, context: Context) -> Closed:

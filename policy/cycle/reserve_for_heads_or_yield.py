@@ -14,7 +14,7 @@ from policy.backfill.shadow_time import reserve
 from policy.cycle.preempt_backfilled import NOTHING_EXPECTED, PromisedCuts
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.plan.pass_context import Context
-from policy.plan.plan_builder import PlanBuilder
+from policy.plan.plan_builder import OPENING, PlanBuilder
 from policy.plan.plan_types import MovedPromise
 from policy.plan.rejection_cache import why_pinned
 from policy.reasons.reason import Reason
@@ -61,19 +61,26 @@ class Heads:
         if reservation is None:
             if in_the_way is not None:
                 return in_the_way._replace(tried=tried)
-            return Reason("never-arranged", (("queue", job.queue),), tried)
+            # On an idle cluster it fits, or whether it does would take too long to find out.
+            return Reason("never-arranged", (("queue", job.queue), ("unsure", 1)), tried)
+        promised_s = self._builder.promises.get(job.id, UNLIMITED_S)
+        if windows is not None and promised_s == UNLIMITED_S:
+            too_long = context.gates.why_not_planned(job, reservation.at_s, windows.slack_s)
+            if too_long is not None:
+                return too_long._replace(tried=tried)
         if reservation.at_s == UNLIMITED_S:
             self._count_beside(reservation)
         if pending and reservation.at_s == now_s:
             # It waits for the victims of other jobs, which have time to save.
             reservation.at_s += context.settings.checkpoint.grace_s
-        promised_s = self._builder.promises.get(job.id, UNLIMITED_S)
         if reservation.at_s > promised_s:
             moved_for = region.moved_for or self._started_before(job, region)
             if moved_for is not None:
                 self._move_promise(job, promised_s, reservation.at_s, moved_for)
                 promised_s = reservation.at_s
-        reservation.until_s = min(reservation.at_s, promised_s)
+        # A queue that is closed opens at the time that is known, not earlier.
+        closed_until_s = max((float(each.number("at_s")) for each in tried if each.code == "queue-closed"), default=0.0)
+        reservation.until_s = min(reservation.at_s, max(promised_s, closed_until_s))
         region.reservation, region.moved_for = reservation, None
         region.head_within = context.preemption is not None and context.claims.is_within(job)
         numbers: Numbers = (("idle", region.idle), ("at_s", reservation.at_s))
@@ -124,9 +131,10 @@ class Heads:
         return region.reservation
 
     def _opens_s(self, head: Job) -> float:
-        """When hard limits and licences let the head start, as the starts of this pass leave them; 0 if they do now."""
+        """When its queue, hard limits and licences let the head start, as the starts of this pass leave them; 0 if they
+        do now."""
         reason = self._context.blocking_reason(head)
-        if reason is None or reason.code not in ("hard-limit", "server-resource"):
+        if reason is None or reason.code not in OPENING:
             return 0.0
         return self._builder.opens_s(head, reason)
 

@@ -29,6 +29,10 @@ class StartPlaces:
             return NOTHING_CLOSED
         return windows.closed_to(job, self._context.now_s, windows.slack_s if late else 0.0)
 
+    def worth_clearing(self, job: Job, allowed: int) -> int:
+        """Those of the vnodes on which runs may be preempted or cut for the job (docs/policies.md, P4 12)."""
+        return allowed if job.rank is None else self._context.placer.worth_clearing(job, allowed)
+
     def window_in_the_way(self, job: Job, allowed: int, closed: Closed) -> Reason | None:
         """The window without which the job would fit now, as a reason; None if there is none."""
         windows = self._context.windows

@@ -25,11 +25,19 @@ def find_longest_run_s(queue: Queue, now_s: float) -> float:
     return longest_s if longest_s > 0 else UNLIMITED_S
 
 
+def find_longest_planned_run_s(queue: Queue, at_s: float, slack_s: float) -> float:
+    """The seconds that a job may run at most for which a start is planned at ``at_s`` and may come up to ``slack_s``
+    late. After the last change that is known it is what the windows before that leave from their begin on, as the last
+    one may end at any time; infinite at other times, at which :mod:`policy.state.closure_windows` tells it."""
+    unknown = [window for window in queue.closed if window.closed_to == CROSSING and window.end_s == UNLIMITED_S]
+    return find_longest_run_s(queue, UNLIMITED_S) - slack_s if unknown and at_s >= unknown[0].start_s else UNLIMITED_S
+
+
 def explain_too_long(job: Job, longest_s: float) -> str:
     """Why a job that is longer never starts."""
     is_endless = job.left_s == UNLIMITED_S
     own = "it has no walltime, and" if is_endless else f"its estimate of {show_walltime(int(job.left_s))} is too long:"
     return (
-        f"{own} jobs of its queue must end before prime or non-prime time does, and no start in the coming days"
-        f" leaves more than {show_walltime(int(longest_s))}"
+        f"{own} jobs of its queue must end before prime or non-prime time does, and no start in the coming days leaves"
+        f" more than {show_walltime(int(longest_s))}"
     )

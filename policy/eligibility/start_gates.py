@@ -10,7 +10,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Union
 
-from policy.eligibility.longest_run_by_prime_time import explain_too_long, find_longest_run_s
+from policy.eligibility.longest_run_by_prime_time import (
+    explain_too_long,
+    find_longest_planned_run_s,
+    find_longest_run_s,
+)
 from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.model.job_request import Amounts, Request
 from policy.model.jobs_runs_vnodes_queues import CROSSING, ONE_OF, UNLIMITED_S, Job, Queue
@@ -81,6 +85,13 @@ class Gates:
         if reason is None and self._confined is not None:
             reason = self._confined.why(job)
         return reason
+
+    def why_not_planned(self, job: Job, at_s: float, slack_s: float) -> Reason | None:
+        """Why no start of the job is planned at that time, which may come so much later: it is known neither when the
+        prime or non-prime time of then ends, nor that one would leave enough. None where one may be planned."""
+        queue = self._cluster.queues[job.queue]
+        longest_s = find_longest_planned_run_s(queue, at_s, slack_s) if queue.closed else UNLIMITED_S
+        return Reason("blocked", (("why", explain_too_long(job, longest_s)),)) if job.left_s > longest_s else None
 
     def open_for(self, job: Job) -> None:
         """The job starts: take its consumables off what the server has left."""

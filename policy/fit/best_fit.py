@@ -1,7 +1,8 @@
 """Where a request fits in what is free: the first allocation in a fixed order, or none.
 
 Pieces of a chunk go to the tightest vnode that holds all of them, else to the emptiest vnodes first and the tightest
-for the rest, ties by name.
+for the rest, ties by name. Chunks that differ are placed one after the other; where that fails, hosts are shared out
+among them, so that a request which fits is placed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from policy.fit.share_out_hosts import TooManyWaysError, share_out
 from policy.fit.split_chunk_within_host import count_pieces, may_span, span
 from policy.model.allocation import Allocation, Share
 from policy.model.job_request import Chunk, Request
@@ -90,9 +92,12 @@ def _spread(capacity: Capacity, request: Request, allowed: int) -> list[Share] |
         return None
     found: list[Share] = []
     try:
-        return found if _all_chunks(capacity, request, allowed, found) else None
+        if _all_chunks(capacity, request, allowed, found):
+            return found
     finally:
         capacity.give(found, _SHARED)
+    several = len(request.chunks) > 1 and allowed & (allowed - 1)
+    return _shared_out(capacity, request, allowed & capacity.inventory.everywhere) if several else None
 
 
 def _all_chunks(capacity: Capacity, request: Request, allowed: int, found: list[Share]) -> bool:
@@ -113,6 +118,60 @@ def _all_chunks(capacity: Capacity, request: Request, allowed: int, found: list[
             for share in shares:
                 allowed &= ~(capacity.inventory.hosts_of(share.mask) if request.place == "scatter" else share.mask)
     return True
+
+
+def _shared_out(capacity: Capacity, request: Request, allowed: int) -> list[Share] | None:
+    """All chunks, where one after the other they find no room: the hosts are shared out among them. The shares are in
+    the order of the select, as an exec_vnode names them."""
+    chunks, suiting = request.chunks, [capacity.inventory.matching(chunk) for chunk in request.chunks]
+    if capacity.idle(allowed) < request.cores:
+        return None
+    for chunk, suits in zip(chunks, suiting):
+        if count_pieces(capacity, chunk, allowed & suits, chunk.pieces) < chunk.pieces:
+            return None
+    found: list[list[Share]] = [[] for _ in chunks]
+    taken: list[Share] = []
+    try:
+        parts = share_out(capacity, chunks, allowed, request.place)
+        if parts is None:
+            return None
+        # On a host of several vnodes those chunks come first that fewest of them suit.
+        for kind, vnodes, pieces in sorted(parts, key=lambda part: count_vnodes(part.vnodes & suiting[part.chunk])):
+            shares = _pieces(capacity, chunks[kind]._replace(pieces=pieces), vnodes)
+            if shares is None:
+                capacity.gave_up = True
+                return None
+            capacity.take(shares, _SHARED)
+            taken += shares
+            found[kind] += shares
+        return [share for shares in found for share in shares]
+    except TooManyWaysError:
+        capacity.gave_up = True
+        return _scarcest_first(capacity, request, allowed)
+    finally:
+        capacity.give(taken, _SHARED)
+
+
+def _scarcest_first(capacity: Capacity, request: Request, allowed: int) -> list[Share] | None:
+    """All chunks, those first for which the fewest vnodes have room; their shares in the order of the select."""
+    chunks, matching = request.chunks, capacity.inventory.matching
+    able = [next(capacity.held_at_least(chunk, allowed & matching(chunk)), 0) for chunk in chunks]
+    order = sorted(range(len(chunks)), key=lambda kind: count_vnodes(able[kind]))
+    taken: list[Share] = []
+    try:
+        if not _all_chunks(capacity, Request(tuple(chunks[kind] for kind in order), request.place), allowed, taken):
+            return None
+    finally:
+        capacity.give(taken, _SHARED)
+    found: list[list[Share]] = [[] for _ in chunks]
+    at = 0
+    for kind in order:
+        pieces = chunks[kind].pieces
+        while at < len(taken) and (pieces or taken[at].joined):
+            pieces -= 0 if taken[at].joined else taken[at].chunks * count_vnodes(taken[at].mask)
+            found[kind].append(taken[at])
+            at += 1
+    return [share for shares in found for share in shares]
 
 
 _SHARED = Request((), sharing="shared")
@@ -292,8 +351,13 @@ def _packed(capacity: Capacity, request: Request, allowed: int) -> list[Share] |
 
 def _hosts_by_idle(capacity: Capacity, cores: int, allowed: int) -> Iterable[int]:
     if capacity.inventory.one_vnode_per_host:
+        # A vnode of which more is used than it has is like a full one.
+        full = 0
+        for level, vnodes in capacity.levels.items():
+            full |= vnodes if level <= 0 else 0
+        yield from each_bit(full & allowed) if not cores else ()
         for level in sorted(capacity.levels):
-            if level >= cores:
+            if level > 0 and level >= cores:
                 yield from each_bit(capacity.levels[level] & allowed)
         return
     idle = [(capacity.idle(host & allowed), index, host) for index, host in enumerate(capacity.inventory.hosts())]

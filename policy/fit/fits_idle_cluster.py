@@ -1,4 +1,5 @@
-"""Whether a request could ever be placed: on the same vnodes without any run on them, until a vnode changes.
+"""Whether a request could ever be placed: on the same vnodes without any run on them, until a vnode changes. Where the
+search gives up it may be.
 
 Requests that pack, need a host each, or share a placement group have to be placed once for each kind of request; for
 equal chunks on any vnodes counting is enough.
@@ -20,7 +21,7 @@ def fits_idle_cluster(
     cluster: ClusterIndex, request: Request, vnodes: int, check_time: Callable[[], None] | None = None
 ) -> bool:
     """Whether the request fits, as arranged by its ``place``, those of these vnodes that take jobs, with only what PBS
-    reports as used outside of runs taken.
+    reports as used outside of runs taken. True also where the search gave up: "never" has to be certain.
 
     The search calls ``check_time``, as other searches of a pass do.
     """
@@ -30,9 +31,9 @@ def fits_idle_cluster(
         if len(answers) >= MOST_REMEMBERED:
             answers.clear()
         capacity = cluster.idle_capacity
-        capacity.check_time = check_time
+        capacity.check_time, capacity.gave_up = check_time, False
         try:
-            known = answers[key] = fits(capacity, request, vnodes)
+            known = answers[key] = fits(capacity, request, vnodes) or capacity.gave_up
         finally:
             capacity.check_time = None
     return known

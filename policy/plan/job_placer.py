@@ -11,8 +11,9 @@ from functools import partial
 from typing import NamedTuple
 
 from policy.fit.best_fit import fit, fits
+from policy.fit.split_chunk_within_host import may_span
 from policy.model.allocation import Allocation
-from policy.model.job_preferences import Layout, RankPreference
+from policy.model.job_preferences import Layout, RankPreference, Requirements
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
@@ -29,6 +30,8 @@ from policy.striping.layout_learning import application_key
 from policy.striping.layout_of_job import ChosenLayout, Surroundings, layout_of
 from policy.striping.spread_ranks import Domains, cut, stripe, stripe_over_domains, total_pieces, widths
 from policy.striping.vnodes_of_applications import VnodesOfApplications, touched
+
+_NO_NEEDS = Requirements()
 
 
 class _Laid(NamedTuple):
@@ -101,6 +104,26 @@ class Placer:
             return self._ranking.missing(preference, allowed)
         return allocation
 
+    def worth_clearing(self, job: Job, allowed: int) -> int:
+        """Those of the vnodes on which runs may be preempted for the job: all where it requires nothing of its
+        vnodes."""
+        if job.rank is None or job.rank.needs == _NO_NEEDS:
+            return allowed
+        request = job.request
+        is_split = any(may_span(self._capacity, chunk, request.place) for chunk in request.chunks)
+        cores = 0 if is_split else min(chunk.cores for chunk in request.chunks)
+        return allowed & self._ranking.worth_clearing(job.rank, cores)
+
+    def why_not_cleared(self, job: Job, allowed: int) -> Reason | None:
+        """Why no run is preempted for the job: none of the vnodes is good enough. None where some is, or may be."""
+        if job.rank is None or self.worth_clearing(job, allowed):
+            return None
+        return self._ranking.missing(job.rank, allowed)
+
+    def is_good_enough(self, job: Job, vnodes: int) -> bool:
+        """Whether all of these vnodes meet what the job requires of them now."""
+        return job.rank is None or job.rank.needs == _NO_NEEDS or not vnodes & ~self._ranking.compliant(job.rank)
+
     def started(self, job: Job, allocation: Allocation) -> None:
         """Note a start of this pass; the cluster index must show it already."""
         if self._made is not None:
@@ -129,10 +152,10 @@ class Placer:
         self._nodes = None
         self._begun = [begun for begun in self._begun if begun[1] is not allocation]
 
-    def earmarked(self, vnodes: int) -> None:
-        """Note that cores of these vnodes are earmarked for a beneficiary."""
-        if self._made is not None:
-            self._made.touch(vnodes)
+    def earmarked(self, job: Job, allocation: Allocation) -> None:
+        """Note that a beneficiary will run there."""
+        if self._made is not None or (job.rank is not None and job.rank.needs != _NO_NEEDS):
+            self._ranking.earmarked(job, allocation)
 
     @property
     def stripes(self) -> Mapping[str, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from typing import Final
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region, parts_with_one_head
@@ -27,6 +28,9 @@ from policy.reasons.reason_names import Number, Numbers, ReasonCode
 from policy.state.cluster_index import Op
 from policy.state.free_and_missing_amounts import free_and_missing
 from policy.state.vnodes_by_idle_cores import Capacity
+
+OPENING: Final = frozenset({"queue-closed", "hard-limit", "server-resource"})
+"""The reasons at a gate that end by themselves: a job that was promised a start keeps its place in line."""
 
 
 class PlanBuilder:
@@ -180,10 +184,9 @@ class PlanBuilder:
         allocation, victims = earmark.allocation, earmark.victims
         inside, missing = free_and_missing(self._capacity, allocation)
         self._capacity.take_amounts(inside)
-        placer = self._context.used_placer
+        placer = self._context.used_placer if job.rank is None else self._context.placer
         if placer is not None:
-            for share in allocation.shares(self._capacity.directory):
-                placer.earmarked(share.mask)
+            placer.earmarked(job, allocation)
         closed = self._capacity.close(allocation.shares(self._capacity.directory), job.request)
         promised_s = self.promised.get(job.id, self.promises.get(job.id, self.now_s))
         # Its victims have time to save before it can start.
@@ -274,11 +277,12 @@ class PlanBuilder:
         return None
 
     def opens_s(self, job: Job, reason: Reason) -> float:
-        """When the hard limit or the licences that block the job are given back, by the estimates of the runs; infinite
-        if they are not, or if something else blocks it."""
-        if reason.code not in ("hard-limit", "server-resource"):
+        """When the job's queue opens, and the hard limits or licences that it lacks are given back by the estimates of
+        the runs; infinite if that is never, or if something else blocks it."""
+        if reason.code not in OPENING:
             return UNLIMITED_S
-        return self._context.gates.opens_s(job, [(pending.end_s, pending.job) for pending in self.pending])
+        at_s = float(reason.number("at_s")) if reason.code == "queue-closed" else self.now_s
+        return max(at_s, self._context.gates.opens_s(job, [(each.end_s, each.job) for each in self.pending]))
 
     def blocking_reason_beside_heads(self, job: Job, end_s: float | None = None) -> Reason | None:
         """Why a job that runs until then (None: as long as its estimate from now on) may not start: the hard limit or

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Union
 
+from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.eligibility.quota_headroom import NO_ENTRY, QuotaHeadroom
 from policy.fit.best_fit import fits
@@ -20,12 +21,12 @@ from policy.model.vnode_bitsets import count_vnodes
 from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.reasons.reason import Reason
-from policy.state.closure_windows import Closed
+from policy.state.closure_windows import NOTHING_CLOSED, Closed
 
 _Kind = tuple[str, object, Union[tuple[str, str], None], int, object]
 _Shape = tuple[Request, str, "RankPreference | None", "Layout | None", tuple[int, ...]]
 _Closed = tuple[Request, str, tuple[int, ...]]
-_OF_THE_JOB: Final = frozenset({"into-window", "pinned"})
+_OF_THE_JOB: Final = frozenset({"into-window", "pinned", "vnode-run-limit"})
 """Main reasons with numbers of the job itself instead of its region."""
 
 
@@ -55,7 +56,7 @@ class Rejections:
         self._lacking: set[tuple[Request, str]] = set()
         self._lacking_at = 0
         # Why requests have no room although enough cores are idle, if only run limits of vnodes are in the way.
-        self._limited: dict[tuple[Request, str], Reason | None] = {}
+        self._limited: dict[_Closed, Reason | None] = {}
         self._limited_at = -1
         # Requests that have room, by count of pieces, until something is taken.
         self._roomy: set[tuple[Request, str]] = set()
@@ -63,7 +64,8 @@ class Rejections:
         # Requests that fit in their arrangement, until something is taken.
         self._fitting: set[_Closed] = set()
         self._fitting_at = -1
-        self._beside_head: set[_Shape] = set()
+        # By shape: the reservation beside which a job of that shape does not fit.
+        self._beside_head: dict[_Shape, Reservation] = {}
         self._windows: dict[_Shape, Reason] = {}
         self._windows_at = 0
 
@@ -92,20 +94,28 @@ class Rejections:
         if self._limited_at != self._builder.moves:
             self._limited_at = self._builder.moves
             self._limited.clear()
-        key = (job.request, job.queue)
+        windows = self._context.windows
+        closed = NOTHING_CLOSED if windows is None else windows.closed_to(job, self._context.now_s)
+        key = (job.request, job.queue, closed.key)
         if key not in self._limited:
-            self._limited[key] = self._why_limited(job.request, allowed)
+            self._limited[key] = self._why_limited(job.request, allowed, closed)
         return self._limited[key]
 
-    def _why_limited(self, request: Request, allowed: int) -> Reason | None:
+    def _why_limited(self, request: Request, allowed: int, closed: Closed) -> Reason | None:
         counts, owner = self._capacity.run_counts, request.owner
-        if counts is None or owner is None or not fits(self._capacity, request.of_owner(None), allowed):
+        if counts is None or owner is None:
             return None
+        ever, allowed = allowed, allowed & ~closed.vnodes
+        with closed.applied_to(self._capacity):
+            if not fits(self._capacity, request.of_owner(None), allowed, ever):
+                return None
         wanted = 0
         for chunk in request.chunks:
             wanted |= allowed & self._capacity.inventory.matching(chunk)
         full = counts.closed_to(owner) & wanted & self._capacity.usable
         what = ", ".join(counts.in_the_way(owner, wanted))
+        if not full or not what:
+            return None
         return Reason("vnode-run-limit", (("vnodes", count_vnodes(full)), ("what", what)))
 
     def beyond_limit(self) -> Reason:
@@ -166,14 +176,14 @@ class Rejections:
         """Note that there is no room for the job."""
         self._lacking.add((job.request, job.queue))
 
-    def delays_head(self, job: Job, closed: Closed) -> bool:
-        """Whether a job of this shape was found to fit now, but not beside the head. That holds on: its room only
-        shrinks."""
-        return (job.request, job.queue, job.rank, job.layout, closed.key) in self._beside_head
+    def delays_head(self, job: Job, closed: Closed, reservation: Reservation) -> bool:
+        """Whether a job of this shape was found to fit now, but not beside the head. That holds on until the head gets
+        another reservation: the room beside it only shrinks."""
+        return self._beside_head.get((job.request, job.queue, job.rank, job.layout, closed.key)) is reservation
 
-    def note_delay(self, job: Job, closed: Closed) -> None:
+    def note_delay(self, job: Job, closed: Closed, reservation: Reservation) -> None:
         """Note that a job of this shape fits now, but not beside the head."""
-        self._beside_head.add((job.request, job.queue, job.rank, job.layout, closed.key))
+        self._beside_head[job.request, job.queue, job.rank, job.layout, closed.key] = reservation
 
     def window_in_the_way(self, job: Job, closed: Closed) -> Reason | None:
         """The window found to keep out a job of this shape with the same vnodes closed; None if none was found."""
@@ -210,7 +220,8 @@ class Rejections:
         if headroom is None:
             headroom = self._headroom[job.queue] = self._context.quotas.headroom(job.queue)
         # The numbers of such a reason are those of the queue's region; they stay until a start or a preemption.
-        reason = main.code if main.code not in _OF_THE_JOB else main
+        # Beside a head other numbers of cores help a job that has its vnodes alone.
+        reason = main if main.code in _OF_THE_JOB else (main.code, request.exclusive)
         is_over = self._needs_quota and headroom.exceeds_own(job)
         exceeded = None if is_over else headroom.first_exceeded(job)
         if is_over or (self._needs_quota and exceeded and exceeded != NO_ENTRY and headroom.counts_cores(request)):

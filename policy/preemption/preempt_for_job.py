@@ -35,6 +35,10 @@ _DELAYED_LOOKED_AT = 32
 search."""
 
 
+_ALL = -1
+"""All vnodes, as a set."""
+
+
 Going = Mapping[tuple[str, str, EntityKey], int]
 """How much of the use of each quota entry (scope, resource, entity) the victims hold."""
 
@@ -152,17 +156,18 @@ class Preemption:
         guard: Guard | None,
         closed: Closed = NOTHING_CLOSED,
         after_victims: Capacity | None = None,
+        good: int = _ALL,
     ) -> Reason:
         """The reason of a job in its delay: that it could preempt now but for that, else why it could not."""
         rights, _ = self._rights_by_rules(job)
         if rights is None or len(self._delayed) >= _DELAYED_LOOKED_AT or self.spent() is not None:
             return delay
-        shape = (allowed, rights, job.user if rights.by_quota else "", job.request, closed.key)
+        shape = (allowed, rights, job.user if rights.by_quota else "", job.request, closed.key, good)
         could = Reason("preempt-delay", (*delay.numbers, ("cores_there", job.cores)))
         if job.left_s <= self._delayed.get(shape, -1.0):
             return could
         before = self.in_vain, self.again, self.next_s
-        found = self.find(job, rights, allowed, guard, closed, after_victims)
+        found = self.find(job, rights, allowed, guard, closed, after_victims, good)
         self.in_vain, self.again, self.next_s = before
         if isinstance(found, Found):
             self._delayed[shape] = job.left_s
@@ -196,17 +201,21 @@ class Preemption:
         guard: Guard | None,
         closed: Closed = NOTHING_CLOSED,
         after_victims: Capacity | None = None,
+        good: int = _ALL,
     ) -> Found | Reason:
         """Victims for a job that may preempt, on what is not closed to it, or the reason why there are none.
 
-        ``after_victims`` is what will be free once the victims chosen so far have ended, None if there are none: the
-        job takes what these leave over before any other run is preempted for it.
+        ``good`` are the vnodes that are good enough for it (P4): others are as if closed. ``after_victims`` is what
+        will be free once the victims chosen so far have ended, None if there are none: the job takes what these leave
+        over before any other run is preempted for it.
         """
+        if good != _ALL:
+            closed = closed._replace(vnodes=closed.vnodes | allowed & ~good)
         if after_victims is not None:
-            left_over = self._left_over(job, allowed, guard, closed, after_victims)
+            left_over = self._left_over(job, allowed, guard, closed, after_victims, good)
             if left_over is not None:
                 return left_over
-        shape = (allowed, rights, job.user if rights.by_quota else "", job.request)
+        shape = (allowed, rights, job.user if rights.by_quota else "", job.request, good)
         failed = self._failed.get(shape)
         if failed is not None and closed.extent >= failed[0]:
             return failed[1]
@@ -220,20 +229,20 @@ class Preemption:
         if spent is not None:
             return spent
         usable = self._candidates.usable_by(job, allowed)
-        pool = self._candidates.pool(usable)
+        pool = self._candidates.pool_for(job, usable)
         free = self._cluster.capacity if after_victims is None else after_victims
         starts = self._selection.takeable(job, rights)
         if self._candidates.never_enough(job, rights, allowed, usable, pool, free, starts):
             reason = self._too_few(job, rights, usable, pool, starts)
             self._failed[shape] = (0, reason)
-        elif closed.key and self._candidates.never_enough_open(job, rights, usable, closed.vnodes, starts):
+        elif closed.vnodes and self._candidates.never_enough_open(job, rights, usable, closed.vnodes, starts):
             reason = self._too_few(job, rights, usable, pool, starts)
             self._failed[shape] = (closed.extent, reason)
         else:
             picked, promised = len(self._candidates.picked), len(self._selection.promised_within)
             self._cache.renew(picked, promised, self._starts.changes)
             owner = job.user if self._starts.has_of(job.user) else pool.gives_of(job.user)
-            alike = (allowed, usable, rights, owner, job.request, closed.key)
+            alike = (allowed, usable, rights, owner, job.request, closed.key, good)
             room, blocked_by_head = None, 0
             if guard is not None or not self._cache.has_failed(alike, free):
                 search = Search(self._cluster, job, allowed, guard, closed, after_victims)
@@ -249,7 +258,7 @@ class Preemption:
                     return self._selection.as_found(job, rights, room)
                 # An exclusive job's use of its quota is known only once it has an allocation.
                 return Reason("over-quota", self._quotas.numbers_of(over, job, room.allocation))
-            if blocked_by_head:
+            if blocked_by_head and (starts or any(self._selection.offers(run, job, rights) for run in pool.ordered)):
                 reason = _DELAYS_HEAD
                 self._delaying[shape] = (job.left_s, closed.extent, reason)
             else:
@@ -270,10 +279,10 @@ class Preemption:
         return self._quotas.exceeded_by(job, allocation) if rights == PreemptionRights(True, BASE) else None
 
     def _left_over(
-        self, job: Job, allowed: int, guard: Guard | None, closed: Closed, after_victims: Capacity
+        self, job: Job, allowed: int, guard: Guard | None, closed: Closed, after_victims: Capacity, good: int
     ) -> Found | None:
         """Room in what the victims chosen so far leave over; None if that does not hold the job."""
-        shape = (allowed, job.request, closed.key)
+        shape = (allowed, job.request, closed.key, good)
         tried = self._no_surplus.get(shape)
         if after_victims.idle(allowed) < job.request.cores:
             return None
@@ -370,7 +379,7 @@ class Preemption:
             candidates = self._if_not_exempt = self._without_exemption()
             candidates.picked |= self._candidates.picked
         usable = candidates.usable_by(job, allowed)
-        pool = candidates.pool(usable)
+        pool = candidates.pool_for(job, usable)
         if candidates.never_enough(job, rights, allowed, usable, pool, free, starts):
             return None
 
@@ -384,6 +393,6 @@ class Preemption:
             if room is None or self._exceeds_there(job, rights, room.allocation):
                 return None
         exempt_s = self._settings.exempt_s
-        first_s = min(run.start_s for run in self._candidates.pool(usable).exempt) + exempt_s
+        first_s = min(run.start_s for run in self._candidates.pool_for(job, usable).exempt) + exempt_s
         enough_s = max(first_s, max(run.start_s for run in room.runs) + exempt_s)
         return Reason("exempt-victims", (("at_s", first_s), ("enough_s", enough_s)))

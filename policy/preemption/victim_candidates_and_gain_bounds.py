@@ -89,6 +89,10 @@ class Candidates:
             wanted |= capacity.inventory.matching(chunk)
         return allowed & capacity.usable & wanted
 
+    def pool_for(self, job: Job, usable: int) -> Pool:
+        """The runs in the way of the job on these vnodes, or on the rest of a host that it gets whole."""
+        return self.pool(self._cluster.capacity.sharing.reach(usable, job.request))
+
     def pool(self, usable: int) -> Pool:
         """The runs on these vnodes that some rule could offer.
 
@@ -199,9 +203,10 @@ class Candidates:
         shape = (usable, job.request)
         room = self._fits_without.get(shape)
         if room is None:
-            without = self._without.get(usable)
+            vnodes = self._cluster.capacity.sharing.reach(usable, job.request)
+            without = self._without.get(vnodes)
             if without is None:
-                without = self._without[usable] = capacity.copy()
+                without = self._without[vnodes] = capacity.copy()
                 for run in (run for run in pool.ordered if run.id not in self.picked):
                     without.give(run.allocation.shares(without.directory), run.job.request)
             room = self._fits_without[shape] = fits(without, job.request, allowed)

@@ -36,7 +36,7 @@ class Guard(Protocol):
         """Whether the head keeps its start if the job runs there and those runs are gone."""
 
     def vnodes_of_head(self) -> int:
-        """The vnodes that the head would take with those runs gone; 0 if any will do."""
+        """The vnodes that the head would take with those runs gone; all that it may use if any of them will do."""
 
 
 class Slot(NamedTuple):
@@ -119,6 +119,9 @@ class Search:
         allowed &= ~closed.vnodes
         self._job = job
         self.allowed = allowed
+        # No run may be left there: the job's vnodes, and the rest of the hosts that it gets whole.
+        self._reach = self._capacity.sharing.reach(allowed, job.request)
+        self.gets_hosts = bool(self._reach & ~allowed)
         self._guard = guard
         self._gone: dict[str, Run] = {}
         self._allocation: Allocation | None = None
@@ -145,13 +148,15 @@ class Search:
         self.short = max(0, job.cores - self._idle) if self._by_cores else 0
 
     def may_use(self, run: Run) -> bool:
-        """Whether the run holds anything where the job may run."""
+        """Whether the run holds anything where the job may run, or on a host that it gets whole."""
         if not self.closed:
             return True
-        return any(share.mask & self.allowed for share in run.allocation.shares(self._capacity.directory))
+        return any(share.mask & self._reach for share in run.allocation.shares(self._capacity.directory))
 
     def may_gain_enough(self, size: Size) -> bool:
         """Whether a run of this size could be enough alone, as far as its size shows."""
+        if self.gets_hosts:
+            return True
         cores, vnodes, most = size
         piece = self._smallest
         return cores >= self.short and most >= piece and cores + vnodes * max(0, piece - 1) >= self.lacking * piece
@@ -307,7 +312,7 @@ class Search:
         capacity = self._capacity
         for mask, amounts, chunks, _ in run.allocation.shares(capacity.directory):
             held = chunks * cores_in(amounts)
-            if capacity.reaches(mask & self.allowed, self._smallest - held):
+            if mask & self._reach & ~self.allowed or capacity.reaches(mask & self.allowed, self._smallest - held):
                 return True
         return False
 

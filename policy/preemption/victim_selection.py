@@ -243,7 +243,7 @@ class VictimSelection:
         sizes, ordered, owners, spares = pool.sizes, pool.ordered, pool.owners, pool.spares
         for index in range(bisect_left(sizes, ((search.short,), -1)), len(sizes)):
             (cores, vnodes, most), place = sizes[index]
-            if most < piece or cores + vnodes * (piece - 1) < lacking * piece:
+            if not search.gets_hosts and (most < piece or cores + vnodes * (piece - 1) < lacking * piece):
                 continue
             if search.blocked_by_head > _SINGLES_BESIDE_HEAD:
                 break

@@ -16,7 +16,7 @@ from policy.model.job_preferences import RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.vnode_bitsets import count_vnodes, each_bit, indices_of, lowest, mask_of
 from policy.ranking.ordered_vnodes import RankedList
-from policy.ranking.vnode_reading_minus_later_starts import Remaining
+from policy.ranking.vnode_reading_minus_later_starts import Remaining, speed_of
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Number, NumberName
 from policy.settings.built_in_and_custom_vnode_formulas import (
@@ -66,9 +66,22 @@ class Ranking:
         enough."""
         return self._lists_of(preference).compliant
 
+    def worth_clearing(self, preference: RankPreference, cores: int) -> int:
+        """The vnodes that meet the requirements for a job with at least so many cores on each of them, once runs there
+        have made room for it: compute that is counted from idle cores includes those cores. What else the end of a run
+        gives back is not known before the next reading."""
+        needs, meeting = preference.needs, self.compliant(preference)
+        if needs.compute is None or not cores:
+            return meeting
+        rest = self.compliant(preference._replace(needs=needs._replace(compute=None)))
+        for index in indices_of(rest & ~meeting & self._what_is_left().counting_cores):
+            speed = speed_of(self._cluster.vnodes[self._cluster.capacity.directory.names[index]])
+            meeting |= 1 << index if cores * speed >= needs.compute else 0
+        return meeting
+
     def ordered(self, preference: RankPreference, vnodes: int) -> Iterator[int]:
         """The compliant ones of these vnodes one by one, as sets of one: highest S first, ties by name, then those with
-        unknown S. Call neither :meth:`started` nor :meth:`touch` during the walk."""
+        unknown S. Call neither :meth:`started` nor :meth:`earmarked` during the walk."""
         lists = self._lists_of(preference)
         yield from lists.ranked.within(vnodes)
         rest = lists.unranked & vnodes
@@ -87,9 +100,10 @@ class Ranking:
         if self._remaining is not None:
             self._touched |= self._remaining.give_back(job, allocation)
 
-    def touch(self, vnodes: int) -> None:
-        """Note that what is free on these vnodes has changed in another way, for example by an earmark."""
-        self._touched |= vnodes
+    def earmarked(self, job: Job, allocation: Allocation) -> None:
+        """Subtract what a beneficiary will use from what is left of its vnodes, so that these stay good enough for it;
+        cores there have been taken."""
+        self._touched |= self._what_is_left().note(job, allocation, self._now_s, self._now_s)
 
     def standing(self, preference: RankPreference, vnode: str) -> Standing:
         """The standing of one vnode under a preference. Raises KeyError for an unknown vnode."""

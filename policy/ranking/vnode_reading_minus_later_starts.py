@@ -37,6 +37,7 @@ class Remaining:
 
     ``reporting``: the vnodes with a reading that is recent enough; ``stale``: those whose reading is not. ``known``:
     for each quantity, the vnodes with a known amount left; ``rated``: those with a known total as well.
+    ``counting_cores``: those that have never reported their compute, so that idle cores count instead.
     """
 
     def __init__(self, cluster: ClusterIndex, settings: RankingSettings, now_s: float) -> None:
@@ -50,6 +51,7 @@ class Remaining:
         self.reporting = mask_of([index for index, reading in enumerate(readings) if reading]) & ~self.stale
         # A vnode that has ever reported its compute is not judged by its idle cores once it has fallen silent.
         self._counts_cores = [reading is None or reading.compute is None for reading in readings]
+        self.counting_cores = mask_of([index for index, counts in enumerate(self._counts_cores) if counts])
         self._readings = [None if index in stale else reading for index, reading in enumerate(readings)]
         self._speeds = [speed_of(vnode) for vnode in self._vnodes]
         self._since: dict[int, list[_Use]] = {}

@@ -34,8 +34,8 @@ NumberName = Literal[
     "counted", "entity", "fewer", "fewest", "going", "gone", "has", "held", "held_alone", "idle", "in_the_way",
     "keeps_start", "kept_by", "kept_more", "left", "left_s", "lifts_at", "limit", "may_be_taken", "meeting", "missing",
     "most_left_s", "nearest", "need", "needs", "only_head", "open", "others", "over", "past", "pieces", "possible",
-    "preemptible", "quantity", "queue", "resource", "scope", "short", "silent", "stagger_s", "stale", "unread", "used",
-    "user", "varies", "vnode", "vnodes", "what", "why", "width", "window", "with_away",
+    "preemptible", "quantity", "queue", "resource", "scope", "short", "silent", "stagger_s", "stale", "unread",
+    "unsure", "used", "user", "varies", "vnode", "vnodes", "what", "why", "width", "window", "with_away",
 ]  # fmt: skip
 """The numbers that a reason may have."""
 

@@ -223,8 +223,14 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         + ": it waits for more vnodes, or for another request"
     ),
     "never-arranged": lambda f: (
-        f"would not fit even if all jobs had ended: the vnodes open to queue {f['queue']} that take jobs do not hold it"
-        " in the arrangement it asks for; it waits for more vnodes, or for another select or place"
+        (
+            "no place was found for it even with all jobs ended: it asks for too many kinds of chunks to try all"
+            f" arrangements on the vnodes open to queue {f['queue']}"
+            if "unsure" in f
+            else "would not fit even if all jobs had ended: the vnodes open to queue"
+            f" {f['queue']} that take jobs do not hold it in the arrangement it asks for"
+        )
+        + "; it waits for more vnodes, or for another select or place"
     ),
     "reserved": lambda f: (
         (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] and _is_to_come(f) else "first in line: ")

@@ -115,9 +115,10 @@ class Windows:
         capacity = self._capacity
         if not (request.exclusive or capacity.sharing.has_lone_vnodes):
             return Closed(met.whole, met.shares, key)
-        # A job that is alone on a vnode does not share it with a window either.
-        vnodes = met.whole | met.partly
-        return Closed(capacity.inventory.hosts_of(vnodes) if request.sharing == "exclhost" else vnodes, (), key)
+        # A job that is alone on a vnode, or on a host, does not share it with a window either.
+        alone = capacity.sharing.closed_beside(met.whole | met.partly, request)
+        shares = [share._replace(mask=share.mask & ~alone) for share in met.shares if share.mask & ~alone]
+        return Closed(met.whole | alone, tuple(shares), key)
 
     def _latest_end_in(self, queue: str, start_s: float) -> float:
         """The latest end of a run of the queue from ``start_s`` on that none of the queue's windows is closed to."""
@@ -159,8 +160,7 @@ class Windows:
         taken = 0
         for share in allocation.shares(self._capacity.directory):
             taken |= share.mask
-        if job.request.sharing == "exclhost":
-            taken = self._capacity.inventory.hosts_of(taken)
+        taken |= self._capacity.sharing.held_alone(taken, job.request)
         near = [windows for windows, mask in self._kinds if mask & taken] + [self._of_queues.get(job.queue, ())]
         met = [window for windows in near for window in windows if window.meets(start_s, end_s)]
         if not met:

@@ -47,6 +47,19 @@ class Sharing:
         """The vnodes that a job with this request would not hold alone."""
         return self._ignoring if request.exclusive else ~self._lone(request)
 
+    def closed_beside(self, taken: int, request: Request) -> int:
+        """The vnodes on which a job with this request would hold one of the ``taken`` vnodes alone: those of them that
+        it does not share, and all of a host of which it would get the whole."""
+        by_host = -1 if request.sharing == "exclhost" else self._exclhost(request)
+        alone = taken & ~self.shared_by(request)
+        return alone | (by_host & self._inventory.hosts_of(taken)) if by_host else alone
+
+    def reach(self, vnodes: int, request: Request) -> int:
+        """These vnodes, and the others on which no run may be left if a job with this request is to start here: those
+        of the hosts that it gets whole."""
+        by_host = vnodes if request.sharing == "exclhost" else vnodes & self._exclhost(request)
+        return vnodes | self._inventory.hosts_of(by_host) if by_host else vnodes
+
     def whole(self, empty: int, request: Request) -> int:
         """Those of the empty vnodes that the job may hold alone. Where it gets the host, all of the host must be
         empty."""

@@ -15,6 +15,7 @@ from policy.model.pbs_units import parse_measure
 from policy.model.vnode_bitsets import count_vnodes, indices_of
 
 _ONE_CORE = (("ncpus", 1),)
+# As PBS decodes a boolean (``is_true_or_false`` in attr_fn_b.c), beside True and False.
 _TRUTHS = {"t": "true", "1": "true", "y": "true", "f": "false", "0": "false", "n": "false"}
 _ANY_NUMBER = 1 << 30
 MOST_CORELESS = 1000
@@ -115,11 +116,21 @@ class Inventory:
         mask = self._matching.get(chunk.wants)
         if mask is None:
             mask = 0
+            wants = [(name, self._as_written(name, value)) for name, value in chunk.wants]
             for index, vnode in enumerate(self._vnodes):
-                if all(_has(vnode, name, value) for name, value in chunk.wants):
+                if all(_has(vnode, name, value) for name, value in wants):
                     mask |= 1 << index
             self._matching[chunk.wants] = mask
         return mask
+
+    def _as_written(self, name: str, value: str) -> str:
+        """``True`` or ``False`` for the short spellings that PBS takes for a boolean, where some vnode has it. Of a
+        resource that no vnode has, ``f`` and ``0`` may be texts."""
+        whole = _TRUTHS.get(value.lower())
+        if whole is None:
+            return value
+        has = {vnode.attributes.get(name, "").lower() for vnode in self._vnodes}
+        return value if has.isdisjoint(_TRUTHS.values()) else whole
 
     def hosts(self) -> Iterable[int]:
         """The vnodes of each host, in order of their first vnode."""

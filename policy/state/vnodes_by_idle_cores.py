@@ -29,12 +29,13 @@ class Capacity:
     ``levels`` maps a number of idle cores (negative on an overcommitted vnode) to the vnodes that have exactly that
     many. ``usable`` are the vnodes that take new jobs, ``exclusive`` those held by one job alone. ``run_counts`` are
     the jobs on vnodes that limit their number; None if no vnode does. Long searches call ``check_time``, if set, which
-    may raise :class:`~policy.plan.pass_time_limit.TimeIsUp`; a copy keeps it.
+    may raise :class:`~policy.plan.pass_time_limit.TimeIsUp`; a copy keeps it. ``gave_up`` is set by a search that ends
+    before all ways were tried.
     """
 
     __slots__ = (
-        "_bare", "_by_host", "_changed", "_of_each", "_shared", "check_time", "directory", "exclusive", "groups",
-        "inventory", "levels", "others", "run_counts", "sharing", "usable",
+        "_bare", "_by_host", "_changed", "_of_each", "_shared", "check_time", "directory", "exclusive", "gave_up",
+        "groups", "inventory", "levels", "others", "run_counts", "sharing", "usable",
     )  # fmt: skip
 
     def __init__(
@@ -52,6 +53,7 @@ class Capacity:
         self.others = others
         self.run_counts = run_counts
         self.check_time: Callable[[], None] | None = None
+        self.gave_up = False
         self.levels: dict[int, int] = {}
         self.usable = 0
         self.exclusive = 0
@@ -201,6 +203,10 @@ class Capacity:
         the vnodes that were open, for :meth:`reopen`."""
         if self.run_counts is not None:
             self.run_counts.count(shares, request.owner, 1)
+        return self.hold_alone(shares, request)
+
+    def hold_alone(self, shares: Sequence[Share], request: Request) -> int:
+        """As :meth:`close`, for a job that is counted among the jobs of the vnodes already."""
         mask = 0
         for share in shares:
             mask |= self.sharing.held_alone(share.mask, request)

@@ -13,14 +13,14 @@ from policy import Ledger, Plan, Run, Settings, Snapshot, Vnode, decide
 from tests.property.oracles import plan_invariants
 from tests.property.oracles.cluster_over_many_passes import live
 from tests.property.strategies.change_strategies import shuffles
-from tests.property.strategies.closure_window_strategies import windowed
+from tests.property.strategies.closure_window_strategies import idle_hosts, windowed
 from tests.property.strategies.cluster_strategies import Parts, clusters, contended_clusters, crowded_clusters, parts_of
 from tests.property.strategies.settings_strategies import all_settings, cutting_settings, nobody_makes_room
 from tests.property.test_laws_over_time import Lively, as_estimated, earlier, lives_of
 
 
 def any_clusters() -> st.SearchStrategy[Parts]:
-    return windowed(st.one_of(clusters(), clusters(plain=True), contended_clusters(), crowded_clusters()))
+    return windowed(st.one_of(clusters(), clusters(plain=True), contended_clusters(), crowded_clusters(), idle_hosts()))
 
 
 def window_lives() -> st.SearchStrategy[Lively]:
@@ -30,14 +30,19 @@ def window_lives() -> st.SearchStrategy[Lively]:
 def broken_into(vnodes: Iterable[Vnode], runs: Iterable[Run]) -> list[str]:
     """The windows that the runs would run into by all that is left of their estimates: whole ones, and those that with
     the runs keep more than the vnode has."""
-    there = list(runs)
+    there, by_name = list(runs), {vnode.name: vnode for vnode in vnodes}
+    alone_on = {run.id: plan_invariants.alone_on(plan_invariants.of_run(run), by_name) for run in there}
     found = []
-    for vnode in vnodes:
+    for vnode in by_name.values():
         for window in vnode.closed:
-            inside = [
-                run for run in there if window.meets(run.start_s, run.end_s) and vnode.name in run.allocation.vnodes
+            meet = [run for run in there if window.meets(run.start_s, run.end_s)]
+            found += [
+                f"{run.id} has {vnode.name} alone and runs into {window.name}"
+                for run in meet
+                if vnode.name in alone_on[run.id]
             ]
-            if inside and (window.amounts is None or any(run.job.request.exclusive for run in inside)):
+            inside = [run for run in meet if vnode.name in run.allocation.vnodes]
+            if inside and window.amounts is None:
                 found.append(f"{inside[0].id} on {vnode.name} runs into {window.name}")
             for resource, kept in window.amounts or ():
                 held = [
@@ -62,7 +67,8 @@ def test_nobody_runs_into_a_window(lively: Lively, letting_go_s: float) -> None:
         assert broken_into(plan.started.vnodes.values(), runs) == []
         for start in plan.starts:
             closed = plan.started.queues[start.job.queue].closed
-            assert not any(window.meets(plan.time_s, plan.time_s + start.job.left_s) for window in closed)
+            end_s = plan.time_s + start.job.left_s
+            assert not any(window.latest_end_s(plan.time_s) < end_s for window in closed)
 
     # Where runs end late or early is no matter here: by their estimates they keep clear.
     live(parts, settings, earlier, coming=coming, letting_go_s=letting_go_s, watch=watch)

@@ -27,6 +27,7 @@ from tests.property.strategies.cluster_strategies import (
     with_run_limits,
 )
 from tests.property.strategies.ledger_between_passes_strategies import due_ledgers, ledgers
+from tests.property.strategies.request_shape_strategies import mixed_clusters
 from tests.property.strategies.settings_strategies import (
     all_settings,
     by_class_settings,
@@ -91,6 +92,23 @@ def by_quota() -> st.SearchStrategy[Situation]:
 def plan_of(situation: Situation) -> Plan:
     parts, ledger, settings = situation
     return decide(parts.snapshot(), ledger, settings)
+
+
+@given(mixed_clusters())
+def test_a_job_has_no_place_where_its_reason_says_so(parts: Parts) -> None:
+    """In whatever order its select names its chunks: each piece is tried on each host."""
+    plan = decide(parts.snapshot(), Ledger(), Settings())
+    waiting = {job.id: job for job in parts.jobs}
+    for job_id, (_, reason) in plan.reasons().items():
+        job = waiting[job_id]
+        if not plan_invariants.simple(job.request):
+            continue
+        if reason.code in ("never-fits", "never-arranged"):
+            assert not plan_invariants.fits(parts, job, []), (job_id, reason)
+        elif reason.code in ("fragmented", "reserved"):
+            assert not plan_invariants.fits(parts, job, plan_invariants.residents(parts, plan)), (job_id, reason)
+    for start in plan.starts:
+        assert plan_invariants.misplaced(parts.vnodes, parts.queues[0], start.job, start.allocation) == []
 
 
 @given(situations())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy import Job, Reading, Run, Snapshot, Vnode, parse_request
+from policy import Job, Ledger, Reading, Run, Settings, Snapshot, Vnode, decide, parse_request
 from policy.fit.best_fit import fit
 from policy.model.allocation import Allocation, Spot
 from policy.model.job_preferences import RANK_MODES, RankPreference, Requirements
@@ -18,7 +18,8 @@ from policy.ranking.ranked_fit import fit_ranked
 from policy.ranking.vnode_ranking_and_requirements import Ranking
 from policy.settings.built_in_and_custom_vnode_formulas import FORMULAS
 from policy.settings.ranking_and_stripe_settings import RankingSettings
-from tests.property.strategies.cluster_strategies import places, selects
+from tests.property.strategies.cluster_strategies import Parts, contended_clusters, places, selects
+from tests.property.strategies.settings_strategies import eager_settings
 
 NOW_S = 1000
 MEM_KIB = 64 << 20
@@ -366,3 +367,18 @@ def test_single_cores_fill_the_vnodes_in_the_order_of_their_rank(
     used = len(allocation.vnodes)
     assert list(allocation.vnodes) == order[:used]
     assert [spot.chunks for spot in allocation.spots[:-1]] == sizes[: used - 1]
+
+
+@given(contended_clusters(), eager_settings(), st.data())
+def test_runs_are_preempted_only_on_vnodes_that_are_good_enough(
+    parts: Parts, settings: Settings, data: st.DataObject
+) -> None:
+    left = {vnode.name: data.draw(st.sampled_from((8, 64))) << 20 for vnode in parts.vnodes}
+    wish = RankPreference("memory", Requirements(memory_kib=32 << 20))
+    waiting = tuple(job._replace(rank=wish) for job in parts.jobs)
+    read = {name: Reading(parts.time_s, memory_kib=there, memory_all_kib=64 << 20) for name, there in left.items()}
+    plan = decide(replace(parts, jobs=waiting, readings=read).snapshot(), Ledger(), settings)
+    taken = {job_id: earmark.allocation for job_id, earmark in plan.ledger.earmarks.items()}
+    taken.update({start.id: start.allocation for start in plan.starts})
+    for job_id, allocation in taken.items():
+        assert all(left[name] >= 32 << 20 for name in allocation.vnodes), (job_id, allocation)

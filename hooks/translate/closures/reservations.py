@@ -1,15 +1,15 @@
 """Reservations: texts as windows on vnodes, or on parts of them (docs/policies.md, "Closures").
 
-A reservation takes the amounts in ``resv_nodes``, or the whole vnode if it has that exclusively, whether its jobs use
-them or not. One that cannot be read closes its vnodes: an idle vnode costs less than a reservation that does not get
-its nodes.
+A reservation takes the amounts in ``resv_nodes``, or the whole vnode or host if it has that exclusively, by its own
+``place`` or by the vnode's ``sharing``, whether its jobs use them or not. One that cannot be read closes its vnodes: an
+idle vnode costs less than a reservation that does not get its nodes.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from hooks.pbs.host_of_vnode_and_multi_host_job import host_of
@@ -128,16 +128,31 @@ def _close(
         start_s, end_s = min(start_s, LATEST_S), min(end_s, LATEST_S)
     if start_s >= end_s:
         return
-    place = set(texts.get("Resource_List.place", "").split(":"))
-    alone = bool(place & _ALONE) or name.startswith("M")
+    place, vnodes = set(texts.get("Resource_List.place", "").split(":")), server_status.vnodes
+    shares = {vnode: vnodes.get(vnode, {}).get("sharing", "default_shared") for vnode in occurrence.allocation.vnodes}
     kept: dict[str, Amounts | None] = {
-        vnode: None if alone else amounts for vnode, amounts in amounts_by_vnode(occurrence.allocation).items()
+        vnode: None if name.startswith("M") or _is_alone(place, shares[vnode]) else amounts
+        for vnode, amounts in amounts_by_vnode(occurrence.allocation).items()
     }
-    if "exclhost" in place:
-        hosts = {host_of(vnode, server_status.vnodes) for vnode in kept}
-        kept.update({vnode: None for vnode in server_status.vnodes if host_of(vnode, server_status.vnodes) in hosts})
+    hosts = {host_of(vnode, vnodes) for vnode in kept if _has_host(place, shares[vnode])}
+    if hosts:
+        kept.update({vnode: None for vnode in vnodes if host_of(vnode, vnodes) in hosts})
     for vnode, amounts in kept.items():
         windows.setdefault(vnode, []).append(Window(start_s, end_s, _called(name), amounts))
+
+
+def _is_alone(place: Collection[str], sharing: str) -> bool:
+    """Whether a reservation has a vnode exclusively (``is_excl`` of PBS's scheduler)."""
+    if sharing.startswith("force_") or sharing == "ignore_excl":
+        return sharing != "ignore_excl"
+    return not _ALONE.isdisjoint(place) or (sharing.startswith("default_excl") and "shared" not in place)
+
+
+def _has_host(place: Collection[str], sharing: str) -> bool:
+    """Whether a reservation has the vnode's whole host (``is_exclhost`` of PBS's scheduler)."""
+    if sharing in ("force_exclhost", "ignore_excl"):
+        return sharing == "force_exclhost"
+    return "exclhost" in place or (sharing == "default_exclhost" and not {"excl", "shared"} & {*place})
 
 
 def amounts_by_vnode(allocation: Allocation) -> dict[str, Amounts]:

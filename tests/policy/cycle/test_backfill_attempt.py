@@ -64,3 +64,41 @@ def test_after_a_start_jobs_are_told_what_it_left_idle() -> None:
     assert started(plan) == ["3"]
     again = plan_for(plan.started, settings, plan.ledger)
     assert {job_id: reason.number("idle") for job_id, (_, reason) in again.reasons().items()} == {"2": 1, "4": 1}
+
+
+def test_a_job_starts_on_vnodes_that_the_head_may_not_use_at_all() -> None:
+    """Beside the head 4 of the 16 cores of v1 and v2 are spare. v3 is not among its vnodes."""
+    vnodes = [vnode("v1", 8, queue="qa"), vnode("v2", 8, queue="qa,qb"), vnode("v3", 8, queue="qb")]
+    running = [run("9", "carol", "v1=8", estimate_s=100, queue_name="qa")]
+    for select, place in (("1:ncpus=2", "excl"), ("1:ncpus=5", "")):
+        behind = job("2", "bob", select, 10000, 1, place, "qb")
+        waiting = [job("1", select="12", estimate_s=50, queue_name="qa"), behind]
+        plan = plan_for(cluster(vnodes, waiting, running, queues=[queue(name="qa"), queue(name="qb")]))
+        assert [start.allocation.vnodes for start in plan.starts] == [("v3",)], place
+
+
+def test_fewer_cores_help_no_job_that_gets_its_vnode_alone() -> None:
+    """v2 has 8 idle cores, of which 2 are spare beside the head; a job that shares could have these."""
+    running = [run("9", "carol", "v1=8", estimate_s=100)]
+    waiting = [job("1", select="14", estimate_s=50)]
+    waiting += [job(name, "bob", "1:ncpus=3", 10000, 1, place) for name, place in (("2", "excl"), ("3", ""))]
+    for quotas in ("", "[u:bob=0]"):
+        plan = plan_for(cluster([vnode("v1", 8), vnode("v2", 8)], waiting, running, queues=[queue(quotas)]))
+        fewer = {name: dict(reason.numbers).get("fewer") for name, (_, reason) in plan.reasons().items()}
+        assert fewer == {"1": None, "2": None, "3": 2}, quotas
+
+
+def test_a_job_is_tried_again_once_the_head_has_another_reservation() -> None:
+    """The head was to have v1 and v2 at 100. carol's 3, within quota, takes 2 cores of v2, and the head gets v1 and v3
+    at 450: now 4 fits beside it on v2, which 2 of the same shape did not."""
+    running = [run("9", "zoe", "v1=5", estimate_s=100), run("8", "zoe", "v3=5", estimate_s=450)]
+    waiting = [
+        job("1", "dave", "2:ncpus=4", estimate_s=50),
+        job("2", "dave", "1:ncpus=2", estimate_s=5000, submit_s=1),
+        job("3", "carol", "1:ncpus=2", estimate_s=5000, submit_s=2),
+        job("4", "dave", "1:ncpus=2", estimate_s=5000, submit_s=3),
+    ]
+    vnodes = [vnode(name, 5) for name in ("v1", "v2", "v3")]
+    plan = plan_for(cluster(vnodes, waiting, running, queues=[queue("[u:dave=0],[u:carol=8]")]))
+    assert [(each.id, each.at_s) for each in plan.estimates] == [("1", 450)]
+    assert started(plan) == ["3", "4"]

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from policy import Changes, Job, Ledger, Plan, Queue, Settings, Snapshot
+from policy import Changes, Job, Ledger, Plan, Queue, Reading, Run, Settings, Snapshot
+from policy.model.job_preferences import RankPreference, Requirements
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits
 from policy.model.ledger_between_passes import CLASS, PROMISE, QUOTA, RESCUE, Backfilled, Earmark
 from policy.model.priority_class import BASE
 from policy.order.site_order_settings import SiteOrder
 from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings
-from tests.policy.clusters import QUEUE, cluster, codes, job, place_of, plan_for, quotas, run, started, victims, vnode
+from tests.policy.clusters import (
+    QUEUE,
+    cluster,
+    codes,
+    job,
+    place_of,
+    plan_for,
+    quotas,
+    run,
+    started,
+    victims,
+    vnode,
+)
 
 RULES = (QUOTA, CLASS, PROMISE, RESCUE)
 SETTINGS = Settings(BackfillSettings("checkpoint", shrink_factor=0.5, shrink_threshold_s=60))
@@ -181,3 +194,32 @@ def test_on_other_cores_than_its_own_it_delays_no_promised_head(rule: str) -> No
     plan = plan_for(snapshot, no_victims, ledger)
     assert started(plan) == []
     assert [(each.id, each.at_s) for each in plan.estimates] == [("2", 130)]
+
+
+# What the beneficiary requires of its vnodes (P4)
+
+GIB = 1 << 20
+WISHES = BOB._replace(rank=RankPreference("memory", Requirements(memory_kib=48 * GIB)))
+
+
+def read(**left_gib: int) -> dict[str, Reading]:
+    return {name: Reading(99, memory_kib=left * GIB, memory_all_kib=64 * GIB) for name, left in left_gib.items()}
+
+
+def wishful(readings: dict[str, Reading], *runs: Run) -> Snapshot:
+    return cluster([vnode("v1"), vnode("v2")], [WISHES], runs, queues=[QUEUED], now_s=100, readings=readings)
+
+
+@rules
+def test_it_starts_on_its_cores_only_while_they_are_good_enough(rule: str) -> None:
+    assert started(plan_for(wishful(read(v1=60, v2=1)), SETTINGS, held(rule))) == ["3"]
+    waits = plan_for(wishful(read(v1=1, v2=1)), SETTINGS, held(rule))
+    assert codes(waits) == {"3": "not-good-enough"}
+
+
+@rules
+def test_elsewhere_it_starts_on_vnodes_that_are_good_enough_as_well(rule: str) -> None:
+    taken = run("8", "zoe", "v1=4", 95, 1000)
+    (start,) = plan_for(wishful(read(v1=60, v2=60), taken), SETTINGS, held(rule)).starts
+    assert (start.id, [*start.allocation.vnodes]) == ("3", ["v2"])
+    assert not started(plan_for(wishful(read(v1=60, v2=1), taken), SETTINGS, held(rule)))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from policy.eligibility.longest_run_by_prime_time import explain_too_long, find_longest_run_s
+from policy.eligibility.longest_run_by_prime_time import (
+    explain_too_long,
+    find_longest_planned_run_s,
+    find_longest_run_s,
+)
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import CROSSING, STARTS, UNLIMITED_S, Job, Queue, Window
 
@@ -45,10 +49,20 @@ def test_the_longest_of_all_times_in_which_the_queue_starts_jobs_counts(
 
 
 @pytest.mark.parametrize(
+    ("at_s", "longest_s"), [(NOW_S, UNLIMITED_S), (1899.0, UNLIMITED_S), (1900.0, 970.0), (9000.0, 970.0)]
+)
+def test_a_start_that_is_planned_for_the_unknown_leaves_what_known_ones_do_if_they_come_late(
+    at_s: float, longest_s: float
+) -> None:
+    assert find_longest_planned_run_s(Queue("workq", closed=(PRIME, OTHER, LAST)), at_s, 30.0) == longest_s
+    assert find_longest_planned_run_s(Queue("workq", closed=(PRIME, OTHER)), at_s, 30.0) == UNLIMITED_S
+
+
+@pytest.mark.parametrize(
     ("estimate_s", "begins"),
     [(UNLIMITED_S, "it has no walltime, and jobs of"), (7200.0, "its estimate of 02:00:00 is")],
 )
 def test_the_sentence_names_the_longest(estimate_s: float, begins: str) -> None:
     why = explain_too_long(Job("1", "alice", Request.of_cores(1), "workq", 0.0, estimate_s), 3600.0)
     assert why.startswith(begins)
-    assert why.endswith("and no start in the coming days leaves more than 01:00:00")
+    assert why.endswith("no start in the coming days leaves more than 01:00:00")

@@ -128,3 +128,10 @@ def test_no_arrangement_of_single_cores_uses_fewer_vnodes(cores: list[int], need
     if found is not None:
         fewest = next(n for n in range(1, 9) if sum(sorted(cores)[-n:]) >= need)
         assert len(found.split()) == fewest
+
+
+def test_chunks_without_cores_go_to_a_full_vnode_or_one_with_too_much_on_it() -> None:
+    over = vnode("a", 2, elsewhere={"ncpus": 3}, has={"mem": 9})
+    for place in ("free", "pack"):
+        assert where("2:ncpus=0:mem=1kb", over, place=place) == "a=0", place
+        assert where("2:ncpus=0:mem=1kb", over, vnode("b", 4, host="h"), vnode("c", 4, host="h"), place=place) == "a=0"

@@ -94,7 +94,7 @@ def test_a_job_longer_than_any_prime_time_has_no_start() -> None:
     closed = tuple(Window(*span, "prime time", closed_to=CROSSING) for span in zip(changes, changes[1:]))
     waiting = [job("2", estimate_s=401), job("3", estimate_s=400)]
     found = forecast_of(Snapshot.build(200, [vnode("v1")], [Queue("workq", closed=closed)], waiting))
-    assert "leaves more than 00:06:40" in found.unknown["2"]
+    assert "no start in the coming days leaves more than 00:06:40" in found.unknown["2"]
     assert found.jobs.keys() == {"3"}
 
 

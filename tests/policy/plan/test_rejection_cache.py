@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from policy import Plan, Settings
+import pytest
+
+from policy import Job, Plan, Run, Settings, Vnode
+from policy.model.jobs_runs_vnodes_queues import RunLimits, Window
 from policy.reasons.reason import Reason
 from policy.settings.site_settings import QuotaSettings
-from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, victims, vnode
+from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, victims, vnode, with_owners
 
 
 def waits(plan: Plan) -> dict[str, list[str]]:
@@ -84,3 +87,38 @@ def test_jobs_that_keep_whole_vnodes_of_their_own_each_tell_what_they_ask_of_the
     for each in waiting[1:]:
         told = next(tried for tried in reason(plan, each.id).tried if tried.code == "over-quota")
         assert "u:bob would use 0 + 4 of a quota of 2" in told.sentence(each, plan.time_s)
+
+
+# Run limits of vnodes
+
+ONE_IN_ALL, ONE_OF_EACH = RunLimits(in_all=1), RunLimits(of_user=1)
+
+
+def _limited(vnodes: list[Vnode], waiting: list[Job], runs: list[Run], quotas: str = "") -> Plan:
+    waiting = with_owners(waiting, vnodes)
+    runs = [each._replace(job=of) for each in runs for of in with_owners([each.job], vnodes)]
+    return plan_for(cluster(vnodes, waiting, runs, queues=[queue(quotas), queue(name="other")]))
+
+
+@pytest.mark.parametrize("quotas", ["", "[u:bob=0],[u:zoe=100]"])
+def test_each_shape_names_the_limits_that_are_in_its_own_way(quotas: str) -> None:
+    vnodes = [vnode(name, 8, run_limits=ONE_IN_ALL, attributes={"k": "v"}) for name in ("v1", "v2")]
+    vnodes += [vnode("w1", 8, run_limits=ONE_OF_EACH, attributes={"k": "w"}), vnode("x", 8, attributes={"k": "x"})]
+    runs = [run("9", "zoe", "v1=1 v2=1 x=1", estimate_s=1000), run("8", "bob", "w1=1", estimate_s=1000)]
+    waiting = [job("1", "bob", "1:ncpus=8:k=x")]
+    waiting += [job(str(n), "bob", f"1:ncpus=2:k={'vw'[n % 2]}", submit_s=n) for n in range(2, 6)]
+    plan = _limited(vnodes, waiting, runs, quotas)
+    named = {each: (reason(plan, each).number("vnodes"), reason(plan, each).number("what")) for each in "2345"}
+    assert named == {each: (2, "max_running") if each in "24" else (1, "max_user_run") for each in "2345"}
+
+
+def test_no_limit_is_named_where_a_reservation_is_in_the_way() -> None:
+    """A vnode of another queue has a limit; v1 is kept by a reservation, or has a limit that is not reached."""
+    window = Window(50, 500, "reservation R1")
+    for limits in (None, ONE_IN_ALL):
+        vnodes = [vnode("v1", closed=(window,), run_limits=limits), vnode("z", queue="other", run_limits=ONE_IN_ALL)]
+        plan = _limited(vnodes, [job("1", select="4")], [])
+        assert [tried.code for tried in reason(plan, "1").tried] == ["into-window"]
+    full = [vnode("v1", closed=(window,)), vnode("v2", run_limits=ONE_IN_ALL)]
+    plan = _limited(full, [job("1", select="3")], [run("9", "zoe", "v2=1", estimate_s=1000)])
+    assert [tried.code for tried in reason(plan, "1").tried] == ["into-window", "vnode-run-limit"]

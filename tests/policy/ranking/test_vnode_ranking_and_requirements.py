@@ -233,16 +233,24 @@ def test_a_start_before_the_first_question_is_counted_once() -> None:
     assert ranked.standing(RankPreference("compute"), "a").score == 22 / 32
 
 
-def test_touched_vnodes_are_counted_anew() -> None:
+def test_what_is_earmarked_is_left_for_its_beneficiary() -> None:
+    """Its cores count as taken, and what it requires as used: another job may not have it as well."""
+    cluster = cluster_of({"a": reading(memory_gib=48), "b": reading(memory_gib=48)})
+    ranked, wish = Ranking(cluster, RankingSettings(), NOW_S), Requirements(memory_kib=32 * GIB)
+    needs_most = RankPreference("memory", wish)
+    assert names(ranked, needs_most) == "a b"
+    ranked.earmarked(job("1", rank=needs_most), place_of("a=1"))
+    assert names(ranked, needs_most) == "b"
+    assert names(ranked, RankPreference("memory")) == "b a"
+
+
+def test_earmarked_cores_are_not_idle() -> None:
     cluster = Snapshot.build(NOW_S, [vnode("a", 8), vnode("b", 8)]).cluster()
     ranked = Ranking(cluster, RankingSettings(), NOW_S)
     assert names(ranked, RankPreference("compute")) == "a b"
     cluster.capacity.take_amounts(place_of("a=1").shares(cluster.capacity.directory))
-    ranked.touch(0b01)
+    ranked.earmarked(job("1"), place_of("a=1"))
     assert names(ranked, RankPreference("compute")) == "b a"
-
-
-# Formulas of a site's own
 
 
 def test_a_sites_own_formula_ranks() -> None:

@@ -41,8 +41,35 @@ def test_who_wants_a_vnode_alone_shares_it_with_no_window() -> None:
     vnodes = [vnode("v1", host="h", closed=(R1,)), vnode("v2", host="h"), vnode("v3", host="g")]
     assert closed(vnodes, 10, 500, "excl") == (1, [])
     assert closed(vnodes, 10, 500, "exclhost") == (3, [])
-    alone = [vnode("v1", closed=(R1,)), vnode("v2", sharing="force_excl")]
-    assert closed(alone, 10, 500) == (1, [])
+    alone = [vnode("v1", closed=(R1,), sharing="force_excl"), vnode("v2", closed=(R1,))]
+    assert closed(alone, 10, 500) == (1, [(2, (("ncpus", 2),))])
+    assert closed(alone, 10, 500, "shared") == (1, [(2, (("ncpus", 2),))])
+
+
+def test_a_vnode_that_gives_itself_to_one_job_changes_nothing_on_others() -> None:
+    for sharing in ("default_excl", "force_excl", "default_exclhost", "force_exclhost", "ignore_excl"):
+        vnodes = [vnode("v1", 8, closed=(R1,)), vnode("v2", sharing=sharing)]
+        assert closed(vnodes, 10, 500) == (0, [(1, (("ncpus", 2),))]), sharing
+
+
+def test_a_vnode_that_gives_its_host_whole_is_closed_beside_a_window_of_the_host() -> None:
+    for sharing, place, vnodes in (
+        ("default_exclhost", "", 3),
+        ("default_exclhost", "shared", 0),
+        ("default_exclhost", "excl", 2),
+        ("force_exclhost", "shared", 3),
+        ("default_excl", "", 2),
+    ):
+        host = [vnode("v1", host="h", sharing=sharing), vnode("v2", host="h", sharing=sharing, closed=(R1,))]
+        assert closed(host, 10, 500, place)[0] == vnodes, (sharing, place)
+
+
+def test_the_window_of_another_vnode_of_the_host_is_named_where_the_job_would_get_the_host() -> None:
+    host = [vnode("v1", 8, host="h", sharing="force_exclhost"), vnode("v2", 8, host="h", closed=(R1,))]
+    plan = plan_for(cluster(host, [job("1", select="1:ncpus=7", estimate_s=500)]))
+    assert [each.at_s for each in plan.estimates] == [200]
+    ((_, reason),) = plan.reasons().values()
+    assert reason.number("in_the_way") == "reservation R1"
 
 
 def test_a_queue_that_is_closed_is_closed_everywhere() -> None:
@@ -114,7 +141,11 @@ def test_a_promise_outlives_the_time_in_which_its_queue_is_closed() -> None:
     assert plan.ledger.promises == {"1": 200}
     later = plan_for(cluster([vnode("v1")], [job("1", estimate_s=150)], queues=[shut], now_s=120), ledger=plan.ledger)
     assert later.ledger.promises == {"1": 200}
-    assert [wait.reason.code for wait in later.waits] == ["queue-closed"]
+    assert [(wait.reason.code, [each.code for each in wait.reason.tried]) for wait in later.waits] == [
+        ("reserved", ["queue-closed"])
+    ]
+    unpromised = plan_for(cluster([vnode("v1")], [job("1", estimate_s=150)], queues=[shut], now_s=120))
+    assert ([wait.reason.code for wait in unpromised.waits], unpromised.estimates) == (["queue-closed"], ())
 
 
 def test_an_endless_window_is_waited_for_by_nobody_at_the_head() -> None:

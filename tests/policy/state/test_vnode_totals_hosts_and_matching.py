@@ -36,7 +36,10 @@ def test_wishes_match_attributes_names_and_hosts() -> None:
 
     assert matching("arch=linux") == 0b01
     assert matching("fast=true") == matching("fast=t") == matching("fast=1") == 0b01
-    assert matching("fast=false") == 0b10, "a boolean that is not set is False"
+    for false in ("False", "false", "FALSE", "f", "F", "n", "N", "0"):
+        assert matching(f"fast={false}") == 0b10, "a boolean that is not set is False"
+    assert matching("other=False") == 0b11, "also where no vnode has it set"
+    assert matching("other=f") == matching("other=0") == matching("color=f") == 0, "which may be a text"
     assert matching("switch=s2") == 0b01
     assert matching("vnode=b") == 0b10
     assert matching("host=big") == matching("host=big.site.org") == 0b10

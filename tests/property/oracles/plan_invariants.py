@@ -105,7 +105,7 @@ def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
     by_name = {vnode.name: vnode for vnode in vnodes}
     found = []
     for resident in there:
-        alone = _alone_on(resident, by_name)
+        alone = alone_on(resident, by_name)
         for other in there:
             if other.id != resident.id:
                 found += [
@@ -114,7 +114,8 @@ def wrongly_shared(vnodes: Iterable[Vnode], there: list[Resident]) -> list[str]:
     return found
 
 
-def _alone_on(resident: Resident, by_name: Mapping[str, Vnode]) -> set[str]:
+def alone_on(resident: Resident, by_name: Mapping[str, Vnode]) -> set[str]:
+    """The vnodes that a holder has alone, by what it asks for and by how they share."""
     sharing = resident.job.request.sharing
     alone: set[str] = set()
     for name in resident.allocation.vnodes:
@@ -255,7 +256,7 @@ def kept(parts: Parts, resident: Resident, counted: str) -> int:
     """What a holder keeps others from: all of the vnodes that are its alone, and what is asked for on others; of
     cores at least one for each chunk."""
     by_name = {vnode.name: vnode for vnode in parts.vnodes}
-    alone = _alone_on(resident, by_name)
+    alone = alone_on(resident, by_name)
     whole = sum(by_name[name].available.get(counted, 0) for name in alone)
     on_these = sum(amount for (name, of), amount in held([resident]).items() if of == counted and name in alone)
     return max(asked(resident.job, counted), resident.job.amount(counted) + whole - on_these)
@@ -277,14 +278,30 @@ def fits_without(parts: Parts, plan: Plan, job: Job, stays: str) -> bool:
 
 
 def fits(parts: Parts, job: Job, there: list[Resident]) -> bool:
-    """Whether a request of one kind of chunk, shared and free to go anywhere, fits beside those that are there: on each
+    """Whether a shared request that is free to go anywhere fits beside those that are there, in whatever way: on each
     host as much as its vnodes hold together."""
-    (chunk,) = job.request.chunks
+    chunks = job.request.chunks
+    rooms = [_room(parts, job, chunk, there) for chunk in chunks]
+    if any(_pieces_in(chunk, room) < chunk.pieces for chunk, room in zip(chunks, rooms)):
+        return False
+    if len(chunks) == 1:
+        return True
+    left = {name: left for room in rooms for vnodes in room.values() for name, left in vnodes.items()}
+    suiting = [{where: list(vnodes) for where, vnodes in room.items()} for room in rooms]
+    return _all_fit([at for at, chunk in enumerate(chunks) for _ in range(chunk.pieces)], chunks, suiting, left)
+
+
+_Room = Mapping[str, Mapping[str, Counter[str]]]
+"""What is free of all consumables on the vnodes of each host."""
+
+
+def _room(parts: Parts, job: Job, chunk: Chunk, there: list[Resident]) -> _Room:
+    """The vnodes that may take the chunk."""
     queue = next(queue for queue in parts.queues if queue.name == job.queue)
     by_name = {vnode.name: vnode for vnode in parts.vnodes}
-    closed = {name for resident in there for name in _alone_on(resident, by_name)}
+    closed = {name for resident in there for name in alone_on(resident, by_name)}
     amounts = held(there)
-    room: dict[str, Counter[str]] = {}
+    room: dict[str, dict[str, Counter[str]]] = {}
     for vnode in parts.vnodes:
         shares = job.request.sharing == "shared"
         lone = vnode.sharing.startswith("force_") or (vnode.sharing.startswith("default_excl") and not shares)
@@ -293,15 +310,54 @@ def fits(parts: Parts, job: Job, there: list[Resident]) -> bool:
         if not vnode.usable or vnode.partition != queue.partition or vnode.name in closed or (lone and busy):
             continue
         if _is_wanted(vnode, chunk):
-            left = {r: max(0, vnode.available.get(r, 0) - amounts[vnode.name, r]) for r, _ in chunk.amounts}
-            room.setdefault(host(vnode), Counter()).update(left)
-    each = [min((left[r] // amount for r, amount in chunk.amounts), default=chunk.pieces) for left in room.values()]
-    return sum(each) >= chunk.pieces
+            left = {r: max(0, has - amounts[vnode.name, r]) for r, has in vnode.available.items()}
+            room.setdefault(host(vnode), {})[vnode.name] = Counter(left)
+    return room
+
+
+def _pieces_in(chunk: Chunk, room: _Room) -> int:
+    """How many pieces of one chunk alone there is room for."""
+    sums = [sum(vnodes.values(), Counter[str]()) for vnodes in room.values()]
+    return sum(min((left[r] // amount for r, amount in chunk.amounts), default=chunk.pieces) for left in sums)
+
+
+def _all_fit(
+    pieces: Sequence[int],
+    chunks: Sequence[Chunk],
+    suiting: Sequence[Mapping[str, Sequence[str]]],
+    left: dict[str, Counter[str]],
+) -> bool:
+    """Whether each of the pieces (numbers of chunks) has a host, each tried on each host; a piece takes of the vnodes
+    that suit fewest chunks first."""
+    if not pieces:
+        return True
+    chunk, hosts = chunks[pieces[0]], suiting[pieces[0]]
+    for names in hosts.values():
+        after = {name: Counter(there) for name, there in left.items()}
+        ordered = sorted(names, key=lambda name: sum(name in vnodes for each in suiting for vnodes in each.values()))
+        taken = all(_take_amount(after, ordered, r, amount) for r, amount in chunk.amounts)
+        if taken and _all_fit(pieces[1:], chunks, suiting, after):
+            return True
+    return False
+
+
+def _take_amount(left: dict[str, Counter[str]], names: Sequence[str], resource: str, amount: int) -> bool:
+    """Take an amount of what these vnodes have left; False if that is too little."""
+    for name in names:
+        taken = min(amount, left[name][resource])
+        left[name][resource] -= taken
+        amount -= taken
+    return amount == 0
+
+
+_MOST_TRIED = 5
+"""Of this many pieces of several kinds each is tried everywhere."""
 
 
 def simple(request: Request) -> bool:
     """Whether :func:`fits` can tell."""
-    return len(request.chunks) == 1 and request.place == "free" and not request.exclusive and request.group is None
+    few = len(request.chunks) == 1 or sum(chunk.pieces for chunk in request.chunks) <= _MOST_TRIED
+    return few and request.place == "free" and not request.exclusive and request.group is None
 
 
 def told(plan: Plan) -> object:

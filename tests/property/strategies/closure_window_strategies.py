@@ -6,15 +6,16 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from policy import Vnode
-from policy.model.jobs_runs_vnodes_queues import Window
-from tests.property.strategies.cluster_strategies import NOW_S, Parts
+from policy import Queue, Vnode, parse_request
+from policy.model.jobs_runs_vnodes_queues import RUNS, STARTS, Window
+from tests.property.strategies.cluster_strategies import NOW_S, Parts, jobs, places
 from tests.property.strategies.made_once import sampled_from
 
 
 @st.composite
 def windowed(draw: st.DrawFn, clusters: st.SearchStrategy[Parts]) -> Parts:
-    """The same clusters with up to three reservations, each on some of the vnodes, and now and then dedicated time.
+    """The same clusters with up to three reservations, each on some of the vnodes, and now and then a time in which
+    some of the queues run no job, or start none.
 
     All in one partition: heads of two partitions may each want a host of both alone, windows or not.
     """
@@ -28,8 +29,22 @@ def windowed(draw: st.DrawFn, clusters: st.SearchStrategy[Parts]) -> Parts:
     queues = [replace(queue, partition=None) for queue in parts.queues]
     if draw(st.integers(0, 3)) == 0:
         start_s, end_s = draw(_spans())
-        queues = [replace(queue, closed=(Window(start_s, end_s, "dedicated time"),)) for queue in queues]
+        shut = (Window(start_s, end_s, "dedicated time", closed_to=draw(sampled_from((RUNS, STARTS)))),)
+        queues = [replace(queue, closed=shut) if draw(st.integers(0, 2)) else queue for queue in queues]
     return replace(parts, vnodes=tuple(vnodes), queues=tuple(queues))
+
+
+@st.composite
+def idle_hosts(draw: st.DrawFn) -> Parts:
+    """Two hosts of two vnodes each, some of which go to one job alone, or with their host; nothing runs there."""
+    sharing = sampled_from(("default_shared", "default_excl", "default_exclhost", "force_exclhost", "ignore_excl"))
+    vnodes = tuple(Vnode(name, {"ncpus": 4}, host=name[0], sharing=draw(sharing)) for name in ("g0", "g1", "h0", "h1"))
+    queues = (Queue("workq"),)
+    waiting = [
+        draw(jobs(number, queues, plain=True))._replace(request=parse_request(f"1:ncpus={cores}", draw(places())))
+        for number, cores in enumerate(draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
+    ]
+    return Parts(vnodes, queues, tuple(waiting), ())
 
 
 def _spans() -> st.SearchStrategy[tuple[float, float]]:
