@@ -41,6 +41,7 @@ class Change:
 
     ``argv`` is one of the manager's programs and its arguments; ``after`` the value that the readback must show, None
     if any value other than ``before`` will do; ``back`` is the command that undoes the change, empty if there is none.
+    ``undo_readback`` is what the undo reads where that is another value.
     ``lasting`` is True where the manager replies before the value has changed, as when it deletes a job. ``title`` is
     its short name for people (``hold 13``), given by the operation that it belongs to. ``doer`` is who carries it out.
     """
@@ -54,6 +55,7 @@ class Change:
     lasting: bool = False
     title: str = ""
     doer: str = "PBS"
+    undo_readback: Readback | None = None
 
     @property
     def line(self) -> str:
@@ -77,7 +79,10 @@ class Change:
         if not self.back or self.after is None:
             return None
         title = self.title.removeprefix(_UNDO) if self.title.startswith(_UNDO) else f"{_UNDO}{self.title}"
-        return replace(self, argv=self.back, before=self.after, after=self.before, back=self.argv, title=title)
+        change = replace(self, argv=self.back, before=self.after, after=self.before, back=self.argv, title=title)
+        if self.undo_readback is None:
+            return change
+        return replace(change, readback=self.undo_readback, undo_readback=self.readback)
 
 
 class Commands(Protocol):

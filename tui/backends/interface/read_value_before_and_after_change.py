@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from policy.model.limit_attributes import EntityKey
 from tui.model.job_state_and_exit_status_words import STATE_WORDS
-from tui.model.typed_attributes import soft_limits
+from tui.model.typed_attributes import RUNNING_STATES, soft_limits
 
 GONE = "gone"
 NONE = "none"
@@ -73,6 +73,18 @@ class JobState:
         word = STATE_WORDS.get(state, state or "unknown")
         began = attributes.get("stime", "")
         return f"{word} since {began}" if state in ("R", "E") and began else word
+
+
+@dataclass(frozen=True)
+class HoldsWhileWaiting:
+    """A job's holds, and its state as soon as it runs: the same holds of a run are another value than of a waiting
+    job, since a hold may checkpoint and end a run."""
+
+    def of(self, attributes: Mapping[str, str] | None) -> str:
+        """``n``, ``uo``; of a run ``n, running since 1790000000``."""
+        holds = Plain("Hold_Types", "n").of(attributes)
+        runs = attributes is not None and attributes.get("job_state", "") in RUNNING_STATES
+        return f"{holds}, {JobState().of(attributes)}" if runs else holds
 
 
 @dataclass(frozen=True)

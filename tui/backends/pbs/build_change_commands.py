@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from hooks.pbs.server_status_type_and_attributes import Attributes
@@ -16,6 +17,7 @@ from tui.backends.interface.commands_interface import Change, ChangeError, Readb
 from tui.backends.interface.read_value_before_and_after_change import (
     IN_USE,
     Entries,
+    HoldsWhileWaiting,
     JobState,
     Offline,
     OfflineWhy,
@@ -57,15 +59,19 @@ class PbsCommands:
         return text.isprintable() and not ("'" in text and '"' in text)
 
     def hold(self, job: str, texts: Attributes) -> Change:
-        """An operator's hold, beside the holds that there are."""
-        before = _HOLDS.of(texts)
+        """An operator's hold, beside the holds that there are. PBS relays the hold of a run to its MoM, whose
+        checkpoint ends the run: it is sent only while the job waits."""
+        before, readback = _HOLDS.of(texts), HoldsWhileWaiting()
         after = "".join(letter for letter in _HOLD_LETTERS if letter in before or letter == "o")
-        return self._change(_job(job), ("qhold", "-h", "o", job), _HOLDS, before, after, ("qrls", "-h", "o", job))
+        argv, back = ((program, "-h", "o", job) for program in ("qhold", "qrls"))
+        return self._change(_job(job), argv, readback, readback.of(texts), after, back)
 
     def release(self, job: str, texts: Attributes) -> Change:
-        """The holds that there are, by their letters."""
+        """The holds that there are, by their letters. The job may start at once, and then it is not held again."""
         before = _HOLDS.of(texts)
-        return self._change(_job(job), ("qrls", "-h", before, job), _HOLDS, before, "n", ("qhold", "-h", before, job))
+        argv, back = ((program, "-h", before, job) for program in ("qrls", "qhold"))
+        change = self._change(_job(job), argv, _HOLDS, before, "n", back)
+        return replace(change, undo_readback=HoldsWhileWaiting())
 
     def delete(self, job: str, texts: Attributes) -> Change:
         """PBS replies before the job is gone."""

@@ -12,6 +12,8 @@ from functools import partial
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, parent_of
 from policy.model.pbs_units import show_job
 from tui.backends.interface.commands_interface import Change, ChangeError, Commands
+from tui.model.job_state_and_exit_status_words import STATE_WORDS
+from tui.model.typed_attributes import RUNNING_STATES
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
 from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_jobs, requeued, without_jobs
@@ -25,8 +27,10 @@ def hold(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operat
 
     def change(job: str) -> Change:
         texts = whole_job(cluster, job, "hold")
-        if texts.get("job_state") in ("R", "E"):
-            raise ChangeError(f"hold: {show_job(job)} is running; requeue it first, or hold it by PBS's own checkpoint")
+        state = texts.get("job_state", "")
+        if state in RUNNING_STATES:
+            instead = "requeue it first, or hold it by PBS's own checkpoint"
+            raise ChangeError(f"hold: {show_job(job)} is {STATE_WORDS[state]}; {instead}")
         if "o" in texts.get("Hold_Types", "n"):
             raise ChangeError(f"hold: {show_job(job)} is held by an operator already")
         return commands.hold(job, texts).titled(f"hold {show_job(job)}")
