@@ -17,6 +17,7 @@ from tui.backends.interface.commands_interface import Change, ChangeError, Readb
 from tui.backends.interface.read_value_before_and_after_change import (
     IN_USE,
     Entries,
+    Holds,
     HoldsWhileWaiting,
     JobState,
     Offline,
@@ -29,10 +30,9 @@ from tui.model.typed_attributes import SOFT_LIMIT, soft_limits
 PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun", "qsig")
 """The programs that make changes."""
 
-_HOLD_LETTERS = "uosp"
 _WALLTIME = "Resource_List.walltime"
 _SPLIT = frozenset(",'\"\\")
-_HOLDS = Plain("Hold_Types", "n")
+_HOLDS = Holds()
 _NAME = re.compile(rf"(?!\+)[\w.@+-]{{1,{LONGEST_NAME}}}", re.ASCII)
 _VNODE_NAME = re.compile(r"[\w.@+\[\]-]+")
 _BARE = re.compile(r"[\w.:+-]+")
@@ -62,7 +62,7 @@ class PbsCommands:
         """An operator's hold, beside the holds that there are. PBS relays the hold of a run to its MoM, whose
         checkpoint ends the run: it is sent only while the job waits."""
         before, readback = _HOLDS.of(texts), HoldsWhileWaiting()
-        after = "".join(letter for letter in _HOLD_LETTERS if letter in before or letter == "o")
+        after = _HOLDS.of({"Hold_Types": f"{before.replace('n', '')}o"})
         argv, back = ((program, "-h", "o", job) for program in ("qhold", "qrls"))
         return self._change(_job(job), argv, readback, readback.of(texts), after, back)
 

@@ -75,3 +75,14 @@ def test_a_run_is_not_held_suspended_or_not(state: str, word: str) -> None:
     backend.set_job("13.hpc1", **{**STARTED, "job_state": state})
     with pytest.raises(ChangeError, match=f"hold: 13 is {word}"):
         job_ops.hold(cluster(backend), PBS, ["13.hpc1"])
+
+
+def test_a_job_with_a_hold_of_its_user_is_held_by_an_operator_too(audit: AuditLog) -> None:
+    class Server(ScriptedBackend):
+        def set_job(self, job: str, **attributes: str) -> None:
+            super().set_job(job, **{**attributes, "Hold_Types": "ou"})
+
+    backend = Server()
+    (change,) = job_ops.hold(cluster(backend), PBS, ["15.hpc1"]).changes
+    outcome = make(backend, change, audit, lambda: NOON_S)
+    assert outcome.ok, outcome.text
