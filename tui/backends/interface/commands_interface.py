@@ -15,6 +15,8 @@ from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.limit_attributes import EntityKey
 
 _UNDO = "undo: "
+SYSTEM_HOLD = "s"
+"""The letter of the system's hold, by which a manager holds a job and a job waits for those that it depends on."""
 
 
 class ChangeError(ValueError):
@@ -105,8 +107,12 @@ class Commands(Protocol):
     def hold(self, job: str, texts: Attributes) -> Change:
         """Put an operator's hold on a job, which its owner cannot release."""
 
-    def release(self, job: str, texts: Attributes) -> Change:
-        """Take all holds off a job."""
+    @property
+    def waiting_jobs_tell_dependents(self) -> bool:
+        """Whether the end of a job that is deleted while it waits reaches the jobs that depend on it."""
+
+    def release(self, job: str, texts: Attributes, but: str = "") -> Change:
+        """Take all holds off a job, but those of the letters ``but``."""
 
     def delete(self, job: str, texts: Attributes) -> Change:
         """Delete a job."""

@@ -46,6 +46,8 @@ class PbsCommands:
 
     unsupported: Mapping[str, str] = MappingProxyType({})
     doer = "PBS"
+    waiting_jobs_tell_dependents = False
+    """PBS leaves dependents of a job that is deleted before it ran held, of whatever kind."""
 
     def check_name(self, name: str) -> None:
         """Raise :class:`ChangeError` for a name that qmgr does not accept."""
@@ -66,11 +68,12 @@ class PbsCommands:
         argv, back = ((program, "-h", "o", job) for program in ("qhold", "qrls"))
         return self._change(_job(job), argv, readback, readback.of(texts), after, back)
 
-    def release(self, job: str, texts: Attributes) -> Change:
+    def release(self, job: str, texts: Attributes, but: str = "") -> Change:
         """The holds that there are, by their letters. The job may start at once, and then it is not held again."""
         before = _HOLDS.of(texts)
-        argv, back = ((program, "-h", before, job) for program in ("qrls", "qhold"))
-        change = self._change(_job(job), argv, _HOLDS, before, "n", back)
+        letters, left = ("".join(each for each in before if (each in but) == kept) for kept in (False, True))
+        argv, back = ((program, "-h", letters, job) for program in ("qrls", "qhold"))
+        change = self._change(_job(job), argv, _HOLDS, before, left or "n", back)
         return replace(change, undo_readback=HoldsWhileWaiting())
 
     def delete(self, job: str, texts: Attributes) -> Change:

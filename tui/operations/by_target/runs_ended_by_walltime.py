@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import RUNNING_STATES, moment, seconds
+from tui.operations.by_target.dependent_jobs import Dependents, dependent_lines, find_dependents
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import show_hms
@@ -28,20 +29,32 @@ class EndedRun(NamedTuple):
     walltime_s: float
 
 
-def find_ended_runs(cluster: ClusterView, after: ServerStatus, jobs: Iterable[str]) -> list[EndedRun]:
-    """The runs among ``jobs`` that end by the walltime that they have in ``after``, the server status as it would be."""
+class EndedByWalltime(NamedTuple):
+    """The runs that end, and what becomes of the jobs that depend on them: a killed run has not ended well."""
+
+    runs: tuple[EndedRun, ...]
+    dependents: Dependents
+
+    @property
+    def jobs(self) -> tuple[str, ...]:
+        """All jobs that end."""
+        return (*(run.job for run in self.runs), *self.dependents.deleted)
+
+    @property
+    def lines(self) -> list[Line]:
+        """A line for each run, and those about dependents."""
+        return [*(((safe(_sentence(run)), "bad"),) for run in self.runs), *dependent_lines(self.dependents)]
+
+
+def find_ended_by_walltime(cluster: ClusterView, after: ServerStatus, jobs: Iterable[str]) -> EndedByWalltime:
+    """What ends by the walltimes that ``jobs`` have in ``after``, the server status as it would be."""
     found = []
     for job in jobs:
         walltime_s = seconds(after.jobs.get(job, {}), WALLTIME)
         ran_s = _ran_s(cluster, job)
         if walltime_s is not None and ran_s is not None and walltime_s <= ran_s + _READING_S:
             found.append(EndedRun(job, ran_s, walltime_s))
-    return found
-
-
-def ended_run_lines(ended: Iterable[EndedRun]) -> list[Line]:
-    """A line for each."""
-    return [((safe(_sentence(run)), "bad"),) for run in ended]
+    return EndedByWalltime(tuple(found), find_dependents(cluster, [run.job for run in found], waiting_tell=False))
 
 
 def _sentence(run: EndedRun) -> str:

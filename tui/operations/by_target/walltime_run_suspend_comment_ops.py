@@ -18,7 +18,7 @@ from policy.model.pbs_units import show_job
 from tui.backends.interface.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import RUNNING_STATES, SUSPENDED_STATES, seconds
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
-from tui.operations.by_target.runs_ended_by_walltime import WALLTIME, ended_run_lines, find_ended_runs
+from tui.operations.by_target.runs_ended_by_walltime import WALLTIME, find_ended_by_walltime
 from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_jobs, suspended
 from tui.state.cluster_view import ClusterView
@@ -51,15 +51,15 @@ def set_walltime(cluster: ClusterView, commands: Commands, ids: Sequence[str], t
     changes, left_out = changes_to("walltime", "job", ids, change)
     title = changes[0].title if len(changes) == 1 else f"walltime {text} for {name_targets(changes, 'job')}"
     edit = partial(_with_walltimes, changes=changes)
-    ended = find_ended_runs(cluster, edit(cluster.server_status), [change.target.name for change in changes])
+    ended = find_ended_by_walltime(cluster, edit(cluster.server_status), [change.target.name for change in changes])
     return Operation(
         title,
         changes,
         edit,
-        ends_work=bool(ended),
-        ended=tuple(run.job for run in ended),
+        ends_work=bool(ended.jobs),
+        ended=ended.jobs,
         left_out=left_out,
-        notes=tuple(ended_run_lines(ended)),
+        notes=tuple(ended.lines),
     )
 
 
