@@ -25,16 +25,18 @@ SAME_PLAN = "what is decided stays the same; what is done of it changes as said 
 @dataclass(frozen=True)
 class Operation:
     """``title`` is its short name for people; ``changes`` are made in order; ``edit`` turns the server status into the
-    one after the operation. ``ends_work`` is True if it ends work that cannot be brought back. ``left_out`` has a
-    reason for each target left out; ``notes`` are lines to read before deciding. ``unmet`` says what it does not
-    achieve even if all changes are made. ``unaffected`` is the sentence for an operation after which the same is
-    decided. ``undoes``: the operation that this one undoes. ``changes_decisions`` is False where no decision goes by
-    what it changes, so that there is nothing to forecast."""
+    one after the operation. ``ends_work`` is True if it ends work that cannot be brought back; ``ended`` are the
+    jobs that it ends, where these are not just its targets. ``left_out`` has a reason for each target left out;
+    ``notes`` are lines to read before deciding. ``unmet`` says what it does not achieve even if all changes are
+    made. ``unaffected`` is the sentence for an operation after which the same is decided. ``undoes``: the
+    operation that this one undoes. ``changes_decisions`` is False where no decision goes by what it changes, so
+    that there is nothing to forecast."""
 
     title: str
     changes: tuple[Change, ...]
     edit: Edit
     ends_work: bool = False
+    ended: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     notes: tuple[Line, ...] = ()
     unmet: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from tui.backends.interface.commands_interface import Change, ChangeError, Target
 from tui.operations.by_target.mode_change_notes import mode_lines
+from tui.operations.by_target.runs_ended_by_walltime import WALLTIME, find_ended_by_walltime
 from tui.operations.by_target.stopped_queue_notes import stopped_lines
 from tui.operations.operation_type_and_preview import SAME_PLAN, UNAFFECTED, Operation
 from tui.operations.status_edits_for_preview import edit_queue, edit_server
@@ -52,10 +53,15 @@ def undo_of(cluster: ClusterView, operation: Operation, changes: Sequence[Change
     for mode in sorted(filter(None, modes.values())):
         notes += mode_lines(cluster, after, [queue for queue, its in modes.items() if its == mode], mode)
     notes += stopped_lines(cluster, after)
+    other_walltime = [change.target.name for change in back if WALLTIME in kept.get(change.target, {})]
+    ended = find_ended_by_walltime(cluster, after, other_walltime)
+    notes += ended.lines
     return Operation(
         f"undo: {operation.title}",
         back,
         edit,
+        ends_work=bool(ended.jobs),
+        ended=ended.jobs,
         notes=tuple(notes),
         unaffected=SAME_PLAN if modes else UNAFFECTED,
         undoes=operation,

@@ -15,6 +15,8 @@ from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.limit_attributes import EntityKey
 
 _UNDO = "undo: "
+SYSTEM_HOLD = "s"
+"""The letter of the system's hold, by which a manager holds a job and a job waits for those that it depends on."""
 
 
 class ChangeError(ValueError):
@@ -41,6 +43,7 @@ class Change:
 
     ``argv`` is one of the manager's programs and its arguments; ``after`` the value that the readback must show, None
     if any value other than ``before`` will do; ``back`` is the command that undoes the change, empty if there is none.
+    ``undo_readback`` is what the undo reads where that is another value.
     ``lasting`` is True where the manager replies before the value has changed, as when it deletes a job. ``title`` is
     its short name for people (``hold 13``), given by the operation that it belongs to. ``doer`` is who carries it out.
     """
@@ -54,6 +57,7 @@ class Change:
     lasting: bool = False
     title: str = ""
     doer: str = "PBS"
+    undo_readback: Readback | None = None
 
     @property
     def line(self) -> str:
@@ -77,7 +81,10 @@ class Change:
         if not self.back or self.after is None:
             return None
         title = self.title.removeprefix(_UNDO) if self.title.startswith(_UNDO) else f"{_UNDO}{self.title}"
-        return replace(self, argv=self.back, before=self.after, after=self.before, back=self.argv, title=title)
+        change = replace(self, argv=self.back, before=self.after, after=self.before, back=self.argv, title=title)
+        if self.undo_readback is None:
+            return change
+        return replace(change, readback=self.undo_readback, undo_readback=self.readback)
 
 
 class Commands(Protocol):
@@ -100,8 +107,12 @@ class Commands(Protocol):
     def hold(self, job: str, texts: Attributes) -> Change:
         """Put an operator's hold on a job, which its owner cannot release."""
 
-    def release(self, job: str, texts: Attributes) -> Change:
-        """Take all holds off a job."""
+    @property
+    def waiting_jobs_tell_dependents(self) -> bool:
+        """Whether the end of a job that is deleted while it waits reaches the jobs that depend on it."""
+
+    def release(self, job: str, texts: Attributes, but: str = "") -> Change:
+        """Take all holds off a job, but those of the letters ``but``."""
 
     def delete(self, job: str, texts: Attributes) -> Change:
         """Delete a job."""

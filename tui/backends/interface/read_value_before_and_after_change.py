@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 from policy.model.limit_attributes import EntityKey
 from tui.model.job_state_and_exit_status_words import STATE_WORDS
-from tui.model.typed_attributes import soft_limits
+from tui.model.typed_attributes import RUNNING_STATES, soft_limits
 
 GONE = "gone"
 NONE = "none"
 OFFLINE = "offline"
 IN_USE = "in use"
 UNDER_WAY = "under way"
+_HOLDS = "soupl"
+"""The holds by the system (or a manager, or a dependency), an operator, the user, for a bad password, by an array."""
 
 
 def show_limit(limit: int | None) -> str:
@@ -82,6 +84,27 @@ def _as_programs_print(moment: str) -> str:
     if not moment.isdigit():
         return moment
     return str(int(time.mktime((*time.localtime(int(moment))[:8], -1))))
+
+
+@dataclass(frozen=True)
+class Holds:
+    """The letters of a job's holds in the server's own order, whatever the order in which they were put together."""
+
+    def of(self, attributes: Mapping[str, str] | None) -> str:
+        """``n``, ``su``."""
+        return "".join(sorted(Plain("Hold_Types", "n").of(attributes), key=_HOLDS.find)) if attributes else GONE
+
+
+@dataclass(frozen=True)
+class HoldsWhileWaiting:
+    """A job's holds, and its state as soon as it runs: the same holds of a run are another value than of a waiting
+    job, since a hold may checkpoint and end a run."""
+
+    def of(self, attributes: Mapping[str, str] | None) -> str:
+        """``n``, ``ou``; of a run ``n, running since 1790000000``."""
+        holds = Holds().of(attributes)
+        runs = attributes is not None and attributes.get("job_state", "") in RUNNING_STATES
+        return f"{holds}, {JobState().of(attributes)}" if runs else holds
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from hooks.pbs.server_status_type_and_attributes import Attributes
@@ -16,6 +17,8 @@ from tui.backends.interface.commands_interface import Change, ChangeError, Readb
 from tui.backends.interface.read_value_before_and_after_change import (
     IN_USE,
     Entries,
+    Holds,
+    HoldsWhileWaiting,
     JobState,
     Offline,
     OfflineWhy,
@@ -27,10 +30,9 @@ from tui.model.typed_attributes import SOFT_LIMIT, soft_limits
 PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun", "qsig")
 """The programs that make changes."""
 
-_HOLD_LETTERS = "uosp"
 _WALLTIME = "Resource_List.walltime"
 _SPLIT = frozenset(",'\"\\")
-_HOLDS = Plain("Hold_Types", "n")
+_HOLDS = Holds()
 _NAME = re.compile(rf"(?!\+)[\w.@+-]{{1,{LONGEST_NAME}}}", re.ASCII)
 _VNODE_NAME = re.compile(r"[\w.@+\[\]-]+")
 _BARE = re.compile(r"[\w.:+-]+")
@@ -44,6 +46,8 @@ class PbsCommands:
 
     unsupported: Mapping[str, str] = MappingProxyType({})
     doer = "PBS"
+    waiting_jobs_tell_dependents = False
+    """PBS leaves dependents of a job that is deleted before it ran held, of whatever kind."""
 
     def check_name(self, name: str) -> None:
         """Raise :class:`ChangeError` for a name that qmgr does not accept."""
@@ -57,15 +61,20 @@ class PbsCommands:
         return text.isprintable() and not ("'" in text and '"' in text)
 
     def hold(self, job: str, texts: Attributes) -> Change:
-        """An operator's hold, beside the holds that there are."""
-        before = _HOLDS.of(texts)
-        after = "".join(letter for letter in _HOLD_LETTERS if letter in before or letter == "o")
-        return self._change(_job(job), ("qhold", "-h", "o", job), _HOLDS, before, after, ("qrls", "-h", "o", job))
+        """An operator's hold, beside the holds that there are. PBS relays the hold of a run to its MoM, whose
+        checkpoint ends the run: it is sent only while the job waits."""
+        before, readback = _HOLDS.of(texts), HoldsWhileWaiting()
+        after = _HOLDS.of({"Hold_Types": f"{before.replace('n', '')}o"})
+        argv, back = ((program, "-h", "o", job) for program in ("qhold", "qrls"))
+        return self._change(_job(job), argv, readback, readback.of(texts), after, back)
 
-    def release(self, job: str, texts: Attributes) -> Change:
-        """The holds that there are, by their letters."""
+    def release(self, job: str, texts: Attributes, but: str = "") -> Change:
+        """The holds that there are, by their letters. The job may start at once, and then it is not held again."""
         before = _HOLDS.of(texts)
-        return self._change(_job(job), ("qrls", "-h", before, job), _HOLDS, before, "n", ("qhold", "-h", before, job))
+        letters, left = ("".join(each for each in before if (each in but) == kept) for kept in (False, True))
+        argv, back = ((program, "-h", letters, job) for program in ("qrls", "qhold"))
+        change = self._change(_job(job), argv, _HOLDS, before, left or "n", back)
+        return replace(change, undo_readback=HoldsWhileWaiting())
 
     def delete(self, job: str, texts: Attributes) -> Change:
         """PBS replies before the job is gone."""

@@ -18,7 +18,7 @@ from policy.model.limit_attributes import EntityKey, show_entity
 from policy.settings.simulated_queues import TORQUE_MODES
 from torque.passes.watched_settings import EDIT, NO_ENTRY, WHOLE_CLUSTER
 from torque.translate.exec_host_as_exec_vnode import node_list_for_qrun
-from tui.backends.interface.commands_interface import Change, ChangeError, Target
+from tui.backends.interface.commands_interface import SYSTEM_HOLD, Change, ChangeError, Target
 from tui.backends.interface.read_value_before_and_after_change import Entries, Offline, OfflineWhy, Plain, show_entries
 from tui.backends.pbs.build_change_commands import PbsCommands
 from tui.model.typed_attributes import soft_limits
@@ -37,19 +37,20 @@ class TorqueCommands(PbsCommands):
     """The commands of Torque."""
 
     doer = "Torque"
+    waiting_jobs_tell_dependents = True
 
     def __init__(self, settings_file: Path) -> None:
         self._file = str(settings_file)
 
-    def release(self, job: str, texts: Attributes) -> Change:
+    def release(self, job: str, texts: Attributes, but: str = "") -> Change:
         """The holds of owner, operator and manager. The hold of a dependency looks like a manager's, and to take it
         off would start the job before those that it waits for; that of an array's limit cannot be taken off."""
-        letters = texts.get("Hold_Types", "n")
-        if "s" in letters and texts.get("depend"):
+        letters = "".join(letter for letter in texts.get("Hold_Types", "n") if letter not in but)
+        if SYSTEM_HOLD in letters and texts.get("depend"):
             raise ChangeError(f"release: {job} waits for other jobs ({texts['depend'][:200]})")
         if not set(letters) & set(_RELEASABLE):
             raise ChangeError(f"release: {job} is held by the limit of its array; another limit lets more of it run")
-        return super().release(job, texts)
+        return super().release(job, texts, but)
 
     def requeue(self, job: str, texts: Attributes) -> Change:
         """Torque replies before the run has ended."""

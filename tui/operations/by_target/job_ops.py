@@ -10,12 +10,17 @@ from collections.abc import Sequence
 from functools import partial
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, parent_of
+from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.pbs_units import show_job
-from tui.backends.interface.commands_interface import Change, ChangeError, Commands
+from tui.backends.interface.commands_interface import SYSTEM_HOLD, Change, ChangeError, Commands
+from tui.model.job_state_and_exit_status_words import STATE_WORDS
+from tui.model.typed_attributes import RUNNING_STATES
+from tui.operations.by_target.dependent_jobs import dependent_lines, find_awaited, find_dependents
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
 from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_jobs, requeued, without_jobs
 from tui.state.cluster_view import ClusterView
+from tui.text.screen_line import safe
 
 _PRIORITIES = range(-1024, 1024)
 
@@ -25,8 +30,10 @@ def hold(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operat
 
     def change(job: str) -> Change:
         texts = whole_job(cluster, job, "hold")
-        if texts.get("job_state") in ("R", "E"):
-            raise ChangeError(f"hold: {show_job(job)} is running; requeue it first, or hold it by PBS's own checkpoint")
+        state = texts.get("job_state", "")
+        if state in RUNNING_STATES:
+            instead = "requeue it first, or hold it by PBS's own checkpoint"
+            raise ChangeError(f"hold: {show_job(job)} is {STATE_WORDS[state]}; {instead}")
         if "o" in texts.get("Hold_Types", "n"):
             raise ChangeError(f"hold: {show_job(job)} is held by an operator already")
         return commands.hold(job, texts).titled(f"hold {show_job(job)}")
@@ -37,28 +44,60 @@ def hold(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operat
 
 
 def release(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:
-    """Release all holds of jobs."""
+    """Release all holds of jobs, but that by which a job waits for others."""
+    awaited: dict[str, str] = {}
 
     def change(job: str) -> Change:
         texts = whole_job(cluster, job, "release")
-        if texts.get("Hold_Types", "n") == "n":
+        holds = texts.get("Hold_Types", "n")
+        if holds == "n":
             raise ChangeError(f"release: {show_job(job)} is not held")
-        return commands.release(job, texts).titled(f"release {show_job(job)}")
+        waits_for = find_awaited(cluster, texts) if SYSTEM_HOLD in holds else ""
+        if waits_for and holds == SYSTEM_HOLD:
+            raise ChangeError(f"release: {show_job(job)} waits for another job ({waits_for}); nobody holds it")
+        if waits_for:
+            awaited[job] = waits_for
+        return commands.release(job, texts, but=SYSTEM_HOLD if waits_for else "").titled(f"release {show_job(job)}")
 
     changes, left_out = changes_to("release", "job", ids, change)
-    edit = partial(edit_jobs, ids=_names(changes), texts={"job_state": "Q", "Hold_Types": "n"})
-    return Operation(f"release {name_targets(changes, 'job')}", changes, edit, left_out=left_out)
+    return Operation(
+        f"release {name_targets(changes, 'job')}",
+        changes,
+        partial(_released, changes=changes),
+        left_out=left_out,
+        notes=tuple(
+            ((safe(f"{show_job(job)} stays held: it waits for another job ({waits_for})"), "warn"),)
+            for job, waits_for in awaited.items()
+        ),
+    )
+
+
+def _released(server_status: ServerStatus, changes: Sequence[Change]) -> ServerStatus:
+    """The server status with the holds that are left; a job without any waits for its turn."""
+    for change in changes:
+        texts = {"Hold_Types": change.after or "n", **({"job_state": "Q"} if change.after == "n" else {})}
+        server_status = edit_jobs(server_status, [change.target.name], texts)
+    return server_status
 
 
 def delete(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:
-    """Delete jobs; this cannot be undone."""
+    """Delete jobs; this cannot be undone. Those that depend on a deleted run may be deleted with it."""
 
     def change(job: str) -> Change:
         return commands.delete(job, job_on_server(cluster, job, "delete")).titled(f"delete {show_job(job)}")
 
     changes, left_out = changes_to("delete", "job", ids, change)
-    edit = partial(without_jobs, ids=_names(changes))
-    return Operation(f"delete {name_targets(changes, 'job')}", changes, edit, ends_work=True, left_out=left_out)
+    dependents = find_dependents(cluster, _names(changes), waiting_tell=commands.waiting_jobs_tell_dependents)
+    ended = (*_names(changes), *dependents.deleted)
+    return Operation(
+        f"delete {name_targets(changes, 'job')}",
+        changes,
+        partial(without_jobs, ids=ended),
+        ends_work=True,
+        ended=ended,
+        left_out=left_out,
+        notes=tuple(dependent_lines(dependents)),
+    )
 
 
 def requeue(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Operation:

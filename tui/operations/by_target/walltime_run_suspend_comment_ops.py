@@ -18,25 +18,26 @@ from policy.model.pbs_units import show_job
 from tui.backends.interface.commands_interface import Change, ChangeError, Commands
 from tui.model.typed_attributes import RUNNING_STATES, SUSPENDED_STATES, seconds
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
+from tui.operations.by_target.runs_ended_by_walltime import WALLTIME, find_ended_by_walltime
 from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets
 from tui.operations.status_edits_for_preview import edit_jobs, suspended
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe
 from tui.text.times_and_durations import day_and_time, parse_span_s, show_hms
 
-_WALLTIME = "Resource_List.walltime"
 _LONGEST_S = 10 * 365 * 86400
 _MORE = re.compile(r"([+-])(.+)")
 _LIMITS = ("max_run", "max_user_run", "max_group_run", "max_user_res", "max_group_res")
 
 
 def set_walltime(cluster: ClusterView, commands: Commands, ids: Sequence[str], text: str) -> Operation:
-    """Give jobs another walltime: ``12:00:00``, ``2h``, or more or less than they have, ``+2h``."""
+    """Give jobs another walltime: ``12:00:00``, ``2h``, or more or less than they have, ``+2h``. It ends work where a
+    run has used that much already."""
     sign, span_s = _read_span(text)
 
     def change(job: str) -> Change:
         texts = whole_job(cluster, job, "walltime")
-        before_s = seconds(texts, _WALLTIME)
+        before_s = seconds(texts, WALLTIME)
         if before_s is None and sign:
             raise ChangeError(f"walltime: {show_job(job)} has no walltime; {text!r} adds to one")
         after_s = int(span_s if not sign else (before_s or 0) + (span_s if sign == "+" else -span_s))
@@ -49,7 +50,17 @@ def set_walltime(cluster: ClusterView, commands: Commands, ids: Sequence[str], t
 
     changes, left_out = changes_to("walltime", "job", ids, change)
     title = changes[0].title if len(changes) == 1 else f"walltime {text} for {name_targets(changes, 'job')}"
-    return Operation(title, changes, partial(_with_walltimes, changes=changes), left_out=left_out)
+    edit = partial(_with_walltimes, changes=changes)
+    ended = find_ended_by_walltime(cluster, edit(cluster.server_status), [change.target.name for change in changes])
+    return Operation(
+        title,
+        changes,
+        edit,
+        ends_work=bool(ended.jobs),
+        ended=ended.jobs,
+        left_out=left_out,
+        notes=tuple(ended.lines),
+    )
 
 
 def _read_span(text: str) -> tuple[str, float]:
@@ -64,7 +75,7 @@ def _read_span(text: str) -> tuple[str, float]:
 
 def _with_walltimes(server_status: ServerStatus, changes: Sequence[Change]) -> ServerStatus:
     for change in changes:
-        server_status = edit_jobs(server_status, [change.target.name], {_WALLTIME: change.after or ""})
+        server_status = edit_jobs(server_status, [change.target.name], {WALLTIME: change.after or ""})
     return server_status
 
 

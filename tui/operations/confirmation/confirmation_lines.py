@@ -65,7 +65,7 @@ def _jobs(operation: Operation) -> list[str]:
 
 def _lost(operation: Operation, cluster: ClusterView) -> list[Line]:
     """One line: how many people and cores an operation that ends work is about, and the core-hours that are lost."""
-    jobs = _jobs(operation)
+    jobs = operation.ended or _jobs(operation)
     if not operation.ends_work or not jobs:
         return []
     costs = [cost_of(cluster, job) for job in jobs]
@@ -80,8 +80,9 @@ def _lost(operation: Operation, cluster: ClusterView) -> list[Line]:
 
 
 def _rows(operation: Operation, cluster: ClusterView) -> list[Line]:
-    """A line for each target that is a job, those that lose most first; and for each vnode, or queue of several."""
-    jobs = _jobs(operation)
+    """A line for each job that is a target or ends, those that lose most first; and for each vnode, or queue of
+    several."""
+    jobs = list(dict.fromkeys([*_jobs(operation), *operation.ended]))
     costs = {job: cost_of(cluster, job) for job in jobs}
     jobs.sort(key=lambda job: (-costs[job].core_s, -costs[job].cores))
     rows = _columns([_job_cells(cluster, job, costs[job]) for job in jobs])
