@@ -31,6 +31,8 @@ _WELL_FOR_S = 300.0
 _MOST_UNSTARTED = 3
 """Passes in a row that put starts off: many jobs at once may take one or two."""
 LONGEST = 2000
+_NEVER_S = 1e12
+"""Later than any clock of a host is."""
 
 
 class Episode(NamedTuple):
@@ -42,19 +44,28 @@ class Episode(NamedTuple):
 
 
 class Alerts:
-    """The alerts of one server's passes. ``notes``: what could not be reported, for the server's log."""
+    """The alerts of one server's passes, none so far. ``notes``: what could not be reported, for the server's log."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self.notes: list[str] = []
-        record = state.read_published(ALERTS)
-        self._episodes = _read_episodes(record.get("episodes"))
-        self._last = record.get("last") if isinstance(record.get("last"), dict) else None
-        unstarted = record.get("unstarted")
-        self._unstarted = unstarted if isinstance(unstarted, int) else 0
-        command = record.get("command")
+        self._episodes: dict[str, Episode] = {}
+        self._last: dict[str, Any] | None = None
+        self._unstarted = 0
+        self._command: list[str] = []
+
+    @classmethod
+    def read(cls, state: State) -> Alerts:
+        """The alerts that earlier passes have recorded; what cannot be read of them is as if there were none."""
+        alerts, record = cls(state), state.read_published(ALERTS)
+        alerts._episodes = _read_episodes(record.get("episodes"))
+        alerts._last = _read_last(record.get("last"))
+        unstarted, command = record.get("unstarted"), record.get("command")
+        alerts._unstarted = unstarted if isinstance(unstarted, int) else 0
         # The command of the last readable settings: unreadable settings are themselves a reason for an alert.
-        self._command = [str(word) for word in command] if isinstance(command, list) else []
+        if isinstance(command, list) and all(isinstance(word, str) for word in command):
+            alerts._command = command
+        return alerts
 
     def use(self, command: Sequence[str]) -> None:
         """Set the command that the settings name."""
@@ -154,11 +165,22 @@ def describe_alerts(state: State) -> dict[str, Any]:
     """The last alert, the episodes that last, and the outcome of the last command, for ``hooks status``; empty if there
     was no alert."""
     record, ended = state.read_published(ALERTS), state.read_published(ALERT_COMMAND)
-    if not isinstance(record.get("last"), dict):
+    last = _read_last(record.get("last"))
+    if last is None:
         return {}
     lasting = sorted(_read_episodes(record.get("episodes")))
     problem = ended.get("problem")
-    return {**record["last"], "lasting": lasting, "command_problem": problem if isinstance(problem, str) else ""}
+    return {**last, "lasting": lasting, "command_problem": problem if isinstance(problem, str) else ""}
+
+
+def _read_last(data: object) -> dict[str, Any] | None:
+    """The last alert as it was recorded; None if that is none."""
+    if not isinstance(data, dict):
+        return None
+    time_s, texts = data.get("time_s"), {name: data.get(name, "") for name in ("kind", "text", "syslog")}
+    is_moment = isinstance(time_s, (int, float)) and 0 <= time_s < _NEVER_S
+    is_alert = is_moment and all(isinstance(text, str) for text in texts.values())
+    return {"time_s": time_s, **texts} if is_alert else None
 
 
 def _read_episodes(data: object) -> dict[str, Episode]:

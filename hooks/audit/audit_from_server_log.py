@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from hooks.audit.admin_changes_in_server_log import AdminChange, read_changes
 from hooks.audit.shared_audit_file import CHANGES, FULL_BYTES, RECORDED, find_recording_s
 from hooks.pbs.pbs_ifl_client import Connection, IflError, ServerAwayError
+from hooks.store.bounded_json import parse_json
 from hooks.store.state_files import State
 
 CURSOR = "changes-read.json"
@@ -26,6 +27,8 @@ _BEFORE = "before"
 _MOST_BYTES = 4 << 20
 """The most that one pass reads of the log. While the log grows faster, the file lags behind."""
 _TAIL_BYTES = 1 << 16
+_MOST_OFFSET = 1 << 62
+"""No file has a byte there, and no system call takes a larger number."""
 _SETTLED_S = 2.0
 """The lines of one request are written one by one: the last request of the log is read once it is this old."""
 
@@ -185,7 +188,7 @@ def _last_of(path: Path, today: str) -> Mapping[str, Any]:
         return {}
     for line in reversed(lines):
         try:
-            entry = json.loads(line)
+            entry = parse_json(line)
         except ValueError:
             continue
         if isinstance(entry, dict) and "log" in entry and str(entry["log"]).partition(":")[0] <= today:
@@ -195,6 +198,7 @@ def _last_of(path: Path, today: str) -> Mapping[str, Any]:
 
 def _whole(value: object) -> int:
     try:
-        return max(0, int(str(value)))
+        number = int(str(value))
     except ValueError:
         return 0
+    return number if 0 <= number < _MOST_OFFSET else 0

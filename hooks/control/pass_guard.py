@@ -48,11 +48,13 @@ def guard_pass(
         return None
     settings = _read_config_if_possible(config)
     state = State(state_folder(pbs.pbs_conf["PBS_HOME"]), settings.server.journal_group)
+    # Until it is known what earlier passes reported: a pass that cannot find that out is reported all the same.
     alerts = Alerts(state)
     sentences: list[str] = []
     breaker: CircuitBreaker | None = None
     pbs_ifl.forget()
     try:
+        alerts = Alerts.read(state)
         with state.locked():
             if early is not None and early_passes.is_over:
                 return None

@@ -14,6 +14,7 @@ from typing import Any
 from hooks.deploy.bundle_hook import digest_of
 from hooks.deploy.read_installed_server_state import DeployError, Installed
 from hooks.pbs.custom_resources import RESOURCES
+from hooks.store.bounded_json import parse_json
 
 RECORD = "installed.json"
 
@@ -39,7 +40,7 @@ class DeploymentRecord:
     def read(cls, path: Path) -> DeploymentRecord | None:
         """The record in a file; None if there is none. Raises :class:`DeployError` for one that cannot be read."""
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = parse_json(path.read_text(encoding="utf-8"))
             return cls(
                 frozenset(data["made"]),
                 frozenset(data.get("schedulers", ())),

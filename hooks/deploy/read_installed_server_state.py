@@ -5,7 +5,6 @@ Two such states, the present and the wanted one, are all that a plan is made fro
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Callable, NamedTuple
 from hooks.deploy.hook_events_alarms_and_order import ATTRIBUTES
 from hooks.pbs.custom_resources import RESOURCES, Resource
 from hooks.pbs.files_and_output.parse_qmgr_list import parse_list
+from hooks.store.bounded_json import parse_json
 from policy.settings.site_settings import Settings, SettingsError
 
 _BEING_DELETED = "is pending delete"
@@ -193,7 +193,7 @@ def read_applied(installed: Installed) -> Settings | None:
 
 def _parse_settings(text: str) -> Settings | None:
     try:
-        return Settings.from_data(json.loads(text), "the hooks' configuration")
+        return Settings.from_data(parse_json(text), "the hooks' configuration")
     except (SettingsError, ValueError):
         return None
 

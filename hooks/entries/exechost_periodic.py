@@ -82,10 +82,12 @@ def report_restarted(pbs: Any) -> None:
 
 
 def forget_left(pbs: Any) -> None:
-    """Delete the notes of saved and restarted jobs that are gone, and the lists of jobs that are. An error here does
+    """Delete the notes of saved and restarted jobs that are gone, and the lists of cores of jobs that are. The event's
+    list of jobs is from its beginning, so a job that came after it is known by the MoM's own file. An error here does
     not keep the host from being reported."""
     with contextlib.suppress(Exception):
         home, jobs = pbs.pbs_conf["PBS_HOME"], pbs.event().job_list
         restarted = [note for job_id, note in find_restarted(home).items() if is_gone(home, job_id, jobs)]
-        for left in (*find_left(home, jobs), *restarted, *find_left_core_lists(Path(home), jobs)):
+        lists = find_left_core_lists(Path(home), lambda job_id: is_gone(home, job_id, jobs))
+        for left in (*find_left(home, jobs), *restarted, *lists):
             left.unlink()

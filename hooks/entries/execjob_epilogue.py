@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hooks.checkpoint.on_job_host.read_saved_task_notes import has_failed_restart
 from hooks.checkpoint.on_job_host.skip_server_query_at_job_end import (
+    UNREAD,
     could_be_asked,
     may_be_run_again,
     may_have_been_asked,
@@ -67,9 +68,10 @@ def _ask(pbs: Any, job: Any, exit_status: int) -> None:
 
     ended_s = time.time()
     saving = read_saving(pbs.hook_config_filename)
+    method, saved_status = saving or UNREAD
     if saving is None:
-        raise ValueError(f"{pbs.hook_config_filename}: its settings for checkpoints cannot be read")
-    method, saved_status = saving
+        what = f"{pbs.hook_config_filename} cannot be read: exit status {saved_status} means saved and not done"
+        pbs.logjobmsg(str(job.id), f"pbsteer: {what}")
     could_be = could_be_asked(job, method)
     began_s = find_mom_start(pbs.pbs_conf["PBS_HOME"])
     start_s = float(job.stime) if job.stime else None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
+from typing import Callable
 
 FOLDER = "aux"
 """Below PBS_HOME, where PBS has its own node files."""
 PREFIX = "pbsteer."
 
 
-def find_left_core_lists(home: Path, jobs: Collection[str]) -> list[Path]:
-    """The files of jobs that are not among these. Raises OSError."""
+def find_left_core_lists(home: Path, is_gone: Callable[[str], bool]) -> list[Path]:
+    """The files of the jobs that are gone. Raises OSError."""
     return [
         path
         for path in sorted((home / FOLDER).glob(f"{PREFIX}*"))
-        if path.name[len(PREFIX) :].rpartition(".")[0] not in jobs
+        if is_gone(path.name[len(PREFIX) :].rpartition(".")[0])
     ]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hooks.store.bounded_json import parse_json
 from hooks.store.state_files import State
 from policy.quota_plan.limits_due import PlanRecord
 from policy.quota_plan.planned_quotas import Plan, PlanError, PlannedQuota, plan_from_data, plan_to_data
@@ -40,7 +40,7 @@ def read_plan_files(state: State) -> PlanFiles:
     record, lost = PlanRecord(), ""
     try:
         record = PlanRecord.from_data(_read(state.path / QUOTA_PLAN_RECORD, PlanRecord().to_data()))
-    except (PlanError, OSError, ValueError, RecursionError) as error:
+    except (PlanError, OSError, ValueError) as error:
         record, lost = PlanRecord(lost=True), _tell(state.path / QUOTA_PLAN_RECORD, error)
     try:
         return PlanFiles(read_plan(state), record, lost=lost)
@@ -53,7 +53,7 @@ def read_plan(state: State) -> Plan:
     path = state.path / QUOTA_PLAN
     try:
         return plan_from_data(_read(path, plan_to_data(())))
-    except (PlanError, OSError, ValueError, RecursionError) as error:
+    except (PlanError, OSError, ValueError) as error:
         raise PlanError(_tell(path, error)) from error
 
 
@@ -92,7 +92,7 @@ def _read(path: Path, missing: Mapping[str, Any]) -> Any:
         size = path.stat().st_size
         if size > _MOST_BYTES:
             raise PlanError(f"it has {size:,} bytes; allowed are {_MOST_BYTES:,}")
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return missing
 

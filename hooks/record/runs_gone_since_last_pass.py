@@ -21,8 +21,10 @@ from policy.striping.idle_and_shared_nodes import StripeNodes
 from policy.striping.spread_ranks import cut
 from policy.striping.vnodes_of_applications import touched
 
-_USED = 8
-"""Where a record has the CPU time and the wall time counted last."""
+_STARTED, _USED = 3, 8
+"""Where a record has the start of the run, and the CPU time and the wall time counted last."""
+_LEAST_NOTED = 7
+"""The values of a record of the first version."""
 _LONGEST_PAUSE = 3
 """In intervals: after a longer pause the time of a run's end is not known."""
 _LEAST_COUNTED = 0.5
@@ -44,14 +46,14 @@ def note_runs(
 ) -> dict[str, Any]:
     """The present runs as plain data for the next pass; ``before`` is what the last pass wrote, ``jobs`` what the
     server says of them."""
-    known = before.get("runs", {})
+    known = _known_runs(before)
     runs: dict[str, list[Any]] = {}
     cluster = snapshot.cluster()
     nodes: StripeNodes | None = None
     for run_id, run in cluster.runs.items():
         job = run.job
         noted, used = known.get(run_id), _read_used(jobs.get(run_id, {})) if job.application else []
-        if noted is not None and noted[3] == run.start_s:
+        if noted is not None and noted[_STARTED] == run.start_s:
             runs[run_id] = [*noted[:_USED], used] if used and len(noted) >= _USED else noted
             continue
         width = fewest = 1
@@ -77,12 +79,33 @@ def find_finished(
             return ()
         gone = [
             (run_id, noted)
-            for run_id, noted in before["runs"].items()
+            for run_id, noted in _known_runs(before).items()
             if run_id not in server_status.jobs and run_id not in preempted and not _waits_again(run_id, server_status)
         ]
         return tuple(_finished(run_id, noted, server_status.time_s) for run_id, noted in gone)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError):
         return ()
+
+
+def _known_runs(before: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The runs that the last pass wrote; entries that are none are left out."""
+    runs = before.get("runs")
+    return {run_id: noted for run_id, noted in runs.items() if _is_run(noted)} if isinstance(runs, dict) else {}
+
+
+def _is_run(noted: object) -> bool:
+    if not isinstance(noted, list) or len(noted) < _LEAST_NOTED:
+        return False
+    user, application, cores, start_s, estimate_s, *nodes = noted[:_LEAST_NOTED]
+    used = noted[_USED] if len(noted) > _USED else []
+    numbers = [cores, start_s, *nodes, 0 if estimate_s is None else estimate_s]
+    return (
+        isinstance(user, str)
+        and isinstance(application, str)
+        and isinstance(used, list)
+        and len(used) in (0, 2)
+        and all(isinstance(number, (int, float)) for number in [*numbers, *used])
+    )
 
 
 def _finished(run_id: str, noted: list[Any], now_s: float) -> Finished:

@@ -7,7 +7,6 @@ read this one small file, and only when it has changed.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hooks.store.bounded_json import parse_json
 from hooks.store.state_folder import state_folder
 from policy.model.ledger_between_passes import Ledger
 from policy.striping.batch_of_waiting_jobs import Batch, CoresAndMemory
@@ -145,7 +145,7 @@ def _path(pbs_home: str) -> str:
 
 @lru_cache(maxsize=4)
 def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
-    data = json.loads(Path(path).read_text(encoding="utf-8"))
+    data = parse_json(Path(path).read_text(encoding="utf-8"))
     return Summary(
         {name: _read_queue(texts) for name, texts in data["queues"].items()},
         data["default_queue"],

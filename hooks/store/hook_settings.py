@@ -7,6 +7,7 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
+from hooks.store.bounded_json import parse_json
 from policy.settings.site_settings import Settings
 
 
@@ -33,5 +34,5 @@ def is_removed(path: str | None) -> bool:
 
 @lru_cache(maxsize=4)
 def _read(path: str, _changed_ns: int, _size: int) -> Settings:
-    data = json.loads(Path(path).read_text(encoding="utf-8"))
+    data = parse_json(Path(path).read_text(encoding="utf-8"))
     return Settings.from_data(data, path)

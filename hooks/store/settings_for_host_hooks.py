@@ -6,6 +6,8 @@ of JSON for a section that the file does not have. The values were checked when 
 
 from __future__ import annotations
 
+from hooks.store.bounded_json import parse_json
+
 # Not imported: typing takes longer to load than this module and all that it needs.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +29,7 @@ def read_section(path: str | None, name: str) -> Mapping[str, Any]:
     is_whole = text.startswith("{") and text.count("{") == text.count("}")
     if is_whole and f'"{name}"' not in text and "\\" not in text:
         return {}
-    import json  # noqa: PLC0415 - it loads a dozen modules
-
-    data = json.loads(text)
+    data = parse_json(text)
     section = data.get(name, {}) if isinstance(data, dict) else None
     if not isinstance(section, dict):
         raise ValueError(f"{path}: {name} is no table of settings")  # noqa: TRY004 - the file is wrong, no argument

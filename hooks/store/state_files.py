@@ -17,6 +17,7 @@ from typing import Any
 
 from hooks.store.append_lines import append_lines, ends_whole, open_own, put_aside
 from hooks.store.atomic_file import replace_file
+from hooks.store.bounded_json import parse_json
 from hooks.store.folder_lock import LOCK, locked
 from policy.model.ledger_between_passes import Ledger, LedgerError
 
@@ -89,10 +90,10 @@ class State:
     def read_ledger(self, name: str = LEDGER) -> tuple[Ledger, str]:
         """The ledger, and why its file cannot be used, if so: then the ledger is empty."""
         try:
-            return Ledger.from_data(json.loads((self.path / name).read_text(encoding="utf-8"))), ""
+            return Ledger.from_data(parse_json((self.path / name).read_text(encoding="utf-8"))), ""
         except FileNotFoundError:
             return Ledger(), ""
-        except (LedgerError, ValueError, RecursionError, IsADirectoryError) as error:
+        except (LedgerError, ValueError, IsADirectoryError) as error:
             return Ledger(), str(error)
 
     def put_aside_ledger(self, name: str, why: str) -> str:
@@ -118,7 +119,7 @@ class State:
     def read_published(self, name: str) -> dict[str, Any]:
         """A published file; empty if there is none that can be read."""
         try:
-            data = json.loads((self.path / name).read_text(encoding="utf-8"))
+            data = parse_json((self.path / name).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
         return data if isinstance(data, dict) else {}
@@ -158,7 +159,7 @@ class State:
             lines = path.read_bytes().splitlines()
             for line in reversed(lines):
                 with contextlib.suppress(ValueError):
-                    entries.append(json.loads(line))
+                    entries.append(parse_json(line))
                 if len(entries) == count:
                     return entries[::-1]
         return entries[::-1]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hooks.store.atomic_file import replace_file
+from hooks.store.bounded_json import parse_json
 from hooks.telemetry.host_reading_format import Amount, Heat, HostReading, make_heat
 
 _LEAST_S = 1.0
@@ -103,10 +104,10 @@ def read_heat(root: Path) -> Heat | None:
 def load_counts(path: Path) -> Counts | None:
     """The counts that :func:`save_counts` wrote; None if there are none that can be read."""
     try:
-        data = json.loads(_read(path))
+        data = parse_json(_read(path))
         links = {str(name): (int(received), int(sent)) for name, (received, sent) in data["links"].items()}
         return Counts(float(data["uptime_s"]), int(data["idle"]), int(data["ticks"]), links)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

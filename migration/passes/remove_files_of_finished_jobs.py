@@ -6,12 +6,12 @@ A job's own folder in ``jobs/`` is removed last, so it shows which jobs still ha
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from hooks.store.bounded_json import parse_json
 from migration.as_user.user_files.user_files_in_landing_folder import PARTLY
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
 from migration.spool.file_lock import LockHeldError, path_lock
@@ -156,6 +156,6 @@ def _names(site: Site, record: Record, queue: Queue) -> frozenset[str]:
 def _shared(folder: Path) -> list[str]:
     found: set[str] = set()
     for path in folder.glob(f"{SHARED}.*"):
-        with contextlib.suppress(OSError, ValueError):
-            found.update(json.loads(path.read_bytes()))
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            found.update(parse_json(path.read_bytes()))
     return sorted(found)

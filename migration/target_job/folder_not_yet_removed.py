@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hooks.store.atomic_file import replace_file
+from hooks.store.bounded_json import parse_json
 
 _FILE = "unremoved.json"
 _GOES_ON_AFTER_S = 300
@@ -34,7 +35,7 @@ class Unremoved(NamedTuple):
 def read_unremoved(folder: Path) -> Unremoved:
     """The record of the job with this folder; one without tries if there is none."""
     try:
-        data = json.loads((folder / _FILE).read_bytes())
+        data = parse_json((folder / _FILE).read_bytes())
         return Unremoved(int(data["tries"]), int(data["next"]), str(data["text"]))
     except (OSError, ValueError, KeyError, TypeError):
         return Unremoved()

@@ -7,22 +7,26 @@ with another one. The target's pass starts a process where there is none.
 from __future__ import annotations
 
 import time
+import traceback
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Callable
 
 from migration.spool.queue_file import Queue
+from migration.spool.spool import SpoolError
 from migration.target_job.job_at_target import DISCARD, GoneError, Job, awaits_shared
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, take_share, take_slot
 from migration.target_job.jobs_with_something_to_do import WAITING_TOO, find_needy, find_turns
-from migration.target_job.phases.download_results_to_source import download
+from migration.target_job.phases.download_results_to_source import download, retry_or_give_up
 from migration.target_job.phases.run_build_commands import make
 from migration.target_job.phases.stop_job_at_target import stop
 from migration.target_job.phases.submit_local_job import submit
 from migration.target_job.phases.upload_job_folder_to_target import upload
 from migration.target_job.service_context import Site
 from policy.migration.job_states_and_transitions import DOWNLOADING, MAKING, SUBMITTED, UPLOADING, WAITING
+from policy.migration.wait_and_retry_bounds import pause_s
 
 _LOOK_EVERY_S = 2.0
 _SHARED_EVERY_S = 0.5
@@ -79,6 +83,23 @@ def process(site: Site, gid: str) -> None:
 
 
 def _step(job: Job) -> bool:
+    """One phase; False if nothing is left to be done now. An error that the phase does not know is one of its failures
+    too: it ends no process, which has other jobs to do, and is counted as any other."""
+    try:
+        return _run_phase(job)
+    except (GoneError, SpoolError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job has to come to an end
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        why = f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
+        if job.record.state == DOWNLOADING and job.record.stop != DISCARD:
+            retry_or_give_up(job, why)
+        else:
+            job.retry(why, pause_s(job.record.tries + 1))
+        return False
+
+
+def _run_phase(job: Job) -> bool:
     """One phase; False if nothing is left to be done now."""
     before = job.record
     if before.stop and (before.state != DOWNLOADING or before.stop == DISCARD):

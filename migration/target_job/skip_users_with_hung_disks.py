@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from hooks.store.atomic_file import replace_file
+from hooks.store.bounded_json import parse_json
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
 from migration.transfer.ssh_and_rsync_to_source import RunAs
 
@@ -109,6 +110,6 @@ class HungUsers:
 def _read(path: Path) -> dict[str, int]:
     """Until when nothing is done for a user; none where the file cannot be read."""
     try:
-        return {str(name): int(at) for name, at in json.loads(path.read_bytes())["until"].items()}
+        return {str(name): int(at) for name, at in parse_json(path.read_bytes())["until"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

@@ -15,6 +15,7 @@ from typing import Any, Callable, NamedTuple
 
 from migration.as_user.user_files.fit_file_name import fit_path
 from migration.spool.file_lock import LockHeldError, path_lock
+from migration.transfer.json_from_source import check_path, check_size, check_text, check_time_ns
 from migration.transfer.ssh_and_rsync_to_source import Connection, StoppedError, TransferError, shared_word
 
 _PART = ".mg-part"
@@ -34,13 +35,12 @@ class SharedFile(NamedTuple):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> SharedFile:
-        """From a survey. Raises ValueError."""
-        link, path, size, mtime_ns = (data.get(name) for name in cls._fields)
-        if not (isinstance(link, str) and isinstance(path, str) and path.startswith("/")):
+        """From a survey. Raises ValueError, KeyError or TypeError."""
+        link, path, size, mtime_ns = (data[name] for name in cls._fields)
+        if not check_text(path).startswith("/"):
             raise ValueError(f"shared file {path!r:.200}: must be an absolute path")
-        if not (isinstance(size, int) and isinstance(mtime_ns, int)):
-            raise ValueError(f"shared file {path!r:.200}: size and time must be whole numbers")  # noqa: TRY004 - data
-        return cls(link, path, size, mtime_ns)
+        check_path(path[1:])
+        return cls(link if link == "" else check_path(link), path, check_size(size), check_time_ns(mtime_ns))
 
 
 class ComingError(Exception):

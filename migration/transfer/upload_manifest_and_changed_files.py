@@ -4,17 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from migration.as_user.helper.operations_as_user import BUILD_LOG
 from migration.as_user.user_files.folder_tree_listing import CLOSED, Entry, is_excluded
+from migration.transfer.json_from_source import (
+    check_list,
+    check_path,
+    check_size,
+    check_text,
+    check_time_ns,
+    read_entry_lines,
+)
 
 Manifest = Mapping[str, Entry]
 
+_KINDS = ("f", "d", "l", "o", CLOSED)
 
-def read_manifest(data: bytes) -> Manifest:
-    """The entries by path, of JSON lines. Raises ValueError."""
-    entries = (Entry(*json.loads(line)) for line in data.splitlines())
-    return {entry.path: entry for entry in entries}
+
+def read_manifest(data: bytes, what: str = "the list of the job's files") -> Manifest:
+    """The entries by path, of JSON lines that messages name by ``what``. Raises
+    :class:`migration.transfer.ssh_and_rsync_to_source.TransferError`."""
+    return {entry.path: entry for entry in read_entry_lines(what, data, _read_entry)}
+
+
+def _read_entry(data: Any) -> Entry:
+    """An entry as it is printed, without what a newer version adds at its end. Raises ValueError."""
+    path, kind, *rest = check_list(data, 2)
+    if kind not in _KINDS:
+        raise ValueError(f"kind {kind!r:.60}: must be one of {', '.join(_KINDS)}")
+    size, mtime_ns, target = [*rest, *Entry(path, kind)[2 + len(rest) :]][:3]
+    return Entry(check_path(path), kind, check_size(size), check_time_ns(mtime_ns), check_text(target))
 
 
 def service_prefix(gid: str) -> str:

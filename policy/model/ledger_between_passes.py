@@ -231,7 +231,7 @@ class Ledger(ValueMadeOften):
                 # Not in every ledger of this version.
                 moved=_each(data.get("moved", {}), _moved),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise LedgerError(f"not a ledger: {type(error).__name__}: {error}") from error
 
 

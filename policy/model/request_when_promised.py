@@ -76,8 +76,8 @@ class RequestWhenPromised(NamedTuple):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> RequestWhenPromised:
-        """Read back what :meth:`to_data` gave. Raises TypeError, ValueError, KeyError or AttributeError for other
-        data."""
+        """Read back what :meth:`to_data` gave. Raises TypeError, ValueError, KeyError, AttributeError or
+        OverflowError for other data."""
         place, sharing, sets = data["place"]
         chunks = tuple(
             Chunk(

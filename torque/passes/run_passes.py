@@ -95,8 +95,10 @@ class PassProcess:
 
     def _guarded(self, early: EarlyPass | None) -> PassOutcome | None:
         """One pass; None if it did not end, which is logged."""
+        # Until it is known what earlier passes reported: a pass that cannot find that out is reported all the same.
         alerts = Alerts(self._state)
         try:
+            alerts = Alerts.read(self._state)
             settings = self._settings.current()
             alerts.use(settings.alerts.command)
             outcome = self._pass(settings, early)

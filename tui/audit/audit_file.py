@@ -19,6 +19,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from hooks.store.bounded_json import parse_json
 from tui.config.xdg_folders import state_folder
 
 AUDIT_FILE = "audit.jsonl"
@@ -147,7 +148,7 @@ class AuditLog:
         entries = []
         for line in lines:
             try:
-                entry = json.loads(line)
+                entry = parse_json(line)
             except ValueError:
                 continue
             if isinstance(entry, dict):

@@ -7,7 +7,6 @@ same command. Any user can write into the log, so each record says where it is f
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hooks.audit.shared_audit_file import RECORDED
+from hooks.store.bounded_json import parse_json
 from tui.audit.audit_file import UNCONFIRMED
 from tui.audit.match_server_names import goes_by
 
@@ -82,9 +82,9 @@ def read_recorded_since_s(shared: Path | None) -> float | None:
     if shared is None:
         return None
     try:
-        since_s = json.loads(shared.with_name(RECORDED).read_text(encoding="utf-8"))["since_s"]
+        since_s = parse_json(shared.with_name(RECORDED).read_text(encoding="utf-8"))["since_s"]
         return float(since_s) if since_s is not None else None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
@@ -174,11 +174,11 @@ def _records(lines: Iterable[bytes], *, copied: bool) -> list[AuditRecord]:
 def _record(line: bytes, number: int, *, copied: bool) -> AuditRecord | None:
     """The record of one line; None if the line is incomplete or no record."""
     try:
-        data: Mapping[str, Any] = json.loads(line)
+        data: Mapping[str, Any] = parse_json(line)
         time_s = datetime.fromisoformat(str(data["time"])).timestamp()
         texts = [str(data.get(name, "")) for name in ("stage", "user", "origin", "server")]
         rest = [str(data.get(name, "")) for name in ("command", "before", "after", "reply")]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
     source = _source_of(data) if copied else CONSOLE
     stage, user, origin, server = texts

@@ -21,6 +21,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.quota_plan.published_quota_plan import NO_PLAN, PublishedPlan
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN
 from hooks.record.day_of_activity import Day
+from hooks.store.bounded_json import parse_json
 from hooks.store.state_files import DAY, FORECAST, FORECAST_HISTORY, LAST_PASS, REASONS, State
 from hooks.translate.closures.published_closures import Closed, closed_from_data
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
@@ -108,8 +109,8 @@ class PassReasons:
         at = self._data.find(wanted)
         while at >= 0:
             begin, end = self._data.rfind(b"\n", 0, at) + 1, self._data.find(b"\n", at)
-            with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-                line = json.loads(self._data[begin:end])
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                line = parse_json(self._data[begin:end])
                 if job_id in line["jobs"]:
                     return PassReason(float(line["time_s"]), str(line["code"]), str(line["text"]))
             at = self._data.find(wanted, end) if end >= 0 else -1
@@ -340,8 +341,8 @@ def _sample(entry: Pass) -> Sample:
 def _understood(lines: Iterator[bytes] | Sequence[bytes]) -> Iterator[Pass]:
     """The lines that are passes; incomplete and other lines are left out."""
     for line in lines:
-        with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
-            data = json.loads(line)
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            data = parse_json(line)
             yield Pass(float(data["time_s"]), data)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 
 from hooks.pbs.custom_resources import APPLICATION, LAYOUT, OWN_SELECT, WIDTH
 from hooks.store.atomic_file import replace_file
+from hooks.store.bounded_json import parse_json
 from hooks.store.state_folder import state_folder
 from policy.settings.ranking_and_stripe_settings import StripeSettings
 
@@ -45,7 +46,7 @@ def refuse_too_soon(nodes: Collection[str], starts: Mapping[str, float], now_s: 
 def read_starts(pbs_home: str) -> dict[str, float]:
     """Node to the last start of a stripe on it, in seconds since 1970. Empty if the file cannot be read."""
     try:
-        data = json.loads((state_folder(pbs_home) / STRIPE_STARTS).read_text(encoding="utf-8"))
+        data = parse_json((state_folder(pbs_home) / STRIPE_STARTS).read_text(encoding="utf-8"))
         return {str(node): float(at_s) for node, at_s in data.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}

@@ -24,6 +24,10 @@ _SIGTERM, _SIGKILL = 15, 9
 _KILLED = frozenset(base + number for base in _BY_SIGNAL for number in (_SIGTERM, _SIGKILL))
 
 
+UNREAD = (REQUEUE, SAVED_STATUS)
+"""Method and exit status where the settings cannot be read: those of settings that name none."""
+
+
 def may_be_run_again(exit_status: int) -> bool:
     """Whether the exit status allows a requeue: the job was not killed, and not ended by PBS itself."""
     return exit_status >= 0 and exit_status not in _KILLED
@@ -55,7 +59,7 @@ def may_have_been_asked(job: Any, exit_status: int, config: str | None) -> bool:
 def says_saved(job: Any, exit_status: int, config: str | None) -> bool:
     """Whether a job counts as saved on request if the server cannot be queried, for example after an error of ours: it
     could have been asked, and ends with the exit status of saved work."""
-    method, saved_status = read_saving(config) or (REQUEUE, SAVED_STATUS)
+    method, saved_status = read_saving(config) or UNREAD
     return exit_status == saved_status and could_be_asked(job, method)
 
 

@@ -6,6 +6,7 @@ started since, and of remembered jobs once they have ended (hooks/control/README
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,13 +107,15 @@ def _charge(
 
 
 def _used_by(server_status: ServerStatus, order: SiteOrder, runs: list[Run]) -> list[tuple[Run, float]]:
-    """What each run has used, by ``fairshare_usage_res``."""
+    """What each run has used, by ``fairshare_usage_res``; nothing where that has no finite value, which would be
+    charged for ever."""
     assert order.fair_share is not None  # noqa: S101 - only such orders are charged
     formula: JobSortFormula = order.fair_share.usage
     jobs = server_status.jobs
     begun = [run for run in runs if run.id in jobs and jobs[run.id].get("substate", "") != _PRERUNNING]
     columns = {name: [_read_used(jobs[run.id], name) for run in begun] for name in formula.uses}
-    return list(zip(begun, formula.values(columns, len(begun))))
+    values = formula.values(columns, len(begun))
+    return [(run, amount if math.isfinite(amount) else 0.0) for run, amount in zip(begun, values)]
 
 
 def _read_used(texts: Attributes, name: str) -> float:

@@ -6,6 +6,7 @@ with PBS's scheduler (``query_server_dyn_res`` in its source).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -20,6 +21,8 @@ from hooks.pbs.server_status_type_and_attributes import ServerStatus
 
 _LONGEST = 255
 """PBS reads that much of the first line."""
+_ENDS_WITHIN_S = 0.25
+"""How long all programs have to end after each signal."""
 
 
 def with_printed(
@@ -59,8 +62,7 @@ def _run(dynamic: Collection[DynamicResource], most_s: float, problems: list[str
                 why = f"printed nothing in {most_s:.3g} s" if text is None else "printed no first line"
                 problems.append(f"server_dyn_res of {resource.name}: {resource.program} {why}, so it counts as 0")
     finally:
-        for _, child in children:
-            _end(child)
+        _end([child for _, child in children])
     return printed
 
 
@@ -91,18 +93,24 @@ def _read_line(child: subprocess.Popen[bytes], most_s: float) -> str | None:
     return text.partition(b"\n")[0].decode("ascii", errors="replace").strip()
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End the program and all that it has started."""
+def _end(children: Collection[subprocess.Popen[bytes]]) -> None:
+    """End the programs and all that they have started. A program that the kernel does not let end, as while it waits
+    for a disk that does not answer, is left to itself."""
+    left = list(children)
     for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(child.pid, number)
-        except OSError:
-            break
-        try:
-            child.wait(0.25)
-            break
-        except subprocess.TimeoutExpired:
-            continue
-    child.wait()
-    if child.stdout is not None:
-        child.stdout.close()
+        for child in left:
+            with contextlib.suppress(OSError):
+                os.killpg(child.pid, number)
+        until_s = time.monotonic() + _ENDS_WITHIN_S
+        left = [child for child in left if not _has_ended(child, until_s)]
+    for child in children:
+        if child.stdout is not None:
+            child.stdout.close()
+
+
+def _has_ended(child: subprocess.Popen[bytes], until_s: float) -> bool:
+    try:
+        child.wait(max(0.0, until_s - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True

@@ -98,9 +98,10 @@ def _read_mark(words: list[str]) -> Mark | None:
             fields[_WORDS[name]] = value
         elif name in _TIMES and _WHOLE.fullmatch(value):
             fields[_TIMES[name]] = int(value)
-        else:
+        elif name in _WORDS or name in _TIMES:
             return None
-    return Mark(**fields)
+        # Any other word is a newer version's: without its mark a job that this one has to release would stay held.
+    return Mark(**fields) if fields else None
 
 
 def _show_mark(mark: Mark) -> str:

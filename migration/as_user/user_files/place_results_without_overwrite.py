@@ -29,6 +29,8 @@ from migration.as_user.user_files.folder_tree_listing import (
     read_lines,
 )
 
+_FIELDS = len(Entry._fields)
+"""Of an entry; a newer version may send more."""
 _SECOND = 10**9
 _NO_SETUID = 0o777
 _MUNGED = "/rsyncd-munged/"
@@ -47,7 +49,7 @@ def print_settled(arguments: list[str]) -> int:
     check_own_folder(folder)
     uploaded = {}
     for line in read_lines():
-        entry = Entry(*json.loads(line))
+        entry = Entry(*json.loads(line)[:_FIELDS])
         uploaded[check_inside(entry.path)] = entry
     kept = settle(folder, gid, uploaded)
     sys.stdout.write(json.dumps(kept) + "\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hooks.store.atomic_file import replace_file
+from hooks.store.bounded_json import parse_json
 from policy.migration.wait_and_retry_bounds import SILENT_AFTER
 
 FILE = "source.json"
@@ -68,7 +69,7 @@ class Notes:
 def read_notes(home: Path) -> Notes:
     """The notes of the last pass; empty ones where there are none, or they are not this version's."""
     try:
-        data = json.loads((home / FILE).read_bytes())
+        data = parse_json((home / FILE).read_bytes())
         if data.pop("v") != 1:
             return Notes()
         clusters = {name: ClusterNotes(**notes) for name, notes in data.pop("clusters").items()}

@@ -32,11 +32,8 @@ def download(job: Job) -> None:
             returned = bring_back(connection, record.dstdir, results, uploaded or {}, _TIMEOUT_S)
     except StoppedError:
         return
-    except (TransferError, OSError, ValueError) as broken:
-        if site.now() - record.since > DOWNLOAD_FOR_S:
-            job.advance("gave-up", reason="; ".join(filter(None, (job.lasting_reason, f"{GAVE_UP}{broken}"))))
-        else:
-            job.retry(str(broken), pause_s(job.record.tries + 1))
+    except (TransferError, OSError) as broken:
+        retry_or_give_up(job, str(broken))
         return
     reason = job.lasting_reason
     if returned.kept:
@@ -48,6 +45,14 @@ def download(job: Job) -> None:
     job.advance(
         DOWNLOADED[record.then or END], reason=reason, downloaded_bytes=record.downloaded_bytes + returned.sent_bytes
     )
+
+
+def retry_or_give_up(job: Job, why: str) -> None:
+    """Let the phase be tried again later, or end it after :data:`DOWNLOAD_FOR_S` without the results."""
+    if job.site.now() - job.record.since > DOWNLOAD_FOR_S:
+        job.advance("gave-up", reason="; ".join(filter(None, (job.lasting_reason, f"{GAVE_UP}{why}"))))
+    else:
+        job.retry(why, pause_s(job.record.tries + 1))
 
 
 def _list(names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from migration.as_user.user_files.user_files_in_landing_folder import TAKEN
 from migration.target_job.job_at_target import Job
+from migration.transfer.json_from_source import check_list, check_size, check_text, read_answer, read_answer_lines
 from migration.transfer.shared_input_cache import SharedFile
 from migration.transfer.ssh_and_rsync_to_source import NoSpaceError, TransferError
 from migration.transfer.upload_manifest_and_changed_files import read_manifest
@@ -28,21 +29,26 @@ class Survey(NamedTuple):
     @classmethod
     def read(cls, data: bytes) -> Survey:
         """From the source's line. Raises TransferError."""
-        try:
-            found: dict[str, Any] = json.loads(data)
-            shared = tuple(SharedFile.from_data(one) for one in found["shared"])
-            return cls(str(found["problem"]), int(found["bytes"]), tuple(map(str, found["refused"])), shared)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise TransferError(f"the source's answer cannot be read: {error}") from error
+        return read_answer(data, cls._from_data)
+
+    @classmethod
+    def _from_data(cls, data: Any) -> Survey:
+        return cls(
+            check_text(data["problem"]),
+            check_size(data["bytes"]),
+            tuple(map(check_text, check_list(data["refused"]))),
+            tuple(map(SharedFile.from_data, check_list(data["shared"]))),
+        )
 
 
 def read_surveys(data: bytes) -> dict[str, bytes]:
     """The surveys of several jobs, each as the source's line about one job. Raises TransferError."""
-    try:
-        found = [json.loads(line) for line in data.splitlines()]
-        return {str(gid): json.dumps(survey).encode("ascii") for gid, survey in found}
-    except (ValueError, TypeError) as error:
-        raise TransferError(f"the source's answer cannot be read: {error}") from error
+    return dict(read_answer_lines(data, _read_survey_of))
+
+
+def _read_survey_of(data: Any) -> tuple[str, bytes]:
+    gid, survey = check_list(data, 2)[:2]
+    return check_text(gid), json.dumps(survey).encode("ascii")
 
 
 class FolderTakenError(Exception):

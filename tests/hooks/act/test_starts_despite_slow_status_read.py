@@ -56,7 +56,7 @@ def test_starts_that_there_was_no_time_for_are_noted_with_what_reading_took(
 def test_starts_put_off_by_three_passes_in_a_row_are_an_alert_that_ends(state_of_pass: State) -> None:
     messages: list[str] = []
     for now_s, text in ((1, "x"), (2, ""), (3, "a"), (4, "b"), (5, "2 starts put off"), (400, ""), (401, "")):
-        alerts = Alerts(state_of_pass)
+        alerts = Alerts.read(state_of_pass)
         alerts.note_unstarted(text, now_s)
         alerts.note_pass(0, now_s)
         messages.append(describe_alerts(state_of_pass).get("text", ""))

@@ -76,32 +76,32 @@ def severities(lines: list[str]) -> list[int]:
 def test_a_failure_is_reported_once_then_hourly_and_once_when_it_is_over(state: State, listener: Listener) -> None:
     for minute in range(121):
         # Each pass is a process of its own.
-        Alerts(state).report(FAILING, "a pass failed: ValueError: no", AT_S + minute * 60)
+        Alerts.read(state).report(FAILING, "a pass failed: ValueError: no", AT_S + minute * 60)
     assert severities(listener.lines()) == [4, 4, 4]
-    Alerts(state).note_pass(0, AT_S + 2 * HOUR_S + 60)
+    Alerts.read(state).note_pass(0, AT_S + 2 * HOUR_S + 60)
     assert listener.lines() == []
-    Alerts(state).note_pass(0, AT_S + 2 * HOUR_S + 301)
+    Alerts.read(state).note_pass(0, AT_S + 2 * HOUR_S + 301)
     (over,) = listener.lines()
     assert (severities([over]), "well again" in over) == ([5], True)
-    Alerts(state).note_pass(0, AT_S + 2 * HOUR_S + 400)
+    Alerts.read(state).note_pass(0, AT_S + 2 * HOUR_S + 400)
     assert listener.lines() == []
 
 
 def test_passes_that_fail_now_and_then_are_one_episode(state: State, listener: Listener) -> None:
     for number in range(20):
-        Alerts(state).report(FAILING, "no", AT_S + number * 30)
-        Alerts(state).note_pass(0, AT_S + number * 30 + 15)
+        Alerts.read(state).report(FAILING, "no", AT_S + number * 30)
+        Alerts.read(state).note_pass(0, AT_S + number * 30 + 15)
     assert len(listener.lines()) == 1
 
 
 def test_a_hand_back_is_an_error_and_over_once_passes_may_drive_again(state: State, listener: Listener) -> None:
-    Alerts(state).report(HANDED_BACK, "scheduler default is switched on again", AT_S)
+    Alerts.read(state).report(HANDED_BACK, "scheduler default is switched on again", AT_S)
     for missing in (9, 5, 1):
-        Alerts(state).note_pass(missing, AT_S + 100)
+        Alerts.read(state).note_pass(missing, AT_S + 100)
     assert severities(listener.lines()) == [3]
-    Alerts(state).note_pass(9, AT_S + HOUR_S + 1)
+    Alerts.read(state).note_pass(9, AT_S + HOUR_S + 1)
     assert severities(listener.lines()) == [3]
-    Alerts(state).note_pass(0, AT_S + HOUR_S + 10)
+    Alerts.read(state).note_pass(0, AT_S + HOUR_S + 10)
     assert severities(listener.lines()) == [5]
 
 
@@ -122,7 +122,7 @@ def test_a_host_without_a_syslog_or_with_a_full_one_keeps_nobody_waiting(tmp_pat
 def test_the_command_reads_the_text_and_how_it_ended_is_written_down(
     state: State, listener: Listener, tmp_path: Path
 ) -> None:
-    alerts = Alerts(state)
+    alerts = Alerts.read(state)
     alerts.use(["/usr/bin/tee", str(tmp_path / "told")])
     alerts.report(FAILING, "a pass failed: no\nsuch thing", AT_S)
     assert alerts.notes == []
@@ -135,7 +135,7 @@ def test_the_command_reads_the_text_and_how_it_ended_is_written_down(
 
 
 def test_nobody_waits_for_a_slow_command(state: State, listener: Listener) -> None:
-    alerts = Alerts(state)
+    alerts = Alerts.read(state)
     alerts.use(["/bin/sleep", "3"])
     alerts.report(FAILING, "no", AT_S)
     assert not state.read_published("alert-command.json"), "the command has ended already"
@@ -144,7 +144,7 @@ def test_nobody_waits_for_a_slow_command(state: State, listener: Listener) -> No
 
 
 def test_a_command_that_fails_is_reported_in_the_status(state: State, listener: Listener) -> None:
-    alerts = Alerts(state)
+    alerts = Alerts.read(state)
     alerts.use(["/bin/false"])
     alerts.report(FAILING, "no", AT_S)
     assert wait_for(lambda: describe_alerts(state)["command_problem"]) == "ended with 1"
@@ -185,7 +185,7 @@ def test_a_command_that_others_could_change_is_not_run(tmp_path: Path, state: St
     assert "is writable for others than root" in find_fault(str(program)) or "belongs to user" in find_fault(
         str(program)
     )
-    alerts = Alerts(state)
+    alerts = Alerts.read(state)
     alerts.use([str(program)])
     alerts.report(FAILING, "no", AT_S)
     (note,) = alerts.notes
@@ -231,7 +231,7 @@ def test_a_link_to_what_others_may_change_is_followed(tmp_path: Path, monkeypatc
 
 
 def test_where_nothing_can_be_written_down_syslog_alone_is_told(tmp_path: Path, listener: Listener) -> None:
-    broken = Alerts(State(tmp_path / "no-such-folder"))
+    broken = Alerts.read(State(tmp_path / "no-such-folder"))
     broken.use(["/usr/bin/tee", str(tmp_path / "told")])
     broken.report(FAILING, "no space", AT_S)
     assert len(listener.lines()) == 1
@@ -242,7 +242,7 @@ def test_where_nothing_can_be_written_down_syslog_alone_is_told(tmp_path: Path, 
 def test_a_hand_back_is_reported_by_the_command_though_nothing_can_be_written_down(
     tmp_path: Path, listener: Listener
 ) -> None:
-    broken = Alerts(State(tmp_path / "no-such-folder"))
+    broken = Alerts.read(State(tmp_path / "no-such-folder"))
     broken.use(["/usr/bin/tee", str(tmp_path / "told")])
     broken.report(HANDED_BACK, "scheduler default is switched on again", AT_S)
     wait_for(lambda: (tmp_path / "told").exists() and (tmp_path / "told").read_text())
@@ -255,7 +255,7 @@ def test_a_hand_back_is_reported_by_the_command_though_nothing_can_be_written_do
 def test_what_cannot_be_read_is_as_if_nothing_had_been_told(state: State, listener: Listener, text: str) -> None:
     (state.path / "alerts.json").write_text(text)
     assert describe_alerts(state) == {}
-    Alerts(state).report(FAILING, "no", AT_S)
+    Alerts.read(state).report(FAILING, "no", AT_S)
     assert len(listener.lines()) == 1
 
 

@@ -43,6 +43,7 @@ def test_an_end_asks_the_server_only_where_the_job_may_have_been_asked(
     light = {
         "policy.model.save_method_names",
         "hooks.pbs.custom_resources_on_hosts",
+        "hooks.store.bounded_json",
         "hooks.store.settings_for_host_hooks",
         "hooks.checkpoint.on_job_host.skip_server_query_at_job_end",
         "hooks.checkpoint.save_method.read_save_method_job_asked_for",

@@ -22,11 +22,13 @@ DEBUG = 0x80
 
 
 class Ended:
-    """One end of a job as the hook meets it: ``answers`` are the server's, one after the other."""
+    """One end of a job as the hook meets it: ``answers`` are the server's, one after the other, ``config`` is the file
+    of the settings, and ``save`` the job's own method."""
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, exit_status: int, *answers: RunOnServer | None, home: str = "/nowhere"
-    ) -> None:
+        self, monkeypatch: pytest.MonkeyPatch, exit_status: int, *answers: RunOnServer | None, home: str = "/nowhere",
+        config: Path | None = None, save: str | None = "signal",
+    ) -> None:  # fmt: skip
         self.reruns: list[str] = []
         self.log: list[tuple[int, str]] = []
         self.left = list(answers)
@@ -39,7 +41,7 @@ class Ended:
             session_id=42,
             stime=950,
             Exit_status=exit_status,
-            Resource_List={"pbsteer_save": "signal"},
+            Resource_List={"pbsteer_save": save},
             in_ms_mom=lambda: True,
             rerun=lambda: self.reruns.append("1.server"),
         )
@@ -48,7 +50,7 @@ class Ended:
             types.SimpleNamespace(
                 event=lambda: event,
                 pbs_conf={"PBS_HOME": home},
-                hook_config_filename=None,
+                hook_config_filename=str(config) if config is not None else None,
                 EVENT_DEBUG=DEBUG,
                 logmsg=lambda level, words: self.log.append((level, words)),
                 logjobmsg=lambda job_id, words: self.log.append((8, f"{job_id};{words}")),
@@ -69,6 +71,27 @@ def test_its_host_tells_when_it_began_where_the_server_does_not_know(monkeypatch
     end = Ended(monkeypatch, 0, RunOnServer(None, Mark("9.s", "signal", int(time.time()), int(time.time()) + 60)))
     assert end.reruns == ["1.server"]
     assert end.log[0][1].endswith("in a run since 945")
+
+
+SETTINGS = '{"checkpoint": {"method": "signal"}}'
+
+
+@pytest.mark.parametrize("save", [None, "signal"])
+@pytest.mark.parametrize(
+    "text",
+    [SETTINGS[:-3], "", "[]", '{"checkpoint": null}', '{"checkpoint": ' + "[" * 200_000 + "]" * 200_000 + "}"],
+    ids=["cut off", "empty", "a list", "no table", "nested"],
+)
+def test_the_server_is_asked_also_where_the_settings_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, save: str | None
+) -> None:
+    config = tmp_path / "pbsteer_execjob_epilogue.CF"
+    config.write_text(text)
+    end = Ended(monkeypatch, SAVED, ASKED, config=config, save=save)
+    assert (end.reruns, end.left) == (["1.server"], [])
+    logged = " ".join(words for _, words in end.log)
+    assert f"{config} cannot be read: exit status 85 means saved and not done" in logged
+    assert Ended(monkeypatch, SAVED, NOBODY, config=config, save=save).reruns == []
 
 
 def test_its_end_is_held_back_until_the_server_and_its_host_are_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -14,7 +15,18 @@ from hooks.control.pbs_scheduler.scheduler_switch import Switched
 from hooks.deploy.bundle_hook import build
 from hooks.pbs.files_and_output.fair_share_files import format_usage, read_usage
 from hooks.store.compiled_modules import COMPILED
-from hooks.store.state_files import LAST_PASS, PASSES
+from hooks.store.state_files import (
+    ALERTS,
+    DAY,
+    END_HOOK_NEEDED,
+    EPISODES,
+    LAST_PASS,
+    LEDGER,
+    PASSES,
+    RUNS,
+    SCHEDULERS,
+)
+from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from tests.hooks.run_bundled_hook import Hook, submit
 from tests.hooks.sample_server_statuses import job, queue, running, server_status, vnode
@@ -324,6 +336,15 @@ def test_a_pass_starts_anew_with_a_ledger_that_cannot_be_read_and_says_so(hook: 
     answer = run_pass(hook, "drive")
     assert acts_of(answer) != []
     assert "version 99" in answer["logged"][0]
+
+
+def test_a_pass_starts_jobs_whatever_is_damaged_of_what_earlier_passes_left(hook: Hook) -> None:
+    for name in (ALERTS, SCHEDULERS, PASSES, RUNS, EPISODES, DAY, END_HOOK_NEEDED):
+        (hook.state.path / name).write_text("[" * 200_000)
+    (hook.state.path / LEDGER).write_text(json.dumps(Ledger().to_data()).replace("0.0", "Infinity"))
+    answer = run_pass(hook, "drive", vnodes={"v1": vnode()})
+    assert acts_of(answer) == [["start", "1.s", "(v1:ncpus=2)"]]
+    assert len(answer["logged"]) == 1 and "an empty ledger is begun" in answer["logged"][0]
 
 
 def test_a_pass_that_cannot_remember_does_nothing(hook: Hook) -> None:

@@ -46,6 +46,12 @@ def read(folders: HungUsers, user: str) -> int:
     return folders(["read", "/home/x", "16"], user=user).status
 
 
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"until": {"alice": Infinity}}', '{"until": {"alice": []}}', "5"])
+def test_a_damaged_note_of_hung_users_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "hung.json").write_text(text)
+    assert read(HungUsers(Disks(), tmp_path, lambda: 1_000_000.0), "alice") == 2
+
+
 def test_a_hung_home_is_waited_for_once_and_left_alone_by_the_next_passes(tmp_path: Path) -> None:
     disks = Disks("alice")
     for _ in range(3):

@@ -20,7 +20,7 @@ from migration.target_job.phases.local_job_script import write_script
 from migration.target_job.run_phases_of_job_at_target import process, process_jobs
 from migration.target_job.service_context import find_mark
 from policy.migration.job_record_and_copy_updates import Record
-from policy.migration.wait_and_retry_bounds import BUSY_FOR_S
+from policy.migration.wait_and_retry_bounds import BUSY_FOR_S, DOWNLOAD_FOR_S
 from tests.migration.target_job.fake_target import FakeTarget
 
 
@@ -101,6 +101,42 @@ def test_stop_with_a_silent_scheduler_waits(target: FakeTarget) -> None:
     target.scheduler.silent = True
     process(target.site, "a.1")
     assert target.read().state == "Submitted"
+
+
+def fail(*_: object, **__: object) -> None:
+    raise TypeError("on purpose")
+
+
+def test_an_error_that_a_phase_does_not_know_is_a_failure_of_its_job_alone(
+    target: FakeTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process goes on with other jobs, and the job is tried again with growing pauses; its log has the error."""
+    for gid in ("a.1", "a.2", "a.3"):
+        target.put(gid=gid, state="Uploading" if gid == "a.1" else "Submitted", dir=f"/home/alice/{gid}")
+    monkeypatch.setattr("migration.target_job.run_phases_of_job_at_target.upload", fail)
+    process_jobs(target.site, "a.2")
+    assert [target.read(gid).localid for gid in ("a.2", "a.3")] == ["1", "2"]
+    record = target.read("a.1")
+    assert (record.state, record.tries) == ("Uploading", 1)
+    assert record.reason.startswith("tried again: TypeError: on purpose (test_run_phases_of_job_at_target.py:")
+    assert "Uploading: TypeError: on purpose" in (target.site.spool.job_folder("a.1") / "upload.log").read_text()
+    target.now_s += 61
+    process(target.site, "a.1")
+    assert Job(target.site, "a.1").rests
+    assert target.read().tries == 2
+
+
+def test_a_download_that_fails_in_an_unknown_way_is_given_up_as_any_other(
+    target: FakeTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target.put(state="Downloading", then="End")
+    monkeypatch.setattr("migration.target_job.run_phases_of_job_at_target.download", fail)
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().tries) == ("Downloading", 1)
+    target.now_s += DOWNLOAD_FOR_S + 1
+    process(target.site, "a.1")
+    assert target.read().state == "Aborted"
+    assert target.read().reason.startswith("results could not be brought back: TypeError: on purpose")
 
 
 def test_a_lease_is_one_processs_and_ends_with_it(tmp_path: Path) -> None:

@@ -117,5 +117,45 @@ def test_a_second_look_that_finds_work_is_no_end() -> None:
         bring(FakeSource(lost=["<f+++++++++ r"]))
 
 
+def test_what_the_source_kept_is_a_result_or_a_folder_of_one() -> None:
+    results = [Entry("d/r", "f", 1, 1)]
+    for path in ("d", "d/r"):
+        kept = bring_back(cast(Connection, FakeSource(kept=[(path, f"{path}.mg-a.1")])), "/l", results, {}, 60).kept
+        assert kept == ((path, f"{path}.mg-a.1"),)
+    for path in ("", ".", "d/", "d/other", "in", "/d", "d/../d"):
+        with pytest.raises(TransferError, match="the source's answer cannot be read"):
+            bring_back(cast(Connection, FakeSource(kept=[(path, "x")])), "/l", results, {}, 60)
+
+
 def test_a_manifest_reads_what_was_printed() -> None:
     assert read_manifest(b'["a\\udcff", "f", 1, 2, ""]\n') == {"a\udcff": Entry("a\udcff", "f", 1, 2)}
+    printed = [
+        Entry("d", "d"),
+        Entry("l", "l", target="/x"),
+        Entry("old", "f", 0, -1),
+        Entry("c", CLOSED, 2**62, 10**27),
+    ]
+    assert read_manifest("".join(json.dumps(entry) + "\n" for entry in printed).encode()) == entries(*printed)
+
+
+def test_a_manifest_of_a_newer_version_is_read_without_what_that_has_added() -> None:
+    assert read_manifest(b'["a", "f", 1, 2, "", "0644", null]\n["b", "d"]\n') == entries(
+        Entry("a", "f", 1, 2), Entry("b", "d")
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "5", "null", "{}", '"ab"', "[]", '["a"]', '[["a"], "f"]', '[5, "f"]', '["a", "x"]', '["a", []]', '["a", null]',
+        '["", "f"]', '["/a", "f"]', '["a/../b", "f"]', '["a\\u0000", "f"]', '["\\ud800", "f"]', '["a", "f", -1]',
+        '["a", "f", true]', '["a", "f", 1.0]', '["a", "f", 9223372036854775808]', '["a", "f", "1"]',
+        '["a", "f", 1, null]', '["a", "f", 1, 1e999]', '["a", "f", 1, NaN]',
+        '["a", "f", 1, 1' + "0" * 40 + "]", '["a", "l", 0, 0, 5]',
+        '["a", "l", 0, 0, "\\ud800"]', "[" * 50_000, '["' + "a" * 70_000 + '", "f"]', "x", '["a", "f"', "\udcff",
+    ],
+    ids=range(32),
+)  # fmt: skip
+def test_a_line_that_is_no_entry_is_a_failed_transfer_and_no_other_error(line: str) -> None:
+    with pytest.raises(TransferError, match="the list of the job's files"):
+        read_manifest(line.encode("utf-8", "surrogateescape") + b"\n")

@@ -82,6 +82,18 @@ def test_files_are_there_on_each_host_and_go_with_the_job(pbs: PbsCluster) -> No
     pbs.wait_until(lambda: not any(path for folder in aux for path in folder.glob("pbsteer.*")), 120.0, "files to go")
 
 
+def test_each_host_of_a_job_has_the_mom_s_own_file_of_it(pbs: PbsCluster) -> None:
+    """By it the hook there knows a job that came after its list of jobs was made: it leaves the files of the list."""
+    first, second = sorted(pbs.pbsnodes())[:2]
+    drive(pbs, "files")
+    select = f"1:ncpus=2:vnode={first}+1:ncpus=2:vnode={second}"
+    array = pbs.qsub("alice", select=select, options=["-l", "pbsteer_list=core", "-J", "3-4"])
+    job = array.replace("[]", "[3]")
+    homes = {mom.name: pbs.testbed.pbs_home(mom) for mom in pbs.spec.mom_hosts}
+    pbs.wait_until((homes[first] / "aux" / f"pbsteer.{job}.ranked").exists, 120.0, "the files of its list")
+    assert [(homes[host] / "mom_priv" / "jobs" / f"{job}.JB").exists() for host in (first, second)] == [True, True]
+
+
 def test_processes_run_on_the_cores_where_a_vnode_has_those_of_its_host(pbs: PbsCluster) -> None:
     """Other vnodes of the testbed have more cores than the machine, and nothing can be bound there."""
     processors = [number for _, _, number in read_processors(Path("/"))]

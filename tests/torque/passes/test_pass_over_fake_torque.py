@@ -13,7 +13,7 @@ import pytest
 
 from hooks.audit.shared_audit_file import CHANGES
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN, write_plan
-from hooks.store.state_files import LAST_PASS, State
+from hooks.store.state_files import ALERTS, LAST_PASS, State
 from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota
 from policy.settings.site_settings import Settings
 from tests.torque.fake_torque import FakeTorque, as_pbs_ifl, job, node, running
@@ -312,6 +312,15 @@ def test_a_server_that_is_away_is_reported_once_and_the_next_pass_begins_anew(si
     assert [said for said in site.said if said.startswith("no pass")] == ["no pass: no answer"]
     site.torque.silent = False
     assert site.run_pass()["started"] == ["1.tq"]
+
+
+def test_a_record_of_alerts_that_cannot_be_read_ends_no_process(site: Site) -> None:
+    site.configure(DRIVE)
+    site.torque.jobs = {"1.tq": job()}
+    assert site.run_pass()["started"] == ["1.tq"]
+    (site.state.path / ALERTS).write_text("[" * 200_000)
+    site.torque.jobs = {"2.tq": job()}
+    assert site.run_pass()["started"] == ["2.tq"]
 
 
 def test_a_failure_of_ours_is_reported_with_its_traceback_and_the_process_goes_on(site: Site) -> None:

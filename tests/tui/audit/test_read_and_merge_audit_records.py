@@ -62,6 +62,16 @@ def test_a_line_after_one_that_was_cut_off_is_a_line_of_its_own(tmp_path: Path) 
     assert [entry["change"] for entry in log.entries()] == ["2"]
 
 
+def test_a_line_that_is_nested_without_end_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path, Actor("root", "here"), "hpc1")
+    log.write(NOON_S, "sending", COMMAND, before="", after="", reply="", change="1")
+    with path.open("a") as file:
+        file.write("[" * 100_000 + "\n")
+    assert [entry["change"] for entry in log.entries()] == ["1"]
+    assert len(read_trail(path, None, NAMES)) == 1
+
+
 def test_a_link_in_the_files_place_is_not_followed_and_the_file_is_its_owners_alone(tmp_path: Path) -> None:
     path, elsewhere = tmp_path / "audit.jsonl", tmp_path / "elsewhere"
     path.symlink_to(elsewhere)

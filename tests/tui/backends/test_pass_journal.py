@@ -71,7 +71,7 @@ def test_a_line_cut_off_for_good_is_left_out_and_the_next_file_read(folder: Path
 def test_lines_of_another_version_or_none_at_all_are_passed_over(folder: Path) -> None:
     write_journal(folder, a_pass(60, starts="none", notes=[1, "one"], modes=[], waiting="many"))
     with (folder / f"journal-{DAY}.1.jsonl").open("ab") as file:
-        file.write(b'[]\n"x"\n{"time_s": []}\n\xff\xfe\n' + b"[" * 5000 + b"\n")
+        file.write(b'[]\n"x"\n{"time_s": []}\n\xff\xfe\n' + b"[" * 5000 + b'\n{"time_s": 1' + b"0" * 400 + b"}\n")
     (entry,) = JournalReader(folder).read().entries
     assert (entry.parts("starts"), entry.texts("notes"), entry.table("modes"), entry.number("waiting")) == (
         [],

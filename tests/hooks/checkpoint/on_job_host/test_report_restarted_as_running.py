@@ -12,7 +12,9 @@ import pytest
 from hooks.checkpoint.on_job_host.read_saved_task_notes import SAVED, SAVING_NOTE
 from hooks.checkpoint.on_job_host.report_restarted_as_running import REPORTED_S, RESTARTED, find_restarted
 from hooks.entries.exechost_periodic import forget_left, report_restarted
+from hooks.placement.files_with_core_list import write_lists
 from hooks.scripts import write_saved_task_notes
+from policy.model.lists_for_programs import Entry
 
 
 @pytest.fixture
@@ -152,6 +154,18 @@ def test_what_is_noted_of_saved_jobs_goes_once_the_mom_knows_them_no_more(home: 
     assert forget(home, "4.s") == kept
     (home / "mom_priv" / "jobs" / "1.s.JB").unlink()
     assert forget(home, "4.s") == kept - {f"{SAVED}1.s.42", f"{SAVED}1.s.43"}
+
+
+def test_the_lists_of_cores_of_a_job_that_has_just_come_stay(home: Path) -> None:
+    """The hook's list of jobs is from its beginning; the MoM has the job in its own file before the job begins."""
+    (home / "mom_priv" / "jobs").mkdir()
+    (home / "aux").mkdir()
+    entries = (Entry("n2", "n2", 4, (1,), (16, 17), 32),)
+    lists = {job_id: set(write_lists(home, job_id, entries).values()) for job_id in ("1.s", "2[3].s", "4.s", "5.s")}
+    for job_id in ("1.s", "2[3].s"):
+        (home / "mom_priv" / "jobs" / f"{job_id}.JB").touch()
+    forget(home, "4.s")
+    assert set((home / "aux").iterdir()) == lists["1.s"] | lists["2[3].s"] | lists["4.s"]
 
 
 def test_a_host_whose_notes_cannot_be_taken_away_reports_all_the_same(home: Path) -> None:

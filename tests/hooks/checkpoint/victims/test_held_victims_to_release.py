@@ -63,6 +63,12 @@ def test_a_beneficiary_that_nobody_holds_for_is_not_waited_for_without_end(asked
     assert released({"1.s": held(asked_s=asked_s), "2.s": job()}) == [("1.s", "2.s did not start")]
 
 
+def test_a_victim_that_a_newer_version_holds_is_let_go_too() -> None:
+    texts = held()
+    texts[MARK_KEY] += " by=policy"
+    assert released({"1.s": texts}) == released({"1.s": held()}) != []
+
+
 def test_a_queue_that_nobody_acts_for_holds_nobody() -> None:
     assert released({"1.s": held(), "2.s": job()}, queues=()) == [("1.s", "pbsteer does not act in its queue")]
 

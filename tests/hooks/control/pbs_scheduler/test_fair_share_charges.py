@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from hooks.control.pbs_scheduler.fair_share_charges import (
+    Charged,
     ChargeRecord,
     Charges,
     charge_usage,
@@ -14,6 +16,7 @@ from hooks.control.pbs_scheduler.fair_share_charges import (
 )
 from hooks.pbs.files_and_output.fair_share_files import format_usage, read_usage
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from hooks.store.bounded_json import parse_json
 from hooks.translate.snapshot import translate
 from policy.order.fair_share_tree import FairShareTree
 from policy.settings.site_settings import Settings
@@ -92,6 +95,17 @@ def test_use_that_is_reported_lower_than_before_takes_nothing_back() -> None:
     cluster.pass_over(bob1="00:02:00")
     cluster.pass_over(bob1="00:01:00")
     assert cluster.in_file("bob") == 121
+
+
+def test_use_without_a_finite_value_is_nothing_and_the_record_stays_whole() -> None:
+    config = "fair_share: True ALL\nfairshare_usage_res: cput*10.0**308\n"
+    jobs = {"1.s": running(1, euser="alice", **{"resources_used.cput": "00:10:00"})}
+    status = Cluster().status(jobs)
+    files = {"default": {"sched_config": config, "resource_group": TREE, "usage": Cluster().usage}}
+    snapshot = translate(status, Settings(), files).snapshot
+    record = charge_usage(status, snapshot, frozenset({"workq"}), {}, NOW_S).record
+    assert record == {"default": {"1.s": Charged("alice", 0.0, 0.0)}}
+    assert parse_json(json.dumps(record_to_data(record))) == record_to_data(record)
 
 
 def test_usage_decays_when_the_interval_is_over() -> None:

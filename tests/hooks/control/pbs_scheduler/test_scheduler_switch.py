@@ -15,7 +15,7 @@ from hooks.control.pbs_scheduler.scheduler_switch import (
 from hooks.pbs.own_switch_values import START_HOOK
 from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
-from hooks.store.state_files import State
+from hooks.store.state_files import SCHEDULERS, State
 from policy.settings.settings_of_server_and_passes import ServerSettings
 from tests.hooks.control.driven_queue_statuses import NOTHING, apply, assignment_of, calls, sched, see
 from tests.hooks.sample_server_statuses import NOW_S, queue, server_status
@@ -140,6 +140,22 @@ def test_handing_back_switches_on_what_was_switched_off(
     settings = ServerSettings(mode=mode, guard_starts="always")
     assert hand_back(pbs_ifl, state, settings) == (["default"] if switched_on else [])
     assert calls() == ([["scheduling", "default", "True"]] if switched_on else [])
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "[" * 200_000,
+        '{"switched": ["default"], "turns": {"default": {"time_s": 1' + "0" * 400 + ', "served": []}}}',
+        '{"switched": ["default"], "turns": {"default": {"time_s": Infinity, "served": []}}}',
+    ],
+    ids=["nested", "a huge number", "infinite"],
+)
+def test_queues_in_drive_go_back_whatever_the_record_has(state: State, record: str) -> None:
+    pbs_ifl.WORLD.update(server_status(queues={"workq": queue()}, scheds={"default": sched("False")}).to_data())
+    (state.path / SCHEDULERS).write_text(record)
+    assert hand_back(pbs_ifl, state, ServerSettings(mode="drive", guard_starts="always")) == ["default"]
+    assert calls() == [["scheduling", "default", "True"]]
 
 
 @pytest.mark.parametrize(("guard_starts", "switched"), [("needed", [["hook", START_HOOK, "true"]]), ("always", [])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
 
@@ -66,6 +67,30 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started_and_holds_up_no_
     while Path(f"/proc/{child}/cmdline").exists() and Path(f"/proc/{child}/cmdline").read_bytes():
         assert time.monotonic() < deadline_s, "what the program started still runs"
         time.sleep(0.05)
+
+
+class Unkillable(subprocess.Popen[bytes]):
+    """A program in state D, whose end comes only with the reply of a disk."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        assert timeout is not None, "this takes for ever"
+        time.sleep(timeout)
+        raise subprocess.TimeoutExpired("hangs", timeout)
+
+
+def test_programs_that_cannot_be_killed_count_as_0_and_are_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = program(tmp_path, "exec sleep 60", "hangs")
+    begun_s = time.monotonic()
+    with monkeypatch.context() as patched:
+        patched.setattr(subprocess, "Popen", Unkillable)
+        printed, problems = printed_by(
+            *[hangs] * 20, asked=" ".join(["lic", *(f"lic{n}" for n in range(1, 20))]), most_s=0.1
+        )
+    assert set(printed.values()) == {"0"}
+    assert ["printed nothing in 0.1 s" in problem for problem in problems] == [True] * 20
+    assert time.monotonic() - begun_s < 4.0, "each has its time after the others"
 
 
 def test_an_endless_line_is_cut(tmp_path: Path) -> None:

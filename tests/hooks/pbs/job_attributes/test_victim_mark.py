@@ -41,6 +41,12 @@ def test_what_makes_no_sense_is_no_mark(text: str) -> None:
     assert read_marks({MARK_KEY: text}) == {}
 
 
+def test_words_of_a_newer_version_are_passed_over() -> None:
+    text = "pbsteer for=12.server how=signal by=policy asked=1000 until=1060 held urgent; [3] new=1; [4] for=7.server x"
+    held = Mark("12.server", "signal", asked_s=1000, until_s=1060, held=True)
+    assert read_marks({MARK_KEY: text}) == {None: held, 4: Mark("7.server")}
+
+
 def test_nothing_to_say_is_no_text() -> None:
     assert show_marks({}) == show_marks({None: Mark(), 3: Mark()}) == ""
 

@@ -100,6 +100,17 @@ def test_names_as_long_as_names_may_be_are_kept_and_their_links_are_set(
     assert str((tmp_path / link).readlink()) == "/land/m"
 
 
+def test_entries_of_a_newer_target_are_read_without_what_it_has_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path / "in", "as uploaded", 5)
+    put(tmp_path / f"{folder_tree_listing.STAGE}a.1" / "in", "from the job", 9)
+    monkeypatch.setattr(sys, "stdin", io.StringIO('["in", "f", 11, 5, "", "0644"]\n'))
+    place_results_without_overwrite.print_settled([str(tmp_path), "a.1"])
+    assert json.loads(capsys.readouterr().out) == []
+    assert results(tmp_path) == {"in": "from the job"}
+
+
 def test_a_folder_that_the_user_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     (tmp_path / "elsewhere").mkdir()

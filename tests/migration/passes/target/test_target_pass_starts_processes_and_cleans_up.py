@@ -16,7 +16,7 @@ from migration.programs.run_external_program_with_limits import Finished
 from migration.schedulers.scheduler_interface import JobState
 from migration.spool.file_lock import path_lock
 from migration.spool.queue_file import Queue
-from migration.target_job.job_at_target import Job
+from migration.target_job.job_at_target import SHARED, Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease
 from migration.target_job.retry_given_up_download import CannotResumeError, resume
 from migration.transfer.shared_input_cache import lock_of
@@ -169,6 +169,15 @@ def test_of_many_transfers_few_have_a_process_in_all_and_of_a_user(target: FakeT
         assert started(target) == ["a.2", "a.3", "a.4", "a.5", "a.6", "a.22"]
     target.put(gid="a.31", state="Downloading", account="alice", stop="discard")
     assert "a.31" in started(target)
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "5", '{"tries": Infinity, "next": 1, "text": ""}'])
+def test_damaged_notes_of_a_job_keep_no_folder(target: FakeTarget, text: str) -> None:
+    finish(target, "a.1", [], state="End", dstdir="/land/alice/a/j")
+    for name in (f"{SHARED}.1", "unremoved.json"):
+        (target.site.spool.job_folder("a.1") / name).write_text(text)
+    target.now_s += 8 * DAY_S
+    assert removed(target) == ["alice/a/j"]
 
 
 def test_what_an_unfinished_job_uses_stays(target: FakeTarget) -> None:

@@ -225,6 +225,107 @@ def test_a_download_is_given_up_after_seven_days_and_can_be_resumed(target: Fake
         resume(target.site, "a.1")
 
 
+DEEP = "[" * 100_000
+RESULT = '["r", "f", 1, 1, ""]\n'
+
+
+class RogueSource:
+    """The source of a job that has a result, r: what it answers to each question, by the question's word."""
+
+    def __init__(self, target: FakeTarget, **answers: str) -> None:
+        self._users, self._answers = target.users, answers
+        self._users.answers |= {
+            "manifest": Finished(0, RESULT.encode(), b""),
+            "space": Finished(0, b"[2000000, 9]", b""),
+        }
+        object.__setattr__(target.site, "run", self)
+
+    def __call__(self, argv: Sequence[str], **more: Any) -> Finished:
+        if argv[0] == "ssh":
+            return Finished(0, self._answers.get(argv[-1].split()[1], "[]").encode(), b"")
+        return self._users(argv, **more)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        *(("state", text) for text in ("5", "null", "{}", "[1, 2, 3, 4, 5, 6]", '[[], "f"]', "x", DEEP)),
+        *(
+            ("settle", text)
+            for text in (
+                "", "5", "null", "[1]", "[[]]", '{"ab": 1}', '["rx"]', "[[5, 6]]", "[[null, null]]", '[["r"]]', DEEP,
+                '[["r", "\\ud800"]]', '[["", "x"]]', '[["other", "x"]]',
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_a_source_that_answers_nonsense_to_a_download_is_asked_for_seven_days(
+    target: FakeTarget, question: str, answer: str
+) -> None:
+    RogueSource(target, **{"state": RESULT, question: answer})
+    target.put(state="Downloading")
+    Job(target.site, "a.1").write_manifest(b"")
+    record = download(target, then="End")
+    assert (record.state, record.tries) == ("Downloading", 1)
+    assert record.reason.startswith("tried again: the source's ")
+    target.now_s += DOWNLOAD_FOR_S + 1
+    process(target.site, "a.1")
+    assert target.read().state == "Aborted"
+
+
+def test_answers_of_a_newer_source_are_read_without_what_it_has_added(target: FakeTarget) -> None:
+    RogueSource(target, state='["r", "f", 1, 1, "", "0644"]\n', settle='[["r", "r.mg-a.1", "why"]]')
+    target.put(state="Downloading")
+    Job(target.site, "a.1").write_manifest(b"")
+    record = download(target, then="End")
+    assert (record.state, record.reason) == ("End", "changed at the source and kept: r (ours: r.mg-a.1)")
+
+
+INFINITE = float("inf")
+ODD_SURVEYS: list[dict[str, Any]] = [
+    {"bytes": -1}, {"bytes": True}, {"bytes": 1.5}, {"bytes": 10**40}, {"bytes": INFINITE}, {"bytes": float("nan")},
+    {"problem": 5}, {"problem": "\ud800"}, {"refused": 5}, {"refused": [5]}, {"refused": {"a": 1}}, {"shared": {}},
+    {"shared": [1]}, {"shared": [[]]},
+]  # fmt: skip
+ODD_SHARED_FILES: list[dict[str, Any]] = [
+    {"path": "/s/\ud800"}, {"path": "/../s"}, {"path": "/s\0"}, {"path": "s"}, {"path": "/"}, {"path": None},
+    {"link": "\ud800"}, {"link": "../x"}, {"link": "/x"}, {"link": None}, {"link": 0}, {"size": -1}, {"size": True},
+    {"size": 10**40}, {"mtime_ns": None}, {"mtime_ns": False},
+]  # fmt: skip
+SHARED = {"link": "l", "path": "/s", "size": 1, "mtime_ns": 1}
+
+
+@pytest.mark.parametrize(
+    "survey",
+    [
+        DEEP,
+        "[]",
+        "null",
+        json.dumps({**SURVEY, "bytes": INFINITE}).replace("Infinity", "1e999"),
+        *(json.dumps({**SURVEY, **odd}) for odd in ODD_SURVEYS),
+        *(json.dumps({**SURVEY, "shared": [{**SHARED, **odd}]}) for odd in ODD_SHARED_FILES),
+    ],
+    ids=range(34),
+)
+def test_a_survey_that_makes_no_sense_is_a_failed_upload_and_ends_no_process(target: FakeTarget, survey: str) -> None:
+    RogueSource(target, survey=survey)
+    give_key(target, target.put(state="Uploading"))
+    process(target.site, "a.1")
+    record = target.read()
+    assert (record.state, record.tries) == ("Uploading", 1)
+    assert record.reason.startswith("tried again: the source's answer cannot be read: ")
+
+
+@pytest.mark.parametrize("together", ["5", "[]", '["a.1"]', "[[], {}]", DEEP, '["\\ud800", {}]'])
+def test_surveys_that_make_no_sense_leave_each_folder_to_its_own_upload(target: FakeTarget, together: str) -> None:
+    RogueSource(target, survey=json.dumps(SURVEY), surveys=together)
+    give_key(target, target.put(state="Uploading"))
+    target.put(gid="a.2", state="Waiting", dir="/home/alice/k", dstdir="/land/alice/a/home/alice/k")
+    process(target.site, "a.1")
+    assert target.read().state == "Submitted"
+    assert Job(target.site, "a.2").is_apart
+
+
 def test_a_job_stopped_before_anything_came_has_nothing_to_bring_back(target: FakeTarget) -> None:
     target.users.answers["manifest"] = failed(1, "No such file or directory")
     assert download(target, then="Stopped", stop="stop").state == "Stopped"
