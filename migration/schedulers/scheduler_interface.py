@@ -57,7 +57,8 @@ class Verdict(NamedTuple):
 
 
 class JobState(NamedTuple):
-    """``state`` is one of the words above. ``runs`` counts starts where the scheduler does (0: never started)."""
+    """``state`` is one of the words above. ``runs`` counts starts where the scheduler does (0: never started); whether
+    a job that has ended had started is said by :meth:`LocalScheduler.history` alone."""
 
     state: str
     runs: int = 0
@@ -65,10 +66,16 @@ class JobState(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """History's record of a job that is gone. ``exit`` is a status, or ``signal N``; empty if unknown."""
+    """History's record of a job that has ended. ``exit`` is a status, ``signal N``, or the scheduler's word for another
+    end, such as ``TIMEOUT``; empty if unknown. ``ran``: it had started."""
 
     exit: str
     ran: bool
+
+    @property
+    def reason(self) -> str:
+        """What ended the job, where its program did not end by itself; else empty."""
+        return "" if not self.exit or self.exit.isdigit() else f"ended by {self.exit}"
 
 
 def read_job_id(text: str, pattern: re.Pattern[str]) -> str:
@@ -110,4 +117,4 @@ class LocalScheduler(Protocol):
         """Delete the job, queued or running. A job that is gone already is no error."""
 
     def history(self, job_id: str) -> Ended | None:
-        """The history of a job that is gone; None if there is none."""
+        """The history of a job that has ended; None if there is none."""

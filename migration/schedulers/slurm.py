@@ -45,11 +45,20 @@ _FOR_NOW = (
     "limit", "temporarily", "slow down", "try again", "authentication", "I/O error writing", "out of memory",
 )  # fmt: skip
 _START = re.compile(r"to start at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)")
-_EXIT = re.compile(r" ExitCode=(\d+):(\d+)")
+_EXIT = re.compile(r" ExitCode=(\d+:\d+)")
 _STATE = re.compile(r" JobState=(\w+)")
-_BEGAN = re.compile(r" StartTime=(\S+)")
+_RUN_TIME = re.compile(r" RunTime=(\S+)")
+_RESTARTS = re.compile(r" Restarts=(\d+)")
+_NODES = re.compile(r" NodeList=(\S*)")
 _GPU = re.compile(r"gpu(?::[^:,()]+)?:(\d+)")
-_ACTIVE = frozenset({"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING"})
+_COMPLETED, _FAILED = "COMPLETED", "FAILED"
+_FINAL = frozenset(
+    (
+        _COMPLETED, _FAILED, "BOOT_FAIL", "CANCELLED", "DEADLINE", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED",
+        "TIMEOUT",
+    )
+)  # fmt: skip
+_NO_NODES = frozenset(("", "(null)", "None", "None assigned"))
 _NOW_S = 60
 """A job that would start within this counts as one that would start now."""
 _NO_ESTIMATE_S = 30 * 86_400
@@ -138,7 +147,7 @@ class SlurmScheduler:
                 ["squeue", "-h", "-t", "all", "-j", part, "-O", fields], 4
             ):
                 now = HELD if state == "PD" and reason.startswith("JobHeld") else _STATES.get(state, RUNNING)
-                found[job_id] = JobState(now, _count(restarts) + (now in (RUNNING, ENDED)), reason)
+                found[job_id] = JobState(now, _count(restarts) + (now == RUNNING), reason)
         return found
 
     def find_by_name(self, name: str, user: str) -> str | None:
@@ -161,17 +170,17 @@ class SlurmScheduler:
     def history(self, job_id: str) -> Ended | None:
         """slurmctld's record of the job, else the accounting's; None where neither has one."""
         done = self._call(["scontrol", "-o", "show", "job", job_id])
-        state, began = _STATE.search(done.text), _BEGAN.search(done.text)
-        if done.status == 0 and state and began:
-            exited = _EXIT.search(done.text)
-            if state[1] in _ACTIVE:
-                return None
-            return Ended(_exit(*exited.groups()) if exited else "", began[1] != "Unknown")
-        done = self._call(["sacct", "-n", "-P", "-X", "-j", job_id, "-o", "State,ExitCode,Start"])
+        state, exited = _STATE.search(done.text), _EXIT.search(done.text)
+        if done.status == 0 and state and exited:
+            nodes, run_time, restarts = (found.search(done.text) for found in (_NODES, _RUN_TIME, _RESTARTS))
+            run_time_s = parse_time_s(run_time[1]) if run_time else None
+            ran = bool(run_time_s) or bool(restarts and int(restarts[1]))
+            return _ended(state[1], exited[1], nodes[1] if nodes else "", ran=ran)
+        done = self._call(["sacct", "-n", "-P", "-X", "-j", job_id, "-o", "State,ExitCode,NodeList,ElapsedRaw"])
         parts = done.text.strip().splitlines()[-1].split("|") if done.status == 0 and done.text.strip() else []
-        if len(parts) != 3 or parts[0] in _ACTIVE:
+        if len(parts) != 4:
             return None
-        return Ended(_exit(*parts[1].split(":", 1)), parts[2] not in ("Unknown", "None"))
+        return _ended(parts[0], parts[1], parts[2], ran=_count(parts[3]) > 0)
 
     def _options(self, job: LocalJob) -> list[str]:
         """The options for what the job needs, for the submission and for the test alike."""
@@ -256,8 +265,22 @@ def _count(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
-def _exit(status: str, signal: str) -> str:
-    return f"signal {signal}" if signal not in ("", "0") else status
+def _ended(state: str, exit_code: str, nodes: str, *, ran: bool) -> Ended | None:
+    """What became of a job by Slurm's words; None if it has not ended.
+
+    A job that is cancelled while it waits has the exit code 0, and the moment of its end as its start: that it ran is
+    known by its nodes or its time. Only a job that Slurm calls completed has ended with 0.
+    """
+    word = state.split(" ", 1)[0]
+    if word not in _FINAL:
+        return None
+    status, _, signal = exit_code.partition(":")
+    ended = word
+    if word == _FAILED and signal not in ("", "0"):
+        ended = f"signal {signal}"
+    elif word == _COMPLETED or (word == _FAILED and status not in ("", "0")):
+        ended = status
+    return Ended(ended, ran or nodes not in _NO_NODES)
 
 
 def _moment(text: str) -> float:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from migration.passes.source.offer_and_settle_hand_over import hand_over
 from migration.passes.source.source_context import Source
 from migration.passes.source.submit_and_follow_at_source import read_states, refusal_here, submit_once
-from migration.schedulers.scheduler_interface import HELD, QUEUED, JobState, SchedulerSilent, SubmitRefused
+from migration.schedulers.scheduler_interface import ENDED, HELD, QUEUED, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
 from policy.migration.job_states_and_transitions import DOWNLOADING, SUBMITTED
@@ -101,15 +101,20 @@ def delete(source: Source, record: Record, queue: Queue) -> bool:
 
 
 def _look(source: Source, record: Record, states: Mapping[str, JobState]) -> None:
-    """A local job that has started, or is gone, takes the request; one that is still held is released."""
+    """A local job that has started, or is gone, takes the request, unless history says that it never ran; one that is
+    still held is released."""
     state = states.get(record.fallback)
     if state is not None and not state.runs and state.state in (HELD, QUEUED):
         if state.state == HELD:
             _release(source, record)
         return
+    is_over = state is None or state.state == ENDED
     try:
-        ended = None if state is not None else source.scheduler.history(record.fallback)
+        ended = source.scheduler.history(record.fallback) if is_over else None
     except SchedulerSilent:
+        return
+    if state is not None and is_over and ended is None:
+        # The scheduler still shows the job, so a later pass may have its history.
         return
     if ended is not None and not ended.ran:
         _put(source, Queue.REQUEST, amend(record, fallback="", reason=f"local job {record.fallback} was deleted"))

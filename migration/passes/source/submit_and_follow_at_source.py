@@ -126,8 +126,11 @@ def _look(source: Source, record: Record, state: JobState | None) -> None:
         ended = source.scheduler.history(record.localid)
     except SchedulerSilent:
         return
-    if ended is not None and ended.exit:
-        source.keep(advance(record, "ended-here", now, exit=ended.exit, ran=1, reason=""))
+    if ended is not None and not (ended.ran or record.ran):
+        why = f"the local job {record.localid} was deleted before it ran"
+        source.keep(advance(record, "failed-here", now, reason=why))
+    elif ended is not None and ended.exit:
+        source.keep(advance(record, "ended-here", now, exit=ended.exit, ran=1, reason=ended.reason))
     else:
         source.keep(advance(record, "failed-here", now, reason=f"local job {record.localid} vanished"))
 

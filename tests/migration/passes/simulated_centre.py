@@ -158,7 +158,8 @@ class Target:
 
 
 class LocalQueue:
-    """The scheduler at the source. Jobs start and end when the test says so."""
+    """The scheduler at the source. Jobs start and end when the test says so. ``shows_ended``, as Slurm does for some
+    minutes."""
 
     kind = "pbs"
 
@@ -168,6 +169,7 @@ class LocalQueue:
         self.started: list[str] = []
         self.free_cores = 0
         self.silent = False
+        self.shows_ended = False
         self._tick = tick
 
     def free(self) -> FreeNodes:
@@ -187,7 +189,8 @@ class LocalQueue:
 
     def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
         self._speak()
-        return {one: self.jobs[one] for one in ids if one in self.jobs and self.jobs[one].state != ENDED}
+        known = {one: self.jobs[one] for one in ids if one in self.jobs}
+        return {one: job for one, job in known.items() if self.shows_ended or job.state != ENDED}
 
     def find_by_name(self, name: str, user: str) -> str | None:
         self._speak()

@@ -33,8 +33,8 @@ n7|0/8/0/8|reserved|1000|0|(null)|gpu:0|
 n8|0/8/0/8|idle~|1000|0|(null)|gpu:0|
 """
 SHOWN = (
-    "JobId=2 JobName=mg_a.1_1 UserId=root(0) Requeue=1 Restarts=0 JobState={} Reason=None ExitCode={} "
-    "RunTime=00:00:37 StartTime={} EndTime=2026-11-23T16:29:31"
+    "JobId=2 JobName=mg_a.1_1 UserId=root(0) Requeue=1 Restarts={} JobState={} Reason=None ExitCode={} RunTime={} "
+    "StartTime=2026-11-23T16:28:54 EndTime=2026-11-23T16:29:31 ReqNodeList=n[1-3] ExcNodeList=(null) NodeList={}"
 )
 
 
@@ -142,7 +142,7 @@ def test_states_of_several_jobs_in_one_call_and_the_missing_are_gone() -> None:
         "2": JobState("running", 2, "None"),
         "3": JobState("queued", 0, "Resources"),
         "4": JobState("held", 2, "JobHeldUser"),
-        "5": JobState("ended", 1, "None"),
+        "5": JobState("ended", 0, "None"),
         "6": JobState("running", 1, "None"),
     }
     assert len(run.calls) == 1
@@ -203,25 +203,41 @@ def test_changes_are_made_as_the_user_and_what_is_gone_is_no_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "exited", "began", "ended"),
+    ("state", "exited", "nodes", "run_time", "restarts", "ended"),
     [
-        ("COMPLETED", "0:0", "2026-11-23T16:28:54", Ended("0", ran=True)),
-        ("FAILED", "3:0", "2026-11-23T16:28:54", Ended("3", ran=True)),
-        ("CANCELLED", "0:15", "2026-11-23T16:28:54", Ended("signal 15", ran=True)),
-        ("CANCELLED", "0:0", "Unknown", Ended("0", ran=False)),
-        ("RUNNING", "0:0", "2026-11-23T16:28:54", None),
+        ("COMPLETED", "0:0", "n1", "00:00:37", 0, Ended("0", ran=True)),
+        ("COMPLETED", "0:0", "n1", "00:00:00", 0, Ended("0", ran=True)),
+        ("FAILED", "3:0", "n1", "00:00:37", 0, Ended("3", ran=True)),
+        ("FAILED", "0:9", "n1", "00:00:37", 0, Ended("signal 9", ran=True)),
+        ("FAILED", "0:0", "n1", "00:00:00", 0, Ended("FAILED", ran=True)),
+        ("CANCELLED", "0:15", "n[1-2]", "00:00:37", 0, Ended("CANCELLED", ran=True)),
+        ("TIMEOUT", "0:0", "n1", "1-00:01:00", 0, Ended("TIMEOUT", ran=True)),
+        ("CANCELLED", "0:0", "(null)", "00:00:00", 0, Ended("CANCELLED", ran=False)),
+        ("CANCELLED", "0:0", "", "00:00:00", 0, Ended("CANCELLED", ran=False)),
+        ("CANCELLED", "0:0", "(null)", "00:00:00", 1, Ended("CANCELLED", ran=True)),
+        ("RUNNING", "0:0", "n1", "00:00:37", 0, None),
+        ("PENDING", "0:0", "(null)", "00:00:00", 1, None),
     ],
 )
-def test_history_that_slurmctld_remembers(state: str, exited: str, began: str, ended: Any) -> None:
-    run = FakeRun({"scontrol -o show job 2": SHOWN.format(state, exited, began)})
+def test_history_that_slurmctld_remembers(
+    state: str, exited: str, nodes: str, run_time: str, restarts: int, ended: Any
+) -> None:
+    """A job that was cancelled while it waited has the moment of its end as its start, and the exit code 0."""
+    run = FakeRun({"scontrol -o show job 2": SHOWN.format(restarts, state, exited, run_time, nodes)})
     assert SlurmScheduler(run, "global").history("2") == ended
 
 
 @pytest.mark.parametrize(
     ("said", "ended"),
     [
-        ("COMPLETED|0:0|2026-11-23T16:28:54\n", Ended("0", ran=True)),
-        ("CANCELLED by 0|0:15|Unknown\n", Ended("signal 15", ran=False)),
+        ("COMPLETED|0:0|n1|37\n", Ended("0", ran=True)),
+        ("FAILED|3:0|n1|0\n", Ended("3", ran=True)),
+        ("TIMEOUT|0:0|n1|60\n", Ended("TIMEOUT", ran=True)),
+        ("NODE_FAIL|0:0|n1|60\n", Ended("NODE_FAIL", ran=True)),
+        ("PREEMPTED|0:0|n1|60\n", Ended("PREEMPTED", ran=True)),
+        ("CANCELLED by 0|0:0|n1|9\n", Ended("CANCELLED", ran=True)),
+        ("CANCELLED by 0|0:0|None assigned|0\n", Ended("CANCELLED", ran=False)),
+        ("PENDING|0:0|None assigned|0\n", None),
         ("", None),
         (failed(1, "Slurm accounting storage is disabled"), None),
     ],

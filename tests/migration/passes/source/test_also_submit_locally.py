@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from migration.schedulers.scheduler_interface import HELD, QUEUED, JobState
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import Record
@@ -39,6 +41,32 @@ def test_a_local_job_that_starts_first_takes_the_request(tmp_path: Path) -> None
     record = centre.record()
     assert (record.state, record.dst, record.localid, record.fallback) == ("Submitted", "a", "1.s", "")
     assert centre.targets["b"].records == {}
+
+
+@pytest.mark.parametrize("shows_ended", [False, True])
+def test_a_local_job_that_is_deleted_before_it_runs_leaves_the_request(tmp_path: Path, shows_ended: bool) -> None:
+    centre = Centre(tmp_path, fallback_s=0)
+    centre.cut = {"b", "c"}
+    centre.queue.shows_ended = shows_ended
+    centre.submit()
+    centre.run_pass()
+    centre.queue.delete("1.s", USER)
+    centre.run_pass()
+    assert (centre.record().state, centre.record().fallback, centre.record().ran) == ("Requested", "2.s", 0)
+
+
+def test_a_local_job_that_has_run_between_two_passes_takes_the_request(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, fallback_s=0)
+    centre.cut = {"b", "c"}
+    centre.queue.shows_ended = True
+    centre.submit()
+    centre.run_pass()
+    centre.queue.start("1.s")
+    centre.queue.end("1.s")
+    for wait_s in (60, 300):
+        centre.clock.now += wait_s
+        centre.run_pass()
+    assert (centre.record().state, centre.record().exit, centre.runs("a.1")) == ("End", "0", 1)
 
 
 def test_the_local_job_is_released_where_the_target_says_no(tmp_path: Path) -> None:

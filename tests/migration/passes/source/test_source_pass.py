@@ -53,6 +53,21 @@ def test_it_runs_in_place_where_this_cluster_can_and_nothing_is_asked(centre: Ce
     assert (centre.record().state, centre.record().exit) == ("End", "0")
 
 
+@pytest.mark.parametrize("shows_ended", [False, True])
+def test_a_job_in_place_that_is_deleted_before_it_runs_is_aborted(centre: Centre, shows_ended: bool) -> None:
+    centre.queue.free_cores = 4
+    centre.queue.shows_ended = shows_ended
+    centre.submit()
+    centre.run_pass()
+    centre.queue.delete("1.s", USER)
+    for wait_s in (60, 300):
+        centre.clock.now += wait_s
+        centre.run_pass()
+    record = centre.record()
+    assert (record.state, record.exit, record.ran) == ("Aborted", "", 0)
+    assert record.reason == "the local job 1.s was deleted before it ran"
+
+
 def test_a_request_that_fits_nowhere_says_what_each_cluster_lacks(centre: Centre) -> None:
     centre.submit(cores=20)
     centre.run_pass()

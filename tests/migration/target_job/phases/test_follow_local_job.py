@@ -74,6 +74,36 @@ def test_a_job_deleted_before_it_ran_is_a_failure(target: FakeTarget) -> None:
     assert look(target).reason == "the local job 7 was deleted before it ran"
 
 
+def test_a_job_that_slurm_still_shows_and_that_was_cancelled_before_it_ran_has_no_exit_status(
+    target: FakeTarget,
+) -> None:
+    submitted(target, JobState("ended"))
+    target.scheduler.past["7"] = Ended("CANCELLED", ran=False)
+    record = look(target)
+    assert (record.then, record.exit, record.ran) == ("Aborted", "", 0)
+    assert record.reason == "the local job 7 was deleted before it ran"
+
+
+def test_a_job_that_has_run_and_is_cancelled_while_it_waits_again_ended_by_that(target: FakeTarget) -> None:
+    submitted(target, None, ran=1)
+    target.scheduler.past["7"] = Ended("CANCELLED", ran=False)
+    record = look(target)
+    assert (record.then, record.exit, record.reason) == ("End", "CANCELLED", "ended by CANCELLED")
+
+
+def test_a_job_goes_back_where_the_reply_to_its_deletion_was_lost(target: FakeTarget) -> None:
+    submitted(target, JobState("queued"))
+
+    def lost(job_id: str, user: str) -> None:
+        target.scheduler.jobs["7"] = JobState("ended")
+        target.scheduler.past["7"] = Ended("CANCELLED", ran=False)
+        raise RequestUnanswered("scancel: Socket timed out")
+
+    target.scheduler.delete = lost  # type: ignore[method-assign]
+    assert look(target, 3600).state == "Submitted"
+    assert look(target).state == "Requested"
+
+
 def test_a_silent_scheduler_concludes_nothing(target: FakeTarget) -> None:
     submitted(target, None)
     target.scheduler.silent = True
