@@ -1,13 +1,14 @@
 """What a user must type to confirm an operation, the same on the screen and on the command line.
 
-A single change that ends no work needs only a yes. One that ends work needs the target's name, several targets need
-their number, and a production server its name as well.
+A single change that ends no work needs only a yes. One that ends work needs the target's name (the whole id of another
+server's job), several targets need their number, and a production server its name as well.
 """
 
 from __future__ import annotations
 
 from tui.config.production_servers_and_server_list import Site
 from tui.operations.operation_type_and_preview import Operation
+from tui.state.typed_job_id import id_to_type
 
 
 def asked_for(operation: Operation, server: str, site: Site) -> str:
@@ -18,7 +19,7 @@ def asked_for(operation: Operation, server: str, site: Site) -> str:
         words.append(str(len(targets)))
     elif operation.ends_work:
         (change, *_) = operation.changes
-        words.append(targets[0].partition(".")[0] if change.target.kind == "job" else targets[0])
+        words.append(id_to_type(targets[0], server) if change.target.kind == "job" else targets[0])
     if site.is_production(server):
         words.append(server)
     return " ".join(words)
