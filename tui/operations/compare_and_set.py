@@ -65,11 +65,13 @@ def make(backend: Changed, change: Change, audit: AuditLog, clock: Callable[[], 
     number = secrets.token_hex(4)
     try:
         found = _read(backend, change)
+        why_not = ""
         if found != change.before:
-            text = (
-                f"not changed: {change.title}: {change.before} when you looked, {found} now;"
-                " it was changed meanwhile, look again"
-            )
+            why_not = f"{change.before} when you looked, {found} now; it was changed meanwhile"
+        elif change.condition is not None:
+            why_not = change.condition.why_not(backend.read)
+        if why_not:
+            text = f"not changed: {change.title}: {why_not}, look again"
             audit.write(clock(), "refused", change.line, before=change.before, after=found, reply=text, change=number)
             return Outcome(change, False, text)
         wanted = change.after if change.after is not None else "changed"
