@@ -14,7 +14,6 @@ from typing import Any
 from tui.audit.audit_file import UNCONFIRMED, AuditError, AuditLog
 from tui.text.screen_line import safe
 
-
 LONGEST_CHANGE_S = 400.0
 """No command takes longer, with the readback after it; until then another console may wait for the reply."""
 

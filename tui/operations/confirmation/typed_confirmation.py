@@ -18,11 +18,20 @@ def asked_for(operation: Operation, server: str, site: Site) -> str:
     if len(targets) > 1:
         words.append(str(len(targets)))
     elif operation.ends_work:
-        (change, *_) = operation.changes
-        words.append(id_to_type(targets[0], server) if change.target.kind == "job" else targets[0])
+        words.append(_target_to_type(operation, server))
     if site.is_production(server):
         words.append(server)
     return " ".join(words)
+
+
+def names_target(operation: Operation, server: str, typed: str) -> bool:
+    """Whether the text, given unasked for an operation that needs only a yes, is the name of its target."""
+    return is_confirmed(_target_to_type(operation, server), typed)
+
+
+def _target_to_type(operation: Operation, server: str) -> str:
+    target = operation.changes[0].target
+    return id_to_type(target.name, server) if target.kind == "job" else target.name
 
 
 def is_confirmed(asked: str, typed: str) -> bool:
