@@ -194,6 +194,13 @@ def find_due(
     return Due(steps, PlanRecord(overrides, outcomes), waits, undo_waits, notes)
 
 
+def next_number(plan: Plan, record: PlanRecord) -> int:
+    """The number for a new entry. A withdrawn one is in the record until the next pass, and an entry of its number
+    would inherit what became of it."""
+    set_now = (override.number for override in record.overrides.values())
+    return max([0, *(entry.number for entry in plan), *record.outcomes, *set_now]) + 1
+
+
 def _known(plan: Plan, record: PlanRecord, now_s: float) -> dict[int, Outcome]:
     """The outcomes of the plan's entries. Where the record was lost, an entry that has begun may have set its limit,
     and it is unknown what that was before."""

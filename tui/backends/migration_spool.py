@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from migration.config.mg_home_folder import FILE, home
-from tui.backends.interface.backend_protocol import Backend, BackendError, Reply
+from tui.backends.interface.backend_protocol import Backend, BackendError, NotSentError, Reply
 from tui.backends.interface.read_value_before_and_after_change import UNDER_WAY
 from tui.backends.reader_or_programs.run_program import run
 
@@ -100,7 +100,7 @@ class MigrationSpool:
 
         program, *arguments = argv
         if program != PROGRAM:
-            raise BackendError(f"{program!r}: of migration's programs only {PROGRAM} is run here")
+            raise NotSentError(f"{program!r}: of migration's programs only {PROGRAM} is run here")
         ended = run([own_program(PROGRAM), *arguments], _TIMEOUT_S)
         return Reply(ended.status == 0, ended.words)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tui.audit.audit_file import UNCONFIRMED, AuditError, AuditLog
-from tui.backends.interface.backend_protocol import BackendError, Reply
+from tui.backends.interface.backend_protocol import BackendError, NotSentError, Reply
 from tui.backends.interface.commands_interface import Change
 
 
@@ -28,7 +28,8 @@ class Changed(Protocol):
 @dataclass(frozen=True)
 class Outcome:
     """How a change went: ``ok`` only if the server accepted it and, unless it is a lasting one, shows the new value.
-    ``text`` is a sentence for the screen. ``lost``: the server did not answer, or the change was not tried."""
+    ``text`` is a sentence for the screen. ``lost``: the server did not answer, or the change was not tried or could
+    not be sent."""
 
     change: Change
     ok: bool
@@ -65,19 +66,25 @@ def make(backend: Changed, change: Change, audit: AuditLog, clock: Callable[[], 
     number = secrets.token_hex(4)
     try:
         found = _read(backend, change)
+        why_not = ""
         if found != change.before:
-            text = (
-                f"not changed: {change.title}: {change.before} when you looked, {found} now;"
-                " it was changed meanwhile, look again"
-            )
+            why_not = f"{change.before} when you looked, {found} now; it was changed meanwhile"
+        elif change.condition is not None:
+            why_not = change.condition.why_not(backend.read)
+        if why_not:
+            text = f"not changed: {change.title}: {why_not}, look again"
             audit.write(clock(), "refused", change.line, before=change.before, after=found, reply=text, change=number)
             return Outcome(change, False, text)
         wanted = change.after if change.after is not None else "changed"
         audit.write(clock(), "sending", change.line, before=change.before, after=wanted, reply="", change=number)
     except (BackendError, AuditError) as error:
         return Outcome(change, False, f"not changed: {error}", lost=True)
-    ok, after, text, lost = _send(backend, change)
-    stage = "done" if ok else UNCONFIRMED if lost else "failed"
+    try:
+        ok, after, text, lost = _send(backend, change)
+        stage = "done" if ok else UNCONFIRMED if lost else "failed"
+    except NotSentError as error:
+        ok, after, text, lost = False, change.before, f"not sent: {change.title}: {error}", True
+        stage = "failed"
     try:
         audit.write(clock(), stage, change.line, before=change.before, after=after, reply=text, change=number)
     except AuditError as error:
@@ -86,10 +93,16 @@ def make(backend: Changed, change: Change, audit: AuditLog, clock: Callable[[], 
 
 
 def _send(backend: Changed, change: Change) -> tuple[bool, str, str, bool]:
-    """Run the command and read the value back: whether it is as wanted, the value, a sentence, whether it is lost."""
+    """Run the command and read the value back: whether it is as wanted, the value, a sentence, whether it is lost.
+    Raises :class:`NotSentError`."""
     reply = Reply(ok=False, text="")
     try:
         reply = backend.run(change.argv)
+    except NotSentError:
+        raise
+    except BackendError as error:
+        return False, "unknown", f"sent, but not confirmed: {error}", True
+    try:
         found = _read(backend, change)
     except BackendError as error:
         return False, "unknown", f"sent, but not confirmed: {error}", True

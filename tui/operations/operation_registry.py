@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from policy.model.pbs_units import show_job
 from policy.settings.settings_of_server_and_passes import MODES
 from tui.backends.interface.commands_interface import ChangeError, Commands, demand_supported
 from tui.operations.by_target.job_ops import delete, hold, move, release, requeue, set_job_priority
@@ -25,6 +24,7 @@ from tui.operations.by_target.walltime_run_suspend_comment_ops import (
 )
 from tui.operations.operation_type_and_preview import CONSOLE, Operation
 from tui.state.cluster_view import ClusterView
+from tui.state.typed_job_id import AmbiguousJobError, find_jobs
 
 
 class Order(NamedTuple):
@@ -218,18 +218,22 @@ BY_NAME: Mapping[str, Verb] = {verb.name: verb for verb in VERBS}
 
 
 def full_names(cluster: ClusterView, kind: str, typed: Sequence[str]) -> tuple[str, ...]:
-    """PBS's names for the typed ones; a job id may lack the server's name. Raises :class:`ChangeError` if unknown."""
+    """PBS's names for the typed ones; a job id may lack the server's name. Raises :class:`ChangeError` if
+    one is unknown, or may mean several jobs."""
     objects = {
         "job": cluster.server_status.jobs,
         "vnode": cluster.server_status.vnodes,
         "queue": cluster.server_status.queues,
     }[kind]
-    wanted = {name for name in typed if name not in objects}
-    found: dict[str, str] = {}
-    if wanted and kind == "job":
-        found = {show_job(job): job for job in objects if show_job(job) in wanted}
-    unknown = [name for name in typed if name in wanted and name not in found]
+    if kind == "job":
+        try:
+            found = find_jobs(objects, typed, cluster.server_name)
+        except AmbiguousJobError as error:
+            raise ChangeError(str(error)) from error
+    else:
+        found = {name: name for name in typed if name in objects}
+    unknown = [name for name in typed if name not in found]
     if unknown:
         more = f" nor {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
         raise ChangeError(f"{kind} {unknown[0]!r} is not on the server{more}")
-    return tuple(dict.fromkeys(found.get(name, name) for name in typed))
+    return tuple(dict.fromkeys(found[name] for name in typed))

@@ -48,15 +48,20 @@ def read_quotas(path: Path, cluster: ClusterView, commands: Commands) -> list[Re
 
 
 def read_plan_table(
-    path: Path, cluster: ClusterView, commands: Commands, known: Sequence[PlannedQuota], by: str, now_s: float
+    path: Path,
+    cluster: ClusterView,
+    commands: Commands,
+    known: Sequence[PlannedQuota],
+    by: str,
+    now_s: float,
+    number: int,
 ) -> list[PlannedQuota]:
-    """The entries of a table of planned quotas, numbered after the ``known`` ones; a row that is among these is left
-    out. Raises :class:`TableError` with each problem of each row, also where a span overlaps one of the table or of the
-    known ones."""
+    """The entries of a table of planned quotas, numbered from ``number`` on; a row that is among the ``known`` ones is
+    left out. Raises :class:`TableError` with each problem of each row, also where a span overlaps one of the table or
+    of the known ones."""
     rows, problems = read_table(path, (*REQUIRED, *SPAN), OPTIONAL)
     entries: list[PlannedQuota] = []
     places: dict[int, str] = {}
-    number = max((entry.number for entry in known), default=0)
     for row in rows:
         checked = _check(row, cluster, commands, problems)
         span_s = [_read_moment(row, name, problems) for name in SPAN]
@@ -78,9 +83,9 @@ def read_plan_table(
         same = (checked.limit, checked.quota, from_s, until_s)
         if any(same == (entry.limit, entry.quota, entry.from_s, entry.until_s) for entry in known):
             continue
-        number += 1
         places[number] = row.where
         entries.append(PlannedQuota(number, checked.limit, checked.quota, from_s, until_s, by))
+        number += 1
     for first, second in find_overlaps([*known, *entries]):
         later, earlier = sorted((first, second), key=lambda entry: -entry.number)
         other = places.get(earlier.number, f"entry {earlier.number} of the plan")

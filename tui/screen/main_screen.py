@@ -19,6 +19,7 @@ from textual.widgets import ContentSwitcher
 
 from tui.action_registry import ACTIONS, BY_NAME, MIGRATION
 from tui.audit.audit_file import Actor, AuditLog
+from tui.audit.unconfirmed_changes import LONGEST_CHANGE_S
 from tui.backends.interface.backend_protocol import Backend, SteeredBackend
 from tui.backends.migration_spool import MigrationSpool
 from tui.command_line import CommandError
@@ -113,8 +114,15 @@ class MainScreen(ViewScreen, inherit_bindings=False):
         self.say(self._warning, "bad")
         self.tick()
         self.set_interval(1.0, self.tick)
+        # What was under way just now has its outcome by then.
+        self.set_timer(LONGEST_CHANGE_S, self._report_unconfirmed)
         # The first frame comes before the first poll, which may have a cluster to build.
         self.call_after_refresh(self.poller.start)
+
+    def _report_unconfirmed(self) -> None:
+        found = self.runner.unconfirmed()
+        if found:
+            self.say(found, "bad")
 
     def on_unmount(self) -> None:
         """Stop polling, and the operation under way after the command that is being sent."""

@@ -324,6 +324,11 @@ def test_a_console_that_is_killed_while_it_writes_leaves_what_it_sent_in_the_aud
     assert (sending["command"], sending["before"], sending["after"]) == (f"qalter -p 7 {job}", "0", "7")
     pbs.wait_until(lambda: pbs.job(job)["Priority"] == 7, PATIENCE_S, "what was sent to be done")
     with console(pbs, state) as terminal:
+        assert "never confirmed" not in terminal.screen(), "another console may wait for it"
+    assert stages(state) == ["sending"]
+    file = state / "pbsteer" / "audit.jsonl"
+    file.write_text(file.read_text().replace(sending["time"], "2026-01-01T00:00:00.000+00:00"))
+    with console(pbs, state) as terminal:
         terminal.wait_for("sent and never confirmed", f"qalter -p 7 {job}")
         terminal.press("8")
         terminal.wait_for("unconfirmed", f"qalter -p 7 {job}")

@@ -12,9 +12,11 @@ from policy.quota_plan.limits_due import (
     RECORD_LOST,
     Due,
     Outcome,
+    Override,
     PlanRecord,
     SetLimit,
     find_due,
+    next_number,
     state_of,
 )
 from policy.quota_plan.planned_quotas import LimitKey, Plan, PlanError, PlannedQuota
@@ -203,3 +205,22 @@ def test_a_record_reads_back_and_what_is_none_is_refused() -> None:
     ):
         with pytest.raises(PlanError):
             PlanRecord.from_data(bad)
+
+
+@pytest.mark.parametrize("fate", [Outcome(CHANGED_BY_HAND, 50.0, 64), Outcome(IN_FORCE, 50.0), None])
+def test_an_entry_that_is_planned_after_a_withdrawal_has_a_fate_of_its_own(fate: Outcome | None) -> None:
+    is_set = fate is None or fate.stage == IN_FORCE
+    overrides = {ALICE: Override(4, 4, 9, 3, confirmed=True)} if is_set else {}
+    record = PlanRecord(overrides, {3: fate} if fate is not None else {})
+    plan = (PlannedQuota(2, ALICE, 7, 10.0, 20.0),)
+    number = next_number(plan, record)
+    assert number == 4
+    bob = LimitKey("workq", "ncpus", ("u", "bob"))
+    new = PlannedQuota(number, bob, 512, 90.0, 500.0)
+    due = find_due((*plan, new), record, {ALICE: 9, bob: 8}, 100.0, lambda _: "")
+    assert SetLimit(bob, 8, 512, number) in due.steps
+
+
+def test_the_first_entry_is_number_one_and_others_follow() -> None:
+    assert next_number((), PlanRecord()) == 1
+    assert next_number((PlannedQuota(5, ALICE, 7, 10.0, 20.0),), PlanRecord()) == 6

@@ -56,7 +56,7 @@ def test_one_whose_console_was_killed_is_told_once_by_the_next(tmp_path: Path) -
     path = tmp_path / "audit.jsonl"
     write(AuditLog(path, Actor("eve", "here"), "hpc1", alert=told.append), "sending")
     for _ in range(2):
-        report_unconfirmed(AuditLog(path, Actor("eve", "here"), "hpc1", alert=told.append), lambda: 1_795_000_100.0)
+        report_unconfirmed(AuditLog(path, Actor("eve", "here"), "hpc1", alert=told.append), lambda: 1_795_001_000.0)
     assert len(told) == 1
 
 

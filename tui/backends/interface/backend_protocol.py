@@ -25,6 +25,10 @@ class BackendError(Exception):
     """The server did not reply, or its reply cannot be read; the message is for the screen."""
 
 
+class NotSentError(BackendError):
+    """The program that would have sent a change was not run: nothing has reached the server."""
+
+
 class Reply(NamedTuple):
     """The server's reply to a change: whether it was accepted, and the message."""
 
@@ -96,7 +100,8 @@ class Backend(Protocol):
         """
 
     def run(self, argv: Sequence[str]) -> Reply:
-        """Run a program of the manager's as the console's user. Raises :class:`BackendError` if there was no reply."""
+        """Run a program of the manager's as the console's user. Raises :class:`BackendError` if there was no reply,
+        :class:`NotSentError` if it was not even run."""
 
     def close(self) -> None:
         """Free all resources; a call under way ends with :class:`BackendError`."""

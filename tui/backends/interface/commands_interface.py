@@ -7,7 +7,7 @@ described by the attribute texts of ``ServerStatus``, whatever the manager calls
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -37,13 +37,20 @@ class Readback(Protocol):
         """The value; a fixed word if the object is gone (``attributes`` is None)."""
 
 
+class Condition(Protocol):
+    """What has to hold besides the value when a change is sent, of other objects than its own."""
+
+    def why_not(self, read: Callable[[str, str], Attributes | None]) -> str:
+        """Why the change is not to be sent; empty if it may be. ``read`` reads an object of a kind by its name, now."""
+
+
 @dataclass(frozen=True)
 class Change:
     """One command for one object.
 
     ``argv`` is one of the manager's programs and its arguments; ``after`` the value that the readback must show, None
     if any value other than ``before`` will do; ``back`` is the command that undoes the change, empty if there is none.
-    ``undo_readback`` is what the undo reads where that is another value.
+    ``undo_readback`` is what the undo reads where that is another value. ``condition`` is looked at right before.
     ``lasting`` is True where the manager replies before the value has changed, as when it deletes a job. ``title`` is
     its short name for people (``hold 13``), given by the operation that it belongs to. ``doer`` is who carries it out.
     """
@@ -58,6 +65,7 @@ class Change:
     title: str = ""
     doer: str = "PBS"
     undo_readback: Readback | None = None
+    condition: Condition | None = None
 
     @property
     def line(self) -> str:

@@ -58,7 +58,7 @@ class PbsCommands:
 
     def can_quote(self, text: str) -> bool:
         """Whether qmgr can carry the text: it has no escapes, only two kinds of quotes."""
-        return text.isprintable() and not ("'" in text and '"' in text)
+        return _can_quote(text)
 
     def hold(self, job: str, texts: Attributes) -> Change:
         """An operator's hold, beside the holds that there are. PBS relays the hold of a run to its MoM, whose
@@ -146,7 +146,9 @@ class PbsCommands:
     def set_attribute(self, target: Target, texts: Attributes, attribute: str, value: str, missing: str) -> Change:
         """``set`` or ``unset`` of one attribute."""
         readback = Plain(attribute, missing)
-        there, back = (_set(self._place(target), attribute, text) for text in (value, texts.get(attribute, "")))
+        now = texts.get(attribute, "")
+        there, back = (_set(self._place(target), attribute, text) for text in (value, now))
+        back = back if _can_quote(now) else ()
         return self._change(target, there, readback, readback.of(texts), value or missing, back)
 
     def set_limits(
@@ -194,6 +196,10 @@ def _job(job: str) -> Target:
     return Target("job", job)
 
 
+def _can_quote(text: str) -> bool:
+    return text.isprintable() and not ("'" in text and '"' in text)
+
+
 def _hours(seconds: int) -> str:
     """A duration as PBS shows it: ``02:00:00``."""
     return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
@@ -202,10 +208,12 @@ def _hours(seconds: int) -> str:
 def _set_node(vnode: str, texts: Attributes, sign: str, back_sign: str, comment: str | None) -> Change:
     if not _VNODE_NAME.fullmatch(vnode):
         raise ChangeError(f"{vnode!r} is no name of a vnode that qmgr takes")
+    """Not to be undone where the comment that there is cannot be written again."""
     now = None if comment is None else texts.get("comment", "")
     readback = Offline() if comment is None else OfflineWhy()
     state = {"state": "offline" if sign == "+=" else IN_USE, "comment": comment or ""}
-    argv, back = _node_line(vnode, sign, comment), _node_line(vnode, back_sign, now)
+    argv = _node_line(vnode, sign, comment)
+    back = _node_line(vnode, back_sign, now) if _can_quote(now or "") else ()
     return Change(Target("vnode", vnode), argv, readback, readback.of(texts), readback.of(state), back)
 
 

@@ -18,7 +18,7 @@ from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_folder import state_folder
 from policy import Settings
 from tui.audit.match_server_names import goes_by, is_same, names_of
-from tui.backends.interface.backend_protocol import BackendError, Reply
+from tui.backends.interface.backend_protocol import BackendError, NotSentError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
 from tui.backends.pbs.explain_unreachable_server import explain
@@ -139,7 +139,7 @@ class PbsBackend(ServerByReaderOrPrograms):
         """Run one of PBS's programs; a refusal is a reply, not an error."""
         program, *arguments = argv
         if program not in PROGRAMS:
-            raise BackendError(f"{program!r} is none of the programs that change something: {', '.join(PROGRAMS)}")
+            raise NotSentError(f"{program!r} is none of the programs that change something: {', '.join(PROGRAMS)}")
         output = run([self._place.program(program), *arguments], WRITE_TIMEOUT_S, self._environment)
         return Reply(output.status == 0, output.words if output.status else output.out.strip())
 

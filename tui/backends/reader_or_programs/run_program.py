@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tui.backends.interface.backend_protocol import BackendError
+from tui.backends.interface.backend_protocol import BackendError, NotSentError
 
 
 class ProgramOutput(NamedTuple):
@@ -30,8 +30,8 @@ class ProgramOutput(NamedTuple):
 def run(
     argv: Sequence[str], timeout_s: float, more_environment: Mapping[str, str] | None = None, given: str = ""
 ) -> ProgramOutput:
-    """Run a program to its end, with ``given`` as its standard input. Raises :class:`BackendError` if it cannot be
-    started or exceeds its time."""
+    """Run a program to its end, with ``given`` as its standard input. Raises :class:`BackendError` if it exceeds its
+    time, :class:`NotSentError` if it cannot be started."""
     name = os.path.basename(argv[0])  # noqa: PTH119 - a name for messages, not a path to follow
     try:
         done = subprocess.run(
@@ -45,7 +45,7 @@ def run(
     except subprocess.TimeoutExpired as error:
         raise BackendError(f"{name} did not answer within {timeout_s:g} s") from error
     except OSError as error:
-        raise BackendError(f"cannot run {argv[0]}: {error.strerror}") from error
+        raise NotSentError(f"cannot run {argv[0]}: {error.strerror}") from error
     return ProgramOutput(
         done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     )

@@ -66,11 +66,11 @@ class TorqueCommands(PbsCommands):
 
     def set_offline(self, vnode: str, texts: Attributes, comment: str | None = None) -> Change:
         """``pbsnodes -o``, with the comment as the node's note."""
-        return _set_node(vnode, texts, "-o", "-c", comment)
+        return self._set_node(vnode, texts, "-o", "-c", comment)
 
     def set_in_use(self, vnode: str, texts: Attributes, comment: str | None = None) -> Change:
         """``pbsnodes -c``; other states, such as down, stay."""
-        return _set_node(vnode, texts, "-c", "-o", comment)
+        return self._set_node(vnode, texts, "-c", "-o", comment)
 
     def can_quote(self, text: str) -> bool:
         """Whether a node's note can have this text."""
@@ -102,6 +102,21 @@ class TorqueCommands(PbsCommands):
         there, back = (self._edit(target, key, text) for text in (value, now))
         return Change(target, there, readback, readback.of(texts), value or missing, back, doer=_FILE)
 
+    def _set_node(self, vnode: str, texts: Attributes, option: str, back: str, comment: str | None) -> Change:
+        """Not to be undone where the note that there is cannot be written again."""
+        if not _NODE.fullmatch(vnode):
+            raise ChangeError(f"{vnode!r} is no name of a node: allowed are letters, digits and . _ -")
+        readback = Offline() if comment is None else OfflineWhy()
+        wanted = {"state": "offline" if option == "-o" else "free", "comment": comment or ""}
+        now = texts.get("comment", "")
+        there, undone = (
+            ("pbsnodes", letter, *(("-N", note) if comment is not None else ()), vnode)
+            for letter, note in ((option, comment or ""), (back, now))
+        )
+        before, after = readback.of(texts), readback.of(wanted)
+        undone = undone if comment is None or self.can_quote(now) else ()
+        return Change(Target("vnode", vnode), there, readback, before, after, undone, doer=self.doer)
+
     def _edit(self, target: Target, key: str, value: str) -> tuple[str, ...]:
         return (EDIT, self._file, target.name if target.kind == "queue" else WHOLE_CLUSTER, key, value)
 
@@ -110,17 +125,3 @@ def _entries(limits: Mapping[EntityKey, int | None]) -> str:
     return ",".join(
         f"[{show_entity(entity)}={NO_ENTRY if limit is None else limit}]" for entity, limit in limits.items()
     )
-
-
-def _set_node(vnode: str, texts: Attributes, option: str, back: str, comment: str | None) -> Change:
-    if not _NODE.fullmatch(vnode):
-        raise ChangeError(f"{vnode!r} is no name of a node: allowed are letters, digits and . _ -")
-    readback = Offline() if comment is None else OfflineWhy()
-    wanted = {"state": "offline" if option == "-o" else "free", "comment": comment or ""}
-    now = texts.get("comment", "")
-    there, undone = (
-        ("pbsnodes", letter, *(("-N", note) if comment is not None else ()), vnode)
-        for letter, note in ((option, comment or ""), (back, now))
-    )
-    before, after = readback.of(texts), readback.of(wanted)
-    return Change(Target("vnode", vnode), there, readback, before, after, undone, doer=TorqueCommands.doer)

@@ -27,7 +27,7 @@ from torque.translate.nodes import read_node, read_report
 from torque.translate.server_status import read_queue, read_server, read_server_status
 from tui.audit.match_server_names import names_of
 from tui.backends.find_torque import TorquePlace
-from tui.backends.interface.backend_protocol import BackendError, Reply
+from tui.backends.interface.backend_protocol import BackendError, NotSentError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.reader_or_programs.run_program import run
 from tui.backends.reader_or_programs.server_by_reader_or_programs import (
@@ -152,7 +152,7 @@ class TorqueBackend(ServerByReaderOrPrograms):
         """
         program, *arguments = argv
         if program not in PROGRAMS:
-            raise BackendError(f"{program!r} is none of the programs that change something: {', '.join(PROGRAMS)}")
+            raise NotSentError(f"{program!r} is none of the programs that change something: {', '.join(PROGRAMS)}")
         if program == EDIT:
             try:
                 edit_settings_file(arguments)
@@ -164,13 +164,20 @@ class TorqueBackend(ServerByReaderOrPrograms):
         if program != "qrerun":
             return self._run(program, arguments)
         job_id = arguments[-1]
-        before = self._run_of(job_id)
+        try:
+            before = self._run_of(job_id)
+        except BackendError as error:
+            raise NotSentError(str(error)) from error
         if not before.startswith("R"):
             return Reply(ok=False, text=f"{job_id} does not run, and Torque runs a job again that has ended")
         reply = self._run(program, arguments)
         until_s = _in(_UNTIL_REQUEUED_S)
-        while reply.ok and time.monotonic() < until_s and self._run_of(job_id) == before:
-            time.sleep(_LOOK_AGAIN_S)
+        try:
+            while reply.ok and time.monotonic() < until_s and self._run_of(job_id) == before:
+                time.sleep(_LOOK_AGAIN_S)
+        except NotSentError as error:
+            # The look was not made; the request was.
+            raise BackendError(str(error)) from error
         return reply
 
     def _run_of(self, job_id: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from tui.config.production_servers_and_server_list import SiteError, console_files, read_site
-from tui.operations.confirmation.typed_confirmation import asked_for, is_confirmed
+from tui.operations.confirmation.typed_confirmation import asked_for, is_confirmed, names_target
 from tui.operations.operation_type_and_preview import Operation
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,7 +26,8 @@ def confirm_options(command: F) -> F:
             "typed",
             metavar="TEXT",
             default="",
-            help="What would have to be typed: the target's name, the number of targets, a production server's name.",
+            help="What would have to be typed: the target's name, the number of targets, a production server's name."
+            " Where a yes is all, the target's name will do.",
         ),
         click.option("--yes", is_flag=True, help="Do not ask, where a yes is all that would be asked for."),
         click.option("--preview", is_flag=True, help="Only say what it would do; change nothing."),
@@ -43,6 +44,8 @@ def demand_confirmation(operation: Operation, server: str, *, yes: bool, typed: 
         asked = asked_for(operation, server, read_site(console_files(os.environ)))
     except SiteError as error:
         raise click.ClickException(str(error)) from error
+    if not asked and typed and not names_target(operation, server, typed):
+        raise click.UsageError(f"{operation.title} on {server} asks for --yes, not for --confirm {typed!r}")
     if not asked and (yes or typed):
         return
     if asked and (yes or typed or not may_ask):

@@ -12,8 +12,9 @@ from typing import Any
 import click
 
 from hooks.quota_plan.published_quota_plan import ShownQuota
-from hooks.quota_plan.quota_plan_files import plan_locked, read_plan
+from hooks.quota_plan.quota_plan_files import plan_locked, read_plan, read_plan_files
 from hooks.store.state_files import State
+from policy.quota_plan.limits_due import next_number
 from policy.quota_plan.planned_quotas import Plan, PlanError, PlannedQuota
 from tui.audit.audit_file import Actor
 from tui.backends.interface.commands_interface import ChangeError, demand_supported
@@ -34,7 +35,8 @@ from tui.text.screen_line import plain, safe
 
 _LONGEST_S = 30 * 86400.0
 _LEAST_S = 3600.0
-Prepare = Callable[[ClusterView, Any, Plan], tuple[Operation, Plan]]
+Prepare = Callable[[ClusterView, Any, Plan, int], tuple[Operation, Plan]]
+"""Makes the operation and the plan afterwards from the plan and the number of the next entry."""
 
 
 def _options(command: Any) -> Any:
@@ -63,19 +65,18 @@ def plan(*, path: Path, replace: bool, **options: Any) -> None:
     meanwhile. As root on the server's host.
     """
 
-    def prepare(cluster: ClusterView, commands: Any, before: Plan) -> tuple[Operation, Plan]:
+    def prepare(cluster: ClusterView, commands: Any, before: Plan, number: int) -> tuple[Operation, Plan]:
         user = Actor.of_environment(os.environ).user
         kept: Plan = ()
         if replace:
             # What the table has again stays as it is; all else of the plan does not stand in its way.
             ended = tuple(entry for entry in before if entry.until_s <= cluster.now_s)
-            whole = read_plan_table(path, cluster, commands, ended, user, cluster.now_s)
+            whole = read_plan_table(path, cluster, commands, ended, user, cluster.now_s, number)
             kept = tuple(entry for entry in before if any(_is_same(entry, other) for other in whole))
-            top = max((entry.number for entry in before), default=0)
             fresh = [entry for entry in whole if not any(_is_same(entry, other) for other in kept)]
-            new = [entry._replace(number=top + place) for place, entry in enumerate(fresh, 1)]
+            new = [entry._replace(number=each) for each, entry in enumerate(fresh, number)]
         else:
-            new = read_plan_table(path, cluster, commands, before, user, cluster.now_s)
+            new = read_plan_table(path, cluster, commands, before, user, cluster.now_s, number)
         return plan_quotas(cluster, before, new, str(path), replace=replace, kept=kept)
 
     _run(prepare, **options)
@@ -92,7 +93,7 @@ def withdraw(*, numbers: tuple[int, ...], all_of_them: bool, **options: Any) -> 
     """
     if bool(numbers) == all_of_them:
         raise click.UsageError("give the numbers of pbsteer quota planned, or --all")
-    _run(lambda cluster, _, before: withdraw_quotas(cluster, before, numbers, all_of_them=all_of_them), **options)
+    _run(lambda cluster, _, before, __: withdraw_quotas(cluster, before, numbers, all_of_them=all_of_them), **options)
 
 
 @click.command("planned", short_help="List planned quotas and their states.")
@@ -164,7 +165,8 @@ def _run(
         state = State(backend.journal.folder)
         cluster = poll_cluster_view(backend)
         before = read_plan(state)
-        operation, after = prepare(cluster, backend.commands, before)
+        number = next_number(before, read_plan_files(state).record)
+        operation, after = prepare(cluster, backend.commands, before, number)
         shown = _show(cluster, operation, after, learn(backend), seconds, as_json=as_json)
         outcomes = []
         if not preview:

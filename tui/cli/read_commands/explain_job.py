@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from policy.explain.hostfiles_for_mpi_and_openmp import Lists
-from policy.model.pbs_units import show_job
-from tui.cli.read_commands.job_not_found import job_not_found
+from tui.cli.read_commands.named_job import named_job
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.model.reservation_of_queue import reservation_of
 from tui.pages.job.collect_job_details import detail_of
@@ -42,9 +41,7 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
     backend = open_backend_by_options(demo=demo, server=server, settings_path=settings_path)
     try:
         cluster = poll_cluster_view(backend)
-        found = _find(cluster, job)
-        if found is None:
-            raise job_not_found(cluster, job, backend)
+        found = named_job(cluster, job, backend)
         detail = detail_of(backend, found) if form is None and not as_json else None
     finally:
         backend.close()
@@ -58,11 +55,6 @@ def explain(*, job: str, demo: bool, server: str, settings_path: Path | None, as
         return
     for line in job_lines(cluster, found, shutil.get_terminal_size((100, 24)).columns, detail):
         click.echo(plain(line).rstrip())
-
-
-def _find(cluster: ClusterView, job: str) -> str | None:
-    """The full id of a job given with or without the server's name; None where there is no such job."""
-    return next((job_id for job_id in cluster.server_status.jobs if job in (job_id, show_job(job_id))), None)
 
 
 def _list(cluster: ClusterView, job_id: str, form: str) -> str:

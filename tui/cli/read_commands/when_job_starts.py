@@ -12,8 +12,7 @@ from pathlib import Path
 
 import click
 
-from policy.model.pbs_units import show_job
-from tui.cli.read_commands.job_not_found import job_not_found
+from tui.cli.read_commands.named_job import named_job
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, source_options
 from tui.forecast.job_not_submitted_yet import ProposedJobError, complete, read_resources
 from tui.forecast.past_runs_to_forecast_from import learn
@@ -95,9 +94,7 @@ def when(
             imagined = when_submitted(cluster, proposed, asked, learn(backend), seconds)
             data, lines = imagined_data(cluster, imagined), imagined_lines(cluster, imagined, cells)
         else:
-            job_id = next((each for each in cluster.server_status.jobs if job in (each, show_job(each))), None)
-            if job_id is None:
-                raise job_not_found(cluster, job, backend)
+            job_id = named_job(cluster, job, backend)
             reservation = reservation_of(cluster.server_status, cluster.server_status.jobs[job_id].get("queue", ""))
             if is_running(cluster, job_id):
                 data, lines = running_data(cluster, job_id), running_lines(cluster, job_id, cells)

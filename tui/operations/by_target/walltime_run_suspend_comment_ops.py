@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from hooks.act.start_jobs import find_exec_vnode
@@ -12,11 +12,11 @@ from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.queues import read_sizes
 from hooks.translate.snapshot import translate
-from policy import Job, Ledger, Reason, decide
+from policy import Job, Ledger, Reason, Settings, decide
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.pbs_units import show_job
 from tui.backends.interface.commands_interface import Change, ChangeError, Commands
-from tui.model.typed_attributes import RUNNING_STATES, SUSPENDED_STATES, seconds
+from tui.model.typed_attributes import RUNNING_STATES, SUSPENDED_STATES, seconds, vnodes_of
 from tui.operations.by_target.look_up_named_job import job_on_server, whole_job
 from tui.operations.by_target.runs_ended_by_walltime import WALLTIME, find_ended_by_walltime
 from tui.operations.operation_type_and_preview import Operation, changes_to, name_targets
@@ -95,8 +95,10 @@ def run_now(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Ope
             raise ChangeError(f"run: {show_job(job)} is an array or one of its subjobs; only single jobs are started")
         if texts.get("job_state") != "Q":
             raise ChangeError(f"run: {show_job(job)} is not queued")
-        where = _find_room(cluster, job)
-        return commands.run(job, texts, where).titled(f"run {show_job(job)}")
+        status = _only_runs_and(cluster.server_status, job)
+        where = _find_room(status, cluster.settings, job)
+        room = _Room(status, cluster.settings, job, where)
+        return replace(commands.run(job, texts, where), condition=room).titled(f"run {show_job(job)}")
 
     changes, left_out = changes_to("run", "job", ids, change)
     texts = {"job_state": "R", "exec_vnode": where, "stime": str(int(cluster.now_s)), "run_count": "1"}
@@ -108,22 +110,46 @@ def run_now(cluster: ClusterView, commands: Commands, ids: Sequence[str]) -> Ope
     return Operation(changes[0].title, changes, edit, left_out=left_out, notes=notes)
 
 
-def _find_room(cluster: ClusterView, job: str) -> str:
-    """The ``exec_vnode`` that a pass would give the job if no other job waited and no limit held it back."""
-    status = cluster.server_status
+def _only_runs_and(status: ServerStatus, job: str) -> ServerStatus:
     jobs = {
         name: texts for name, texts in status.jobs.items() if name == job or texts.get("job_state") in RUNNING_STATES
     }
+    return replace(status, jobs=jobs)
+
+
+@dataclass(frozen=True)
+class _Room:
+    """The room that was found for a job is still there: the vnodes, as they are now, are read and it is found again."""
+
+    status: ServerStatus
+    settings: Settings
+    job: str
+    where: str
+
+    def why_not(self, read: Callable[[str, str], Attributes | None]) -> str:
+        """Other jobs may be there by now, as long as there is room beside them."""
+        now = {name: read("vnode", name) for name in vnodes_of(self.where)}
+        there = {name: texts for name, texts in now.items() if texts is not None}
+        try:
+            found = _find_room(replace(self.status, vnodes=there), self.settings, self.job)
+        except ChangeError:
+            found = ""
+        return "" if found == self.where else f"there is no longer room for it on {self.where}"
+
+
+def _find_room(status: ServerStatus, settings: Settings, job: str) -> str:
+    """The ``exec_vnode`` that a pass would give the job if no other job waited, as in ``status``, and no limit held it
+    back."""
     queues = {name: _without_limits(texts) for name, texts in status.queues.items()}
-    alone = replace(status, jobs=jobs, queues=queues, server=_without_limits(status.server))
+    alone = replace(status, queues=queues, server=_without_limits(status.server))
     # Not striped: the job keeps the chunks that it asked for.
-    settings = replace(cluster.settings, stripe=replace(cluster.settings.stripe, layout="none"))
+    settings = replace(settings, stripe=replace(settings.stripe, layout="none"))
     snapshot = translate(alone, settings).snapshot
     plan = decide(snapshot, Ledger(), settings)
     start = next((start for start in plan.starts if start.id == job), None)
     if start is None:
         found = [(wait.reason, waits) for wait in plan.waits for waits in wait.jobs if waits.id == job]
-        why = _what_is_missing(*found[0], cluster.now_s) if found else "pbsteer does not decide about its queue"
+        why = _what_is_missing(*found[0], status.time_s) if found else "pbsteer does not decide about its queue"
         raise ChangeError(f"run: {show_job(job)} cannot start now: {why}")
     return find_exec_vnode(start, snapshot.cluster(), read_sizes(status.resources))
 

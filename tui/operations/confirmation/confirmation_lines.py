@@ -14,6 +14,7 @@ from tui.model.typed_attributes import amount, state_in_words, user_of
 from tui.operations.operation_type_and_preview import Operation
 from tui.operations.work_lost_if_run_ends import Cost, cost_of
 from tui.state.cluster_view import ClusterView
+from tui.state.typed_job_id import id_to_type
 from tui.text.screen_line import Line, Span, fit, safe, width
 from tui.text.times_and_durations import short_span
 
@@ -96,12 +97,12 @@ def _rows(operation: Operation, cluster: ClusterView) -> list[Line]:
 
 
 def _job_cells(cluster: ClusterView, job: str, cost: Cost) -> list[Span]:
-    """Id, user, name, cores, and what it ran since when, or its state."""
+    """Id (the whole one of another server's job), user, name, cores, and what it ran since when, or its state."""
     texts = cluster.job(job) or {}
     cores = cost.cores or amount(texts, f"Resource_List.{cluster.counted}")
     name = texts.get("Job_Name", "")
     cells = [
-        (show_job(job), "bold"),
+        (id_to_type(job, cluster.server_name), "bold"),
         (user_of(texts), ""),
         (name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…", ""),
         (f"{cores:,}c", ""),

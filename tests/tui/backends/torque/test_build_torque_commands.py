@@ -79,3 +79,8 @@ def test_priorities_and_modes_are_edits_too_and_other_attributes_are_qmgrs() -> 
     assert started.argv == ("qmgr", "-c", "set queue batch started = True")
     with pytest.raises(ChangeError, match="allowed on Torque is observe or drive"):
         COMMANDS.set_attribute(BATCH, {}, "resources_available.pbsteer_mode", "advise", "observe")
+
+
+def test_a_note_that_cannot_be_written_again_leaves_no_undo() -> None:
+    assert COMMANDS.set_offline("a", {"state": "free", "comment": "a <b>"}, "disk").undo() is None
+    assert COMMANDS.set_offline("a", {"state": "free", "comment": "a <b>"}).undo() is not None

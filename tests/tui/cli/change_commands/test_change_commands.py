@@ -104,6 +104,15 @@ def test_do_and_quota_set_ask_for_a_production_server_by_name(
     assert f"{settings}: production is 1" in run("do", "hold", "14", "--yes").output
 
 
+def test_a_text_that_confirms_something_else_is_refused_where_a_yes_would_do(backend: ScriptedBackend) -> None:
+    for options in (["--confirm", "14"], ["--confirm", "14", "--yes"], ["--confirm", "2"]):
+        wrong = run("do", "hold", "13", *options)
+        assert (wrong.exit_code, "asks for --yes, not for --confirm" in wrong.output) == (2, True), wrong.output
+    assert backend.lines == []
+    assert run("do", "hold", "13", "--confirm", "13").exit_code == 0
+    assert run("do", "stop", "workq", "--confirm", "workq", "--yes").exit_code == 0
+
+
 def test_a_queue_that_is_not_driven_though_its_mode_is_drive_is_not_called_done(backend: ScriptedBackend) -> None:
     server = {**backend.server_status.server, "job_sort_formula": "ncpus"}
     queues = {

@@ -11,8 +11,16 @@ import pytest
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.quota_plan.published_quota_plan import PublishedPlan, ShownQuota
-from hooks.quota_plan.quota_plan_files import QUOTA_PLAN, QUOTA_PLAN_SHOWN, plan_locked, read_plan, write_plan
+from hooks.quota_plan.quota_plan_files import (
+    QUOTA_PLAN,
+    QUOTA_PLAN_SHOWN,
+    plan_locked,
+    read_plan,
+    write_plan,
+    write_record,
+)
 from hooks.store.state_files import State
+from policy.quota_plan.limits_due import CHANGED_BY_HAND, Outcome, PlanRecord
 from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota
 from tests.tui.call_pbsteer_command import run, script_commands
 from tests.tui.scripted_server import NOON_S, ScriptedBackend
@@ -169,6 +177,18 @@ def test_planned_quotas_are_listed_and_withdrawn(backend: ScriptedBackend, tmp_p
     assert [entry.number for entry in read_plan(state)] == [2]
     assert run("quota", "withdraw", "--all", "--yes").exit_code == 0
     assert read_plan(state) == ()
+
+
+def test_what_is_planned_after_a_withdrawal_does_not_get_its_number(backend: ScriptedBackend, tmp_path: Path) -> None:
+    state, limit = State(backend.folder), LimitKey("workq", "ncpus", ("u", "alice"))
+    write_plan(state, [PlannedQuota(1, limit, 4, NOON_S - HOUR_S, NOON_S + HOUR_S, "olga")])
+    write_record(state, PlanRecord({}, {1: Outcome(CHANGED_BY_HAND, NOON_S, 64)}))
+    assert run("quota", "withdraw", "1", "--yes").exit_code == 0
+    for options, number in (((), 2), (("--replace",), 3)):
+        path = table(tmp_path, f"bob,workq,{number},{at(-1)},{at(9)}")
+        planned = run("quota", "plan", path, "--yes", *options)
+        assert planned.exit_code == 0, planned.output
+        assert [entry[0] for entry in plan_of(backend)] == [number]
 
 
 def test_a_plan_that_changed_meanwhile_a_broken_and_a_locked_one_are_left(

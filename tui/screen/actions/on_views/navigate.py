@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from policy.model.pbs_units import show_job
 from tui.action_registry import RESERVATIONS, views_of
 from tui.command_line import CommandError
 from tui.pages.job.job_tabs import OUTPUT
@@ -15,6 +14,7 @@ from tui.screen.views.job import JobView
 from tui.screen.views.overview import OverviewView
 from tui.screen.views.plan import PlanView
 from tui.screen.views.reservations import ReservationsView
+from tui.state.typed_job_id import AmbiguousJobError, find_job
 from tui.tables.filter_line import quoted
 from tui.tables.find_anything import JOB, USER, VNODE, Everything, Found
 
@@ -86,11 +86,14 @@ class NavigateActions:
         if not argument:
             raise CommandError("job: which one? :job ID")
         cluster = self._screen.known_cluster()
-        jobs = [*cluster.server_status.jobs, *(cluster.finished.jobs if cluster.finished else ())]
-        found = [job_id for job_id in jobs if argument in (job_id, show_job(job_id))]
-        if not found:
+        jobs = dict.fromkeys([*cluster.server_status.jobs, *(cluster.finished.jobs if cluster.finished else ())])
+        try:
+            found = find_job(jobs, argument, cluster.server_name)
+        except AmbiguousJobError as error:
+            raise CommandError(str(error)) from error
+        if found is None:
             raise CommandError(f"job {argument!r} is not on the server (in the jobs view F asks for those that ended)")
-        self._show_job(found[0])
+        self._show_job(found)
 
     def output(self) -> None:
         """Show the output of the job under the cursor; of the one whose output is shown, the whole file in a pager."""
