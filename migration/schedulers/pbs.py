@@ -45,7 +45,8 @@ _UNUSABLE = frozenset(
     )
 )  # fmt: skip
 _STATES = {"Q": QUEUED, "W": QUEUED, "T": QUEUED, "M": QUEUED, "H": HELD, "F": ENDED, "X": ENDED}
-_GONE = ("Unknown Job Id", "Job has finished")
+_NO_HISTORY = "not configured to maintain job history"
+_GONE = ("Unknown Job Id", "Job has finished", _NO_HISTORY)
 _SILENT = (
     "cannot connect to server", "Unknown Host", "No route to host", "Connection refused", "End of File", "timed out",
 )  # fmt: skip
@@ -154,6 +155,14 @@ class PbsScheduler:
         done = self._answered(["qselect", "-N", name, "-u", user])
         ids = done.text.split()
         return ids[0] if ids else None
+
+    def find_ended_run(self, name: str, user: str) -> str | None:
+        """``qselect -x``, where PBS's job history is on."""
+        done = self._call(["qselect", "-x", "-N", name, "-u", user])
+        if done.status and _NO_HISTORY not in done.problem:
+            raise SchedulerSilent(f"qselect: {done.problem}")
+        ended = {job_id: self.history(job_id) for job_id in done.text.split()}
+        return next((job_id for job_id, one in ended.items() if one is not None and one.ran), None)
 
     def hold(self, job_id: str, user: str) -> None:
         """``qhold``, as the user."""

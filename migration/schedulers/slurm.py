@@ -66,6 +66,8 @@ _NO_ESTIMATE_S = 30 * 86_400
 _UNTRIED, _BEHIND_ANOTHER = "None", "Priority"
 """Reasons of a pending job that Slurm has not tried to start yet, and of one that it tries after another one."""
 _ID = re.compile(r"[0-9]+")
+_ASKED_SINCE = "now-7days"
+"""Without a time ``sacct`` has the jobs of today alone."""
 _IDS_AT_ONCE = 500
 
 
@@ -154,6 +156,14 @@ class SlurmScheduler:
         """``squeue`` by name and owner."""
         rows = self._rows(["squeue", "-h", "-n", name, "-u", user, "-o", "%i"], 1)
         return rows[0][0] if rows else None
+
+    def find_ended_run(self, name: str, user: str) -> str | None:
+        """By ``squeue`` while slurmctld still has the job, then by ``sacct``."""
+        rows = self._rows(["squeue", "-h", "-t", "all", "-n", name, "-u", user, "-o", "%i"], 1)
+        done = self._call(["sacct", "-n", "-P", "-X", "-S", _ASKED_SINCE, "-u", user, "--name", name, "-o", "JobID"])
+        ids = dict.fromkeys([*(row[0] for row in rows), *(done.text.split() if done.status == 0 else ())])
+        ended = {one: self.history(one) for one in ids}
+        return next((job_id for job_id, one in ended.items() if one is not None and one.ran), None)
 
     def hold(self, job_id: str, user: str) -> None:
         """``scontrol hold``, as the user."""

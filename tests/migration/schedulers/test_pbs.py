@@ -151,6 +151,7 @@ def test_silence_concludes_nothing(answer: Any) -> None:
     for call in (
         lambda: silent.submit(JOB), silent.free, lambda: silent.states(["1.mgf"]), lambda: silent.history("1.mgf"),
         lambda: silent.find_by_name("n", "alice"), lambda: silent.delete("1.mgf", "alice"),
+        lambda: silent.find_ended_run("n", "alice"),
         lambda: silent.hold("1.mgf", "alice"), lambda: silent.release("1.mgf", "alice"),
     ):  # fmt: skip
         with pytest.raises(SchedulerSilent):
@@ -207,6 +208,25 @@ def test_a_job_is_found_by_its_name() -> None:
     assert PbsScheduler(run, "global").find_by_name("mg_a.2_1", "alice") == "1.mgf"
     assert run.calls[0].argv == ("qselect", "-N", "mg_a.2_1", "-u", "alice")
     assert PbsScheduler(FakeRun({"qselect": ""}), "global").find_by_name("n", "alice") is None
+
+
+def test_a_job_that_has_run_and_ended_is_found_by_its_name_and_none_that_was_deleted_before() -> None:
+    ran = {"job_state": "F", "Exit_status": 3, "run_count": 1, "stime": "x"}
+    run = FakeRun(
+        {
+            "qselect": "1.mgf\n2.mgf\n",
+            "qstat -x -f -F json 1.mgf": json.dumps({"Jobs": {"1.mgf": {"job_state": "F"}}}),
+            "qstat -x -f -F json 2.mgf": json.dumps({"Jobs": {"2.mgf": ran}}),
+        }
+    )
+    assert PbsScheduler(run, "global").find_ended_run("mg_a.2_1", "alice") == "2.mgf"
+    assert run.calls[0].argv == ("qselect", "-x", "-N", "mg_a.2_1", "-u", "alice")
+
+
+def test_a_server_without_job_history_remembers_no_job() -> None:
+    off = failed(1, "qselect: PBS is not configured to maintain job history")
+    assert PbsScheduler(FakeRun({"q": off}), "global").find_ended_run("n", "alice") is None
+    assert PbsScheduler(FakeRun({"q": off}), "global").history("1.mgf") is None
 
 
 def test_changes_are_made_as_the_user_and_what_is_gone_is_no_error() -> None:
