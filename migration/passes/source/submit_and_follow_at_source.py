@@ -21,6 +21,9 @@ from policy.migration.place_on_first_free_cluster import Accepted, Declined
 from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S
 
 
+_MOST_REASON = 300
+
+
 class Earlier(NamedTuple):
     """A local job that was submitted before, though its id was never noted: its id, or the exit status that it has left
     where the scheduler has forgotten it."""
@@ -47,17 +50,23 @@ def submit_here(source: Source, record: Record) -> Accepted | Declined:
     try:
         local_id = submit_once(source, record, record.local_name)
     except SchedulerSilent as silence:
-        source.say(f"{record.gid}: {source.this}'s scheduler is silent, {silence}")
+        _note_silence(source, record, silence)
         return Accepted()
     except SubmitRefused as refused:
         changes = refusal_here(source, record, refused)
         source.give_back(
-            advance(record, "given-back", source.clock(), dst="", dstdir="", account="", localid="", **changes)
+            advance(record, "given-back", source.clock(), dst="", dstdir="", account="", localid="", tries=0, **changes)
         )
         return Declined(str(refused), others=False, of_user=not refused.lasting)
-    source.keep(amend(record, localid=local_id))
+    source.keep(amend(record, localid=local_id, reason="", tries=0))
     source.say(f"{record.gid}: runs here as {local_id}")
     return Accepted()
+
+
+def _note_silence(source: Source, record: Record, silence: SchedulerSilent | HungError) -> None:
+    """Count a submission that had no answer: from the first one on, no cores are promised to the job."""
+    source.say(f"{record.gid}: is not known to be submitted here, {silence}")
+    source.keep(amend(record, reason=f"{source.this}: tried again: {silence}"[:_MOST_REASON], tries=record.tries + 1))
 
 
 def find_earlier(source: Source, record: Record, name: str) -> Earlier | None:
@@ -114,14 +123,14 @@ def _submit_again(source: Source, record: Record) -> None:
     try:
         earlier = find_earlier(source, record, record.local_name)
     except (SchedulerSilent, HungError) as silence:
-        source.say(f"{record.gid}: not submitted again yet, {silence}")
+        _note_silence(source, record, silence)
         return
     if earlier is None:
         submit_here(source, record)
     elif earlier.local_id:
-        source.keep(amend(record, localid=earlier.local_id))
+        source.keep(amend(record, localid=earlier.local_id, reason="", tries=0))
     else:
-        source.keep(advance(record, "ended-here", source.clock(), exit=earlier.status, ran=1, reason=""))
+        source.keep(advance(record, "ended-here", source.clock(), exit=earlier.status, ran=1, reason="", tries=0))
 
 
 def read_states(source: Source, ids: Iterable[str]) -> Mapping[str, JobState] | None:
