@@ -129,9 +129,9 @@ class Accepted(FrozenValue):
 @dataclass(frozen=True)
 class Declined(FrozenValue):
     """The cluster would not start the job now. ``answer`` is what it reports as free, if it did. ``others`` is whether
-    an equal request would get the same answer (False: it is about this user or job alone). ``for_now``: it answered
-    before that there is room for the job, so it may do so again in a moment. ``of_user``: this cluster takes nothing
-    more of the user in this pass, as at a limit of the queue for each user."""
+    an equal request of this user would get the same answer (False: it is about this job alone). ``for_now``: it answered
+    before that there is room for the job, so it may do so again in a moment. ``of_user``: this cluster takes no
+    request of the user that is as large in this pass, as at a limit of the queue for each user."""
 
     text: str
     answer: Answer | None = None
@@ -213,8 +213,8 @@ class _Pass:
         self._answers: dict[str, Answer | NoAnswer] = {name: NoAnswer(text) for name, text in state.silent.items()}
         self._lacks: dict[str, dict[Demand, str]] = {}
         """What a demand lacks at a cluster, until the answer changes: equal requests are looked at once."""
-        self._declined: dict[tuple[str, Demand], str] = {}
-        """A cluster's answer to a demand; it holds for the whole pass."""
+        self._declined: dict[tuple[str, str, Demand], str] = {}
+        """A cluster's answer to a user's demand; it holds for the whole pass. It may be a limit of this user alone."""
         self._for_now: set[tuple[str, str]] = set()
         """What clusters lack that may be there in a moment: they take no more now, and not since they are full."""
         self._in_flight = dict(state.in_flight)
@@ -350,7 +350,7 @@ class _Pass:
             self._answers[cluster] = answer
         if isinstance(answer, NoAnswer):
             return answer.text
-        declined = self._declined.get((cluster, request.demand))
+        declined = self._declined.get((cluster, request.user, request.demand))
         if declined is not None:
             return declined
         lacks = self._lacks.setdefault(cluster, {})
@@ -376,5 +376,5 @@ class _Pass:
         if declined.for_now:
             self._for_now.add((cluster, declined.text))
         if declined.others:
-            self._declined[cluster, request.demand] = declined.text
+            self._declined[cluster, request.user, request.demand] = declined.text
         return declined.text

@@ -20,7 +20,6 @@ from policy.migration.job_states_and_transitions import SUBMITTED
 from policy.migration.place_on_first_free_cluster import Accepted, Declined
 from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S
 
-
 _MOST_REASON = 300
 
 

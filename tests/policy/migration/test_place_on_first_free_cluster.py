@@ -124,6 +124,16 @@ def test_a_busy_target_is_passed_over_and_what_it_says_is_used() -> None:
     assert found.stays["a.2"].sentence().startswith("a: short by 8 cores (0 of 8); b: busy: 3 cores idle; c: short")
 
 
+def test_a_limit_of_one_user_at_a_target_says_nothing_of_equal_requests_of_others() -> None:
+    requests = [request(f"a.{number}", 4, want="b") for number in (1, 2)]
+    requests += [requests[0]._replace(gid=f"a.{number}", user="bob") for number in (3, 4)]
+    over = Declined("alice is over her limit of running jobs", for_now=True)
+    seen, found = drive(placing(requests, SETTINGS), {Ask("b"): free(16), Offer("a.1", "b"): over})
+    assert seen == [Ask("b"), Offer("a.1", "b"), Offer("a.3", "b"), Offer("a.4", "b")]
+    assert found.placed == {"a.3": "b", "a.4": "b"}
+    assert found.stays["a.2"].sentence() == "b: alice is over her limit of running jobs"
+
+
 def test_a_refusal_about_one_job_says_nothing_of_the_next() -> None:
     outcomes: dict[Step, Outcome] = {
         Ask("a"): free(0),
