@@ -44,6 +44,7 @@ _SILENT = (
 _FOR_NOW = (
     "limit", "temporarily", "slow down", "try again", "authentication", "I/O error writing", "out of memory",
 )  # fmt: skip
+_FOR_GOOD = ("Requested time limit is invalid",)
 _START = re.compile(r"to start at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)")
 _EXIT = re.compile(r" ExitCode=(\d+:\d+)")
 _STATE = re.compile(r" JobState=(\w+)")
@@ -135,7 +136,9 @@ class SlurmScheduler:
         argv += ["--output", job.out.replace("%", "%%"), "--error", job.err.replace("%", "%%"), job.wrapper]
         done = self._call(argv, user=job.user, cwd=job.cwd)
         if done.status:
-            raise SubmitRefused(done.problem, lasting=not any(part in done.problem for part in _FOR_NOW))
+            text = done.problem
+            lasting = any(part in text for part in _FOR_GOOD) or not any(part in text for part in _FOR_NOW)
+            raise SubmitRefused(text, lasting=lasting)
         return read_job_id(done.text.split(";")[0], _ID)
 
     def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:

@@ -99,6 +99,7 @@ def test_a_folder_whose_outputs_slurm_would_misname_is_refused() -> None:
             "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (submit limit)",
             False,
         ),
+        ("sbatch: error: Requested time limit is invalid (missing or exceeds some limit)", True),
         ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying", False),
         ("sbatch: error: Batch job submission failed: Unable to create job record, try again", False),
         ("sbatch: error: Batch job submission failed: Protocol authentication error", False),
