@@ -129,9 +129,9 @@ class Accepted(FrozenValue):
 @dataclass(frozen=True)
 class Declined(FrozenValue):
     """The cluster would not start the job now. ``answer`` is what it reports as free, if it did. ``others`` is whether
-    an equal request of this user would get the same answer (False: it is about this job alone). ``for_now``: it answered
-    before that there is room for the job, so it may do so again in a moment. ``of_user``: this cluster takes no
-    request of the user that is as large in this pass, as at a limit of the queue for each user."""
+    an equal request of this user would get the same answer (False: it is about this job alone). ``for_now``: it
+    answered before that there is room for the job, so it may do so again in a moment. ``of_user``: this cluster takes
+    no request of the user that is as large in this pass, as at a limit of the queue for each user."""
 
     text: str
     answer: Answer | None = None
