@@ -78,8 +78,8 @@ def test_what_is_free_are_the_cores_of_vnodes_that_are_open_to_the_queue() -> No
 
 
 def test_vnodes_of_a_host_are_summed_and_each_has_its_own_state_and_queue() -> None:
-    def of_host(host: str, *state: str, **more: Any) -> dict[str, Any]:
-        vnode = node(*state, **more)
+    def of_host(host: str, state: str = "free", **more: Any) -> dict[str, Any]:
+        vnode = node(state, **more)
         vnode["resources_available"]["host"] = host
         return vnode
 

@@ -57,13 +57,17 @@ def wait_until_gone(user: SiteUser, letter: str, name: str) -> None:
         time.sleep(0.3)
 
 
-def test_a_guest_that_ended_by_itself_has_its_exit_status_and_one_run(user: SiteUser) -> None:
-    gid, folder, there = run_there(user, "ended-unnoted")
+def check_one_run(user: SiteUser, name: str) -> None:
+    gid, folder, there = run_there(user, name)
     user.there('touch "$1/go"', there, user="alice")
     wait_until_gone(user, "b", f"mg_{gid}_1")
     job = user.wait_for(gid)
     assert (job["state"], job["exit"], job["reason"]) == ("End", "3", ""), job
     assert user.read(f"{folder}/runs") == "x\n"
+
+
+def test_a_guest_that_ended_by_itself_has_its_exit_status_and_one_run(user: SiteUser) -> None:
+    check_one_run(user, "ended-unnoted")
 
 
 def test_a_guest_that_was_killed_has_one_run(user: SiteUser) -> None:
@@ -78,7 +82,7 @@ def test_a_guest_that_was_killed_has_one_run(user: SiteUser) -> None:
 
 @pytest.mark.slow
 def test_a_guest_at_a_pbs_without_job_history_has_one_run(without_history: SiteUser) -> None:
-    test_a_guest_that_ended_by_itself_has_its_exit_status_and_one_run(without_history)
+    check_one_run(without_history, "ended-unnoted-and-forgotten")
 
 
 @pytest.mark.slow
