@@ -45,7 +45,8 @@ _UNUSABLE = frozenset(
     )
 )  # fmt: skip
 _STATES = {"Q": QUEUED, "W": QUEUED, "T": QUEUED, "M": QUEUED, "H": HELD, "F": ENDED, "X": ENDED}
-_GONE = ("Unknown Job Id", "Job has finished")
+_NO_HISTORY = "not configured to maintain job history"
+_GONE = ("Unknown Job Id", "Job has finished", _NO_HISTORY)
 _SILENT = (
     "cannot connect to server", "Unknown Host", "No route to host", "Connection refused", "End of File", "timed out",
 )  # fmt: skip
@@ -87,12 +88,13 @@ class PbsScheduler:
         queue = queues.get(self._queue)
         if queue is None:
             raise SchedulerSilent(f"PBS has no queue {self._queue!r}; cluster.toml names it as the landing queue")
-        nodes = self._json(["pbsnodes", "-a", "-F", "json"]).get("nodes", {})
+        # Without -v a host of several vnodes is one entry, whose differing states and queues are "<various>".
+        nodes = self._json(["pbsnodes", "-a", "-v", "-F", "json"]).get("nodes", {})
         usable = {name: _shape(node) for name, node in nodes.items() if self._is_usable(node)}
         if queue.get("enabled") != "True" or queue.get("started") != "True":
             usable = {}
         shapes: dict[Shape, int] = {}
-        for shape in usable.values():
+        for shape in _sum_by_host(nodes, usable):
             if shape.cores > 0:
                 shapes[shape] = shapes.get(shape, 0) + 1
         free = FreeNodes(
@@ -154,6 +156,14 @@ class PbsScheduler:
         done = self._answered(["qselect", "-N", name, "-u", user])
         ids = done.text.split()
         return ids[0] if ids else None
+
+    def find_ended_run(self, name: str, user: str) -> str | None:
+        """``qselect -x``, where PBS's job history is on."""
+        done = self._call(["qselect", "-x", "-N", name, "-u", user])
+        if done.status and _NO_HISTORY not in done.problem:
+            raise SchedulerSilent(f"qselect: {done.problem}")
+        ended = {job_id: self.history(job_id) for job_id in done.text.split()}
+        return next((job_id for job_id, one in ended.items() if one is not None and one.ran), None)
 
     def hold(self, job_id: str, user: str) -> None:
         """``qhold``, as the user."""
@@ -263,6 +273,16 @@ def _shape(node: Mapping[str, Any]) -> Shape:
     mem_kib = _kib(has.get("mem")) - _kib(used.get("mem"))
     gpus = int(has.get("ngpus", 0)) - int(used.get("ngpus", 0))
     return Shape(0, max(0, cores), max(0, mem_kib >> 10), max(0, gpus))
+
+
+def _sum_by_host(nodes: Mapping[str, Mapping[str, Any]], usable: Mapping[str, Shape]) -> Iterable[Shape]:
+    """What is idle on each host: PBS places a chunk on several vnodes of one."""
+    hosts: dict[str, Shape] = {}
+    for name, shape in usable.items():
+        host = str(nodes[name].get("resources_available", {}).get("host", name))
+        before = hosts.get(host, Shape(0, 0, 0, 0))
+        hosts[host] = Shape(0, before.cores + shape.cores, before.mem_mib + shape.mem_mib, before.gpus + shape.gpus)
+    return hosts.values()
 
 
 def _running(job: Mapping[str, Any]) -> tuple[int, float]:

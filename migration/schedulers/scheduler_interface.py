@@ -107,6 +107,9 @@ class LocalScheduler(Protocol):
     def find_by_name(self, name: str, user: str) -> str | None:
         """The id of the user's job of this name that has not ended."""
 
+    def find_ended_run(self, name: str, user: str) -> str | None:
+        """The id of the user's job of this name that has run and has ended, as long as the scheduler remembers it."""
+
     def hold(self, job_id: str, user: str) -> None:
         """Keep a queued job from starting."""
 

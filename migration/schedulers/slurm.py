@@ -44,6 +44,7 @@ _SILENT = (
 _FOR_NOW = (
     "limit", "temporarily", "slow down", "try again", "authentication", "I/O error writing", "out of memory",
 )  # fmt: skip
+_FOR_GOOD = ("Requested time limit is invalid",)
 _START = re.compile(r"to start at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)")
 _EXIT = re.compile(r" ExitCode=(\d+:\d+)")
 _STATE = re.compile(r" JobState=(\w+)")
@@ -66,6 +67,8 @@ _NO_ESTIMATE_S = 30 * 86_400
 _UNTRIED, _BEHIND_ANOTHER = "None", "Priority"
 """Reasons of a pending job that Slurm has not tried to start yet, and of one that it tries after another one."""
 _ID = re.compile(r"[0-9]+")
+_ASKED_SINCE = "now-7days"
+"""Without a time ``sacct`` has the jobs of today alone."""
 _IDS_AT_ONCE = 500
 
 
@@ -133,7 +136,9 @@ class SlurmScheduler:
         argv += ["--output", job.out.replace("%", "%%"), "--error", job.err.replace("%", "%%"), job.wrapper]
         done = self._call(argv, user=job.user, cwd=job.cwd)
         if done.status:
-            raise SubmitRefused(done.problem, lasting=not any(part in done.problem for part in _FOR_NOW))
+            text = done.problem
+            lasting = any(part in text for part in _FOR_GOOD) or not any(part in text for part in _FOR_NOW)
+            raise SubmitRefused(text, lasting=lasting)
         return read_job_id(done.text.split(";")[0], _ID)
 
     def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
@@ -154,6 +159,14 @@ class SlurmScheduler:
         """``squeue`` by name and owner."""
         rows = self._rows(["squeue", "-h", "-n", name, "-u", user, "-o", "%i"], 1)
         return rows[0][0] if rows else None
+
+    def find_ended_run(self, name: str, user: str) -> str | None:
+        """By ``squeue`` while slurmctld still has the job, then by ``sacct``."""
+        rows = self._rows(["squeue", "-h", "-t", "all", "-n", name, "-u", user, "-o", "%i"], 1)
+        done = self._call(["sacct", "-n", "-P", "-X", "-S", _ASKED_SINCE, "-u", user, "--name", name, "-o", "JobID"])
+        ids = dict.fromkeys([*(row[0] for row in rows), *(done.text.split() if done.status == 0 else ())])
+        ended = {one: self.history(one) for one in ids}
+        return next((job_id for job_id, one in ended.items() if one is not None and one.ran), None)
 
     def hold(self, job_id: str, user: str) -> None:
         """``scontrol hold``, as the user."""

@@ -22,6 +22,12 @@ class Demand(NamedTuple):
         """Cores of one chunk; 1 where placement is free."""
         return self.cores // self.nodes if self.nodes else 1
 
+    def is_smaller_than(self, other: Demand) -> bool:
+        """Whether it asks for less of anything that is counted."""
+        mine = (self.cores, self.nodes, self.mem_mib, self.gpus, self.walltime_s)
+        theirs = (other.cores, other.nodes, other.mem_mib, other.gpus, other.walltime_s)
+        return any(less < more for less, more in zip(mine, theirs))
+
 
 def find_demand_problem(cores: int, nodes: int, mem_mib: int, gpus: int, walltime_s: int) -> str:
     """A sentence if no cluster could ever give this; else empty. Memory and GPUs are counted a node."""

@@ -129,9 +129,9 @@ class Accepted(FrozenValue):
 @dataclass(frozen=True)
 class Declined(FrozenValue):
     """The cluster would not start the job now. ``answer`` is what it reports as free, if it did. ``others`` is whether
-    an equal request would get the same answer (False: it is about this user or job alone). ``for_now``: it answered
-    before that there is room for the job, so it may do so again in a moment. ``of_user``: this cluster takes nothing
-    more of the user in this pass, as at a limit of the queue for each user."""
+    an equal request of this user would get the same answer (False: it is about this job alone). ``for_now``: it
+    answered before that there is room for the job, so it may do so again in a moment. ``of_user``: this cluster takes
+    no request of the user that is as large in this pass, as at a limit of the queue for each user."""
 
     text: str
     answer: Answer | None = None
@@ -179,6 +179,8 @@ _MOST_FALLBACKS = 20
 one user, refused ones included."""
 _MOST_STARTS_OF_USER = 64
 """Requests of one user that one pass starts here: each is several calls of the scheduler's programs."""
+_MOST_REFUSALS_OF_USER = 8
+"""Requests of one user that this cluster may refuse in one pass, each smaller than those before in some way."""
 _NO_UPLOADS = 10**9
 """Slots of this cluster: a job that starts here is not uploaded."""
 
@@ -213,14 +215,14 @@ class _Pass:
         self._answers: dict[str, Answer | NoAnswer] = {name: NoAnswer(text) for name, text in state.silent.items()}
         self._lacks: dict[str, dict[Demand, str]] = {}
         """What a demand lacks at a cluster, until the answer changes: equal requests are looked at once."""
-        self._declined: dict[tuple[str, Demand], str] = {}
-        """A cluster's answer to a demand; it holds for the whole pass."""
+        self._declined: dict[tuple[str, str, Demand], str] = {}
+        """A cluster's answer to a user's demand; it holds for the whole pass. It may be a limit of this user alone."""
         self._for_now: set[tuple[str, str]] = set()
         """What clusters lack that may be there in a moment: they take no more now, and not since they are full."""
         self._in_flight = dict(state.in_flight)
         self._in_flight_of_user = dict(state.in_flight_of_user)
-        self._refused_here: dict[str, str] = {}
-        """Users of whom this cluster takes nothing more in this pass, with its answer."""
+        self._refused_here: dict[str, list[tuple[Demand, str]]] = {}
+        """What this cluster has refused of each user in this pass, with its answers."""
         self._started_here: Counter[str] = Counter()
         self._found = Placements()
 
@@ -251,13 +253,13 @@ class _Pass:
         for request in round_robin_by_user(old, lambda one: one.user, _MOST_FALLBACKS, len(old)):
             if len(fallbacks) >= most:
                 return
-            if request.user in self._refused_here:
+            if self._find_refusal_here(request):
                 continue
             outcome = yield FallBack(request.gid)
             if not isinstance(outcome, Declined):
                 fallbacks.append(request.gid)
             elif outcome.of_user:
-                self._refused_here[request.user] = outcome.text
+                self._refused_here.setdefault(request.user, []).append((request.demand, outcome.text))
 
     def _start_here(self, request: Request, lacks: list[tuple[str, str]]) -> Generator[Step, Outcome, bool]:
         this = self._settings.this
@@ -271,7 +273,7 @@ class _Pass:
                 return True
             lack = self._note(this, request, outcome)
             if outcome.of_user:
-                self._refused_here[request.user] = outcome.text
+                self._refused_here.setdefault(request.user, []).append((request.demand, outcome.text))
         lacks.append((this, lack))
         return False
 
@@ -279,13 +281,24 @@ class _Pass:
         """What forbids to start it here whatever is free; empty if nothing does."""
         if request.fallback:
             return f"also local {request.fallback}"
-        refused = self._refused_here.get(request.user)
-        if refused is not None:
+        refused = self._find_refusal_here(request)
+        if refused:
             return refused
         started = self._started_here[request.user]
         if started >= _MOST_STARTS_OF_USER:
             return f"{started} jobs of {request.user} were started here in this pass"
         return ""
+
+    def _find_refusal_here(self, request: Request) -> str:
+        """The answer of this pass that stands for the request too: it asks for as much as one that was refused, or the
+        user has been refused often enough. Empty if it is worth a try.
+
+        The refused one may be over a limit that it always will be over, and keeps no smaller one from starting.
+        """
+        refused = self._refused_here.get(request.user, [])
+        if len(refused) >= _MOST_REFUSALS_OF_USER:
+            return refused[-1][1]
+        return next((text for demand, text in refused if not request.demand.is_smaller_than(demand)), "")
 
     def _hand_over(self, request: Request, lacks: list[tuple[str, str]]) -> Generator[Step, Outcome, bool]:
         found = self._found
@@ -350,7 +363,7 @@ class _Pass:
             self._answers[cluster] = answer
         if isinstance(answer, NoAnswer):
             return answer.text
-        declined = self._declined.get((cluster, request.demand))
+        declined = self._declined.get((cluster, request.user, request.demand))
         if declined is not None:
             return declined
         lacks = self._lacks.setdefault(cluster, {})
@@ -376,5 +389,5 @@ class _Pass:
         if declined.for_now:
             self._for_now.add((cluster, declined.text))
         if declined.others:
-            self._declined[cluster, request.demand] = declined.text
+            self._declined[cluster, request.user, request.demand] = declined.text
         return declined.text

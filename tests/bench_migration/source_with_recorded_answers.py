@@ -104,6 +104,9 @@ class FullScheduler:
     def find_by_name(self, name: str, user: str) -> str | None:
         return None
 
+    def find_ended_run(self, name: str, user: str) -> str | None:
+        return None
+
     def hold(self, job_id: str, user: str) -> None:
         pass
 
@@ -122,4 +125,4 @@ def open_recorded(home: Path, clusters: RecordedClusters) -> Source:
     file = read_cluster_file(home)
     if file is None:
         raise ValueError(f"{home}: put_site was not called")
-    return Source(Spool(home), file, clusters, FullScheduler(), Folders(), read_notes(home), lambda: NOW)
+    return Source(Spool(home), file, clusters, FullScheduler(), Folders({}), read_notes(home), lambda: NOW)

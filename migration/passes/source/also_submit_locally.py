@@ -11,15 +11,17 @@ from dataclasses import replace
 
 from migration.passes.source.offer_and_settle_hand_over import hand_over
 from migration.passes.source.source_context import Source
-from migration.passes.source.submit_and_follow_at_source import read_states, refusal_here, submit_once
+from migration.passes.source.submit_and_follow_at_source import find_earlier, read_states, refusal_here, submit_once
 from migration.schedulers.scheduler_interface import ENDED, HELD, QUEUED, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
+from migration.target_job.skip_users_with_hung_disks import HungError
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
 from policy.migration.job_states_and_transitions import DOWNLOADING, SUBMITTED
 from policy.migration.place_on_first_free_cluster import Accepted, Declined, Unconfirmed
 
 UNKNOWN = "?"
-"""The local id from before the submission until its answer is written: after a crash the job is looked for by name."""
+"""The local id from before the submission until its answer is written: after a crash the job is looked for by its name
+and by its exit status."""
 
 
 def local_name(gid: str) -> str:
@@ -50,6 +52,22 @@ def _complete(source: Source, marked: Record) -> Accepted | Declined:
     return Accepted()
 
 
+def _complete_again(source: Source, marked: Record) -> None:
+    """Note the local job whose submission had no answer. One that has left nothing but its exit status takes the
+    request."""
+    try:
+        earlier = find_earlier(source, marked, local_name(marked.gid))
+    except (SchedulerSilent, HungError) as silence:
+        source.say(f"{marked.gid}: not also submitted yet, {silence}")
+        return
+    if earlier is None:
+        _complete(source, marked)
+    elif earlier.local_id:
+        _put(source, Queue.REQUEST, amend(marked, fallback=earlier.local_id))
+    else:
+        _take_request(source, marked, "")
+
+
 def offer(source: Source, record: Record, cluster: str) -> Accepted | Declined | Unconfirmed:
     """Offer a request to a cluster; its local job, if it has one, is held meanwhile."""
     if not record.fallback:
@@ -73,7 +91,7 @@ def follow(source: Source) -> None:
     for record in requests:
         if record.fallback == UNKNOWN:
             if not record.stop:
-                _complete(source, record)
+                _complete_again(source, record)
         else:
             _look(source, record, states)
     for record in sent:
@@ -119,13 +137,17 @@ def _look(source: Source, record: Record, states: Mapping[str, JobState]) -> Non
     if ended is not None and not ended.ran:
         _put(source, Queue.REQUEST, amend(record, fallback="", reason=f"local job {record.fallback} was deleted"))
         return
+    _take_request(source, record, record.fallback)
+
+
+def _take_request(source: Source, record: Record, local_id: str) -> None:
     started = advance(
         record, "fallback-started", source.clock(), dst=source.this, dstdir=record.dir, account=record.user,
-        localid=record.fallback, fallback="", ran=1, reason="",
+        localid=local_id, fallback="", ran=1, reason="",
     )  # fmt: skip
     with source.spool.change() as change:
         change.move(Queue.REQUEST, Queue.SENT, started)
-    source.say(f"{record.gid}: runs here as {started.localid}")
+    source.say(f"{record.gid}: runs here as {local_id or 'a job that has ended'}")
 
 
 def _hold(source: Source, record: Record) -> Declined | None:

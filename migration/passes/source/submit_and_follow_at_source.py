@@ -1,14 +1,14 @@
 """Runs jobs at their source, in the folder of submission; nothing is copied.
 
-The record says Submitted before the job is submitted. After a crash the job is therefore looked for by its name, and
-submitted only if there is none.
+The record says Submitted before the job is submitted. After a crash, or a submission without a reply, the job is
+therefore looked for by its name and by the exit status that it leaves, and submitted only if there is neither.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from migration.passes.source.source_context import NotPrepared, Source
 from migration.passes.source.stop_request_state import stops_of_pass
@@ -19,6 +19,16 @@ from policy.migration.job_record_and_copy_updates import Record, advance, amend
 from policy.migration.job_states_and_transitions import SUBMITTED
 from policy.migration.place_on_first_free_cluster import Accepted, Declined
 from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S
+
+_MOST_REASON = 300
+
+
+class Earlier(NamedTuple):
+    """A local job that was submitted before, though its id was never noted: its id, or the exit status that it has left
+    where the scheduler has forgotten it."""
+
+    local_id: str
+    status: str
 
 
 def start_here(source: Source, record: Record) -> Accepted | Declined:
@@ -35,21 +45,35 @@ def start_here(source: Source, record: Record) -> Accepted | Declined:
 
 
 def submit_here(source: Source, record: Record) -> Accepted | Declined:
-    """Submit a record that is written as Submitted and has no local id, or find the job that it has already."""
+    """Submit a record that is written as Submitted and has no local id."""
     try:
         local_id = submit_once(source, record, record.local_name)
     except SchedulerSilent as silence:
-        source.say(f"{record.gid}: {source.this}'s scheduler is silent, {silence}")
+        _note_silence(source, record, silence)
         return Accepted()
     except SubmitRefused as refused:
         changes = refusal_here(source, record, refused)
         source.give_back(
-            advance(record, "given-back", source.clock(), dst="", dstdir="", account="", localid="", **changes)
+            advance(record, "given-back", source.clock(), dst="", dstdir="", account="", localid="", tries=0, **changes)
         )
         return Declined(str(refused), others=False, of_user=not refused.lasting)
-    source.keep(amend(record, localid=local_id))
+    source.keep(amend(record, localid=local_id, reason="", tries=0))
     source.say(f"{record.gid}: runs here as {local_id}")
     return Accepted()
+
+
+def _note_silence(source: Source, record: Record, silence: SchedulerSilent | HungError) -> None:
+    """Count a submission that had no answer: from the first one on, no cores are promised to the job."""
+    source.say(f"{record.gid}: is not known to be submitted here, {silence}")
+    source.keep(amend(record, reason=f"{source.this}: tried again: {silence}"[:_MOST_REASON], tries=record.tries + 1))
+
+
+def find_earlier(source: Source, record: Record, name: str) -> Earlier | None:
+    """The local job of this name, also one that has run and ended. Raises SchedulerSilent, HungError."""
+    scheduler, user = source.scheduler, record.user
+    local_id = scheduler.find_by_name(name, user) or scheduler.find_ended_run(name, user) or ""
+    status = "" if local_id else source.folders.read_exit(record)
+    return Earlier(local_id, status) if local_id or status else None
 
 
 def submit_once(source: Source, record: Record, name: str) -> str:
@@ -89,9 +113,23 @@ def watch(source: Source) -> None:
         if record.stop:
             _stop(source, record, states)
         elif not record.localid:
-            submit_here(source, record)
+            _submit_again(source, record)
         else:
             _look(source, record, states.get(record.localid))
+
+
+def _submit_again(source: Source, record: Record) -> None:
+    try:
+        earlier = find_earlier(source, record, record.local_name)
+    except (SchedulerSilent, HungError) as silence:
+        _note_silence(source, record, silence)
+        return
+    if earlier is None:
+        submit_here(source, record)
+    elif earlier.local_id:
+        source.keep(amend(record, localid=earlier.local_id, reason="", tries=0))
+    else:
+        source.keep(advance(record, "ended-here", source.clock(), exit=earlier.status, ran=1, reason="", tries=0))
 
 
 def read_states(source: Source, ids: Iterable[str]) -> Mapping[str, JobState] | None:

@@ -159,7 +159,7 @@ class Target:
 
 class LocalQueue:
     """The scheduler at the source. Jobs start and end when the test says so. ``shows_ended``, as Slurm does for some
-    minutes."""
+    minutes; ``forgets`` ended jobs, of which only the exit status in their folder is left, as PBS without a history."""
 
     kind = "pbs"
 
@@ -170,6 +170,8 @@ class LocalQueue:
         self.free_cores = 0
         self.silent = False
         self.shows_ended = False
+        self.forgets = False
+        self.exits: dict[str, str] = {}
         self._tick = tick
 
     def free(self) -> FreeNodes:
@@ -196,6 +198,11 @@ class LocalQueue:
         self._speak()
         return next((one for one, named in self.names.items() if named == name and self.jobs[one].state != ENDED), None)
 
+    def find_ended_run(self, name: str, user: str) -> str | None:
+        self._speak()
+        ended = [one for one, job in self.jobs.items() if job.state == ENDED and job.runs and not self.forgets]
+        return next((one for one in ended if self.names[one] == name), None)
+
     def hold(self, job_id: str, user: str) -> None:
         self._change(job_id, QUEUED, HELD)
 
@@ -209,7 +216,7 @@ class LocalQueue:
 
     def history(self, job_id: str) -> Ended | None:
         job = self.jobs.get(job_id)
-        return None if job is None else Ended("0" if job.runs else "", bool(job.runs))
+        return None if job is None or self.forgets else Ended("0" if job.runs else "", bool(job.runs))
 
     def start(self, job_id: str) -> None:
         if self.jobs[job_id].state == QUEUED:
@@ -219,6 +226,8 @@ class LocalQueue:
     def end(self, job_id: str) -> None:
         if self.jobs[job_id].state == RUNNING:
             self.jobs[job_id] = JobState(ENDED, 1)
+            if self.forgets:
+                self.exits[self.gid_of(job_id)] = "0"
 
     def gid_of(self, job_id: str) -> str:
         return self.names[job_id].split("_")[1]
@@ -240,11 +249,14 @@ class LocalQueue:
 
 
 class Folders:
+    def __init__(self, exits: Mapping[str, str]) -> None:
+        self._exits = exits
+
     def prepare(self, record: Record, name: str) -> LocalJob:
         return LocalJob(name, record.user, record.demand, record.dir, f"{record.dir}/w", "/o", "/e")
 
     def read_exit(self, record: Record) -> str:
-        return ""
+        return self._exits.get(record.gid, "")
 
     def clear(self, record: Record) -> None:
         pass
@@ -322,7 +334,9 @@ class Centre:
 
     def source(self) -> Source:
         spool = KillableSpool(self.home, self.tick)
-        return Source(spool, self.file, self.call, self.queue, Folders(), read_notes(self.home), self.clock)
+        return Source(
+            spool, self.file, self.call, self.queue, Folders(self.queue.exits), read_notes(self.home), self.clock
+        )
 
     def run_pass(self, kill_after: int | None = None) -> Placements | None:
         """One pass; None if its process was killed."""

@@ -49,7 +49,7 @@ def scheduler(nodes: dict[str, Any], queues: dict[str, Any] = QUEUE, jobs: dict[
         FakeRun(
             {
                 "qstat -Q": json.dumps({"Queue": queues}),
-                "pbsnodes -a": json.dumps({"nodes": nodes}),
+                "pbsnodes -a -v": json.dumps({"nodes": nodes}),
                 "qstat -f": json.dumps({"Jobs": jobs}),
             }
         ),
@@ -77,6 +77,22 @@ def test_what_is_free_are_the_cores_of_vnodes_that_are_open_to_the_queue() -> No
     assert (free.idle, free.cores, free.max_walltime_s, free.head_in_s) == (23, 13 * 8 + 4, 259_200, None)
 
 
+def test_vnodes_of_a_host_are_summed_and_each_has_its_own_state_and_queue() -> None:
+    def of_host(host: str, state: str = "free", **more: Any) -> dict[str, Any]:
+        vnode = node(state, **more)
+        vnode["resources_available"]["host"] = host
+        return vnode
+
+    nodes = {
+        "h1": of_host("h1", cores=0), "h1[0]": of_host("h1"), "h1[1]": of_host("h1", used=3),
+        "h2[0]": of_host("h2", "offline"), "h2[1]": of_host("h2"),
+        "h3[0]": of_host("h3", queue="other"), "h3[1]": of_host("h3", queue="global", cores=4),
+    }  # fmt: skip
+    free = scheduler(nodes).free()
+    assert free.shapes == (Shape(1, 4, 16384, 2), Shape(1, 8, 16384, 2), Shape(1, 13, 48128, 6))
+    assert (free.idle, free.cores) == (25, 44)
+
+
 @pytest.mark.parametrize("shut", ["enabled", "started"])
 def test_a_queue_that_is_shut_has_nothing(shut: str) -> None:
     assert scheduler({"v1": node()}, {"global": {**QUEUE["global"], shut: "False"}}).free().idle == 0
@@ -93,7 +109,7 @@ def test_cores_reserved_for_the_head_that_the_scheduler_expects() -> None:
 
 def test_where_there_are_many_jobs_their_estimates_are_not_read() -> None:
     queues = {"global": QUEUE["global"], "workq": {"total_jobs": 6000}}
-    run = FakeRun({"qstat -Q": json.dumps({"Queue": queues}), "pbsnodes -a": json.dumps({"nodes": {"v1": node()}})})
+    run = FakeRun({"qstat -Q": json.dumps({"Queue": queues}), "pbsnodes -a -v": json.dumps({"nodes": {"v1": node()}})})
     assert PbsScheduler(run, "global").free().idle == 8
 
 
@@ -151,6 +167,7 @@ def test_silence_concludes_nothing(answer: Any) -> None:
     for call in (
         lambda: silent.submit(JOB), silent.free, lambda: silent.states(["1.mgf"]), lambda: silent.history("1.mgf"),
         lambda: silent.find_by_name("n", "alice"), lambda: silent.delete("1.mgf", "alice"),
+        lambda: silent.find_ended_run("n", "alice"),
         lambda: silent.hold("1.mgf", "alice"), lambda: silent.release("1.mgf", "alice"),
     ):  # fmt: skip
         with pytest.raises(SchedulerSilent):
@@ -207,6 +224,25 @@ def test_a_job_is_found_by_its_name() -> None:
     assert PbsScheduler(run, "global").find_by_name("mg_a.2_1", "alice") == "1.mgf"
     assert run.calls[0].argv == ("qselect", "-N", "mg_a.2_1", "-u", "alice")
     assert PbsScheduler(FakeRun({"qselect": ""}), "global").find_by_name("n", "alice") is None
+
+
+def test_a_job_that_has_run_and_ended_is_found_by_its_name_and_none_that_was_deleted_before() -> None:
+    ran = {"job_state": "F", "Exit_status": 3, "run_count": 1, "stime": "x"}
+    run = FakeRun(
+        {
+            "qselect": "1.mgf\n2.mgf\n",
+            "qstat -x -f -F json 1.mgf": json.dumps({"Jobs": {"1.mgf": {"job_state": "F"}}}),
+            "qstat -x -f -F json 2.mgf": json.dumps({"Jobs": {"2.mgf": ran}}),
+        }
+    )
+    assert PbsScheduler(run, "global").find_ended_run("mg_a.2_1", "alice") == "2.mgf"
+    assert run.calls[0].argv == ("qselect", "-x", "-N", "mg_a.2_1", "-u", "alice")
+
+
+def test_a_server_without_job_history_remembers_no_job() -> None:
+    off = failed(1, "qselect: PBS is not configured to maintain job history")
+    assert PbsScheduler(FakeRun({"q": off}), "global").find_ended_run("n", "alice") is None
+    assert PbsScheduler(FakeRun({"q": off}), "global").history("1.mgf") is None
 
 
 def test_changes_are_made_as_the_user_and_what_is_gone_is_no_error() -> None:

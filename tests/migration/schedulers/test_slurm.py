@@ -19,7 +19,7 @@ from migration.schedulers.scheduler_interface import (
 from migration.schedulers.slurm import SlurmScheduler, parse_time_s, show_time
 from policy.migration.available_to_other_clusters import Shape
 from policy.migration.job_demand import Demand
-from tests.migration.schedulers.fake_run_with_recorded_outputs import FakeRun, failed
+from tests.migration.schedulers.fake_run_with_recorded_outputs import FakeRun, Recorded, failed
 
 JOB = LocalJob("mg_a.1_1", "alice", Demand(8, 2, 100, 1, 90_061), "/s/a %j", "/s/a %j/.w", "/s/a %j/o", "/s/a %j/e")
 NODES = """\
@@ -99,6 +99,7 @@ def test_a_folder_whose_outputs_slurm_would_misname_is_refused() -> None:
             "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (submit limit)",
             False,
         ),
+        ("sbatch: error: Requested time limit is invalid (missing or exceeds some limit)", True),
         ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying", False),
         ("sbatch: error: Batch job submission failed: Unable to create job record, try again", False),
         ("sbatch: error: Batch job submission failed: Protocol authentication error", False),
@@ -123,6 +124,7 @@ def test_silence_concludes_nothing(answer: Any) -> None:
     for call in (
         lambda: silent.submit(JOB), silent.free, lambda: silent.states(["1"]), lambda: silent.history("1"),
         lambda: silent.find_by_name("n", "alice"), lambda: silent.delete("1", "alice"),
+        lambda: silent.find_ended_run("n", "alice"),
         lambda: silent.hold("1", "alice"),
         lambda: silent.release("1", "alice"), lambda: silent.would_start_now(JOB),
     ):  # fmt: skip
@@ -180,6 +182,24 @@ def test_whether_it_would_start_now() -> None:
 def test_a_job_is_found_by_its_name() -> None:
     assert SlurmScheduler(FakeRun({"squeue -h -n n -u alice": "4\n"}), "global").find_by_name("n", "alice") == "4"
     assert SlurmScheduler(FakeRun({"squeue": ""}), "global").find_by_name("n", "alice") is None
+
+
+def test_a_job_that_has_run_and_ended_is_found_by_its_name_and_none_that_was_cancelled_before() -> None:
+    cancelled = SHOWN.format(0, "CANCELLED", "0:0", "00:00:00", "(null)")
+    forgotten: dict[str, Recorded] = {
+        "scontrol": failed(1, "slurm_load_jobs error: Invalid job id specified"),
+        "sacct -n -P -X -j 5": "TIMEOUT|0:0|n1|9\n",
+    }
+    outputs: dict[str, Recorded] = {
+        "squeue -h -t all -n n -u alice": "4\n",
+        "sacct": "4\n5\n",
+        "scontrol -o show job 4": cancelled,
+    }
+    run = FakeRun({**outputs, **forgotten})
+    assert SlurmScheduler(run, "global").find_ended_run("n", "alice") == "5"
+    assert run.calls[1].argv[4:9] == ("-S", "now-7days", "-u", "alice", "--name")
+    off = failed(1, "Slurm accounting storage is disabled")
+    assert SlurmScheduler(FakeRun({**outputs, "sacct": off}), "global").find_ended_run("n", "alice") is None
 
 
 def test_changes_are_made_as_the_user_and_what_is_gone_is_no_error() -> None:

@@ -6,9 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from migration.as_user.user_files.user_files_in_landing_folder import NO_FILE
 from migration.config.read_cluster_file import parse_cluster_file
 from migration.programs.run_external_program_with_limits import Finished
-from migration.schedulers.scheduler_interface import Ended, JobState, LocalJob, SchedulerSilent, SubmitRefused, Verdict
+from migration.schedulers.scheduler_interface import (
+    ENDED,
+    Ended,
+    JobState,
+    LocalJob,
+    SchedulerSilent,
+    SubmitRefused,
+    Verdict,
+)
 from migration.spool.queue_file import Queue
 from migration.spool.spool import Spool
 from migration.target_job.service_context import Site
@@ -58,7 +67,13 @@ class FakeScheduler:
 
     def find_by_name(self, name: str, user: str) -> str | None:
         self._answer("find")
-        return self.names.get(name)
+        job = self.jobs.get(self.names.get(name, ""))
+        return self.names[name] if job is not None and job.state != ENDED else None
+
+    def find_ended_run(self, name: str, user: str) -> str | None:
+        self._answer("find ended")
+        ended = self.past.get(self.names.get(name, ""))
+        return self.names[name] if ended is not None and ended.ran else None
 
     def hold(self, job_id: str, user: str) -> None:
         self._answer("hold")
@@ -76,10 +91,11 @@ class FakeScheduler:
 
 
 class FakeUsers:
-    """The operations: ``answers`` by the operation's name, success without output by default."""
+    """The operations: ``answers`` by the operation's name. By default a file that is read is not there, and all else
+    succeeds without output."""
 
     def __init__(self) -> None:
-        self.answers: dict[str, Finished] = {}
+        self.answers: dict[str, Finished] = {"read": Finished(NO_FILE, b"", b"")}
         self.operations: list[tuple[str, ...]] = []
 
     def __call__(self, argv: Sequence[str], **more: Any) -> Finished:

@@ -37,7 +37,7 @@ class KilledTarget(FakeTarget):
             "read": Finished(2, b"", b""),
         }  # fmt: skip
         object.__setattr__(self.site, "run", self._killing(self.users))
-        for name in ("find_by_name", "submit", "states", "history"):
+        for name in ("find_by_name", "find_ended_run", "submit", "states", "history"):
             setattr(self.scheduler, name, self._killing(getattr(self.scheduler, name)))
 
     def _killing(self, call: Any) -> Any:

@@ -13,7 +13,7 @@ import pytest
 
 from migration.config.cluster_file import ClusterFileError
 from migration.programs.run_external_program_with_limits import TIMED_OUT, Finished
-from migration.schedulers.scheduler_interface import SubmitRefused
+from migration.schedulers.scheduler_interface import JobState, SubmitRefused
 from migration.target_job.job_at_target import Job
 from migration.target_job.job_process_lock_and_transfer_slots import hold_lease, is_leased, take_share, take_slot
 from migration.target_job.phases.local_job_script import write_script
@@ -26,7 +26,7 @@ from tests.migration.target_job.fake_target import FakeTarget
 
 def test_a_local_job_that_a_crash_left_is_found_and_not_submitted_again(target: FakeTarget) -> None:
     target.put(state="Submitted")
-    target.scheduler.names["mg_a.1_1"] = "9"
+    target.scheduler.names["mg_a.1_1"], target.scheduler.jobs["9"] = "9", JobState("queued")
     process(target.site, "a.1")
     assert target.read().localid == "9"
     assert "submit" not in target.scheduler.calls
@@ -37,7 +37,10 @@ def test_a_submission_writes_the_script_and_its_id(target: FakeTarget) -> None:
     process(target.site, "a.1")
     process(target.site, "a.1")
     assert target.read().localid == "1"
-    assert target.users.operations == [("write", "/land/alice/a/home/alice/j/.mg.a.1.sh", "700")]
+    folder = "/land/alice/a/home/alice/j"
+    assert target.users.operations == [
+        ("read", f"{folder}/.mg.a.1.exit", "16"), ("write", f"{folder}/.mg.a.1.sh", "700"),
+    ]  # fmt: skip
 
 
 def test_a_lasting_refusal_goes_back_and_excludes_this_cluster(target: FakeTarget) -> None:

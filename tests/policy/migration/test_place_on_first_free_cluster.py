@@ -124,6 +124,16 @@ def test_a_busy_target_is_passed_over_and_what_it_says_is_used() -> None:
     assert found.stays["a.2"].sentence().startswith("a: short by 8 cores (0 of 8); b: busy: 3 cores idle; c: short")
 
 
+def test_a_limit_of_one_user_at_a_target_says_nothing_of_equal_requests_of_others() -> None:
+    requests = [request(f"a.{number}", 4, want="b") for number in (1, 2)]
+    requests += [requests[0]._replace(gid=f"a.{number}", user="bob") for number in (3, 4)]
+    over = Declined("alice is over her limit of running jobs", for_now=True)
+    seen, found = drive(placing(requests, SETTINGS), {Ask("b"): free(16), Offer("a.1", "b"): over})
+    assert seen == [Ask("b"), Offer("a.1", "b"), Offer("a.3", "b"), Offer("a.4", "b")]
+    assert found.placed == {"a.3": "b", "a.4": "b"}
+    assert found.stays["a.2"].sentence() == "b: alice is over her limit of running jobs"
+
+
 def test_a_refusal_about_one_job_says_nothing_of_the_next() -> None:
     outcomes: dict[Step, Outcome] = {
         Ask("a"): free(0),
@@ -234,6 +244,24 @@ def test_a_user_whom_the_local_queue_refuses_for_now_is_tried_once_and_keeps_nob
         mine = [step for step in seen if not isinstance(step, Ask)]
         assert mine == [tried, *(type(tried)(gid) for gid in ("a.26", "a.27"))]
         assert found.stays["a.25"].sentence().startswith("a: would exceed" if idle else "a: short by 1 cores")
+
+
+def test_a_request_that_is_always_over_a_limit_here_stops_no_smaller_one_of_its_user() -> None:
+    requests = [request("a.1", 128, age_s=9999), request("a.2", 128, age_s=9999), request("a.3", 1, age_s=9999)]
+    refused = Declined("QOS policy", others=False, of_user=True)
+    for idle, tried in ((0, FallBack("a.1")), (256, StartHere("a.1"))):
+        seen, found = drive(placing(requests, SETTINGS), {Ask("a"): free(idle), tried: refused})
+        assert [step for step in seen if isinstance(step, type(tried))] == [tried, type(tried)("a.3")]
+        assert (found.fallbacks or list(found.placed)) == ["a.3"]
+    assert found.stays["a.2"].lacks[0] == ("a", "QOS policy")
+
+
+def test_a_user_is_refused_here_eight_times_a_pass_at_the_most() -> None:
+    requests = [request(f"a.{number}", 40 - number, want="local") for number in range(1, 21)]
+    refused = Declined("QOS policy", others=False, of_user=True)
+    answers: dict[Step, Outcome] = {StartHere(one.gid): refused for one in requests}
+    seen, _ = drive(placing(requests, SETTINGS), {Ask("a"): free(99), **answers})
+    assert seen == [Ask("a"), *(StartHere(f"a.{number}") for number in range(1, 9))]
 
 
 def test_a_request_that_the_local_queue_refuses_for_good_says_nothing_of_its_users_others() -> None:

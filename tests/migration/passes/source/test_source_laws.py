@@ -144,6 +144,29 @@ def test_a_pass_may_be_killed_at_any_step_and_the_next_ones_go_on(story: str) ->
                 return
 
 
+@pytest.mark.parametrize("forgets", [False, True])
+@pytest.mark.parametrize("story", ["in place", "also local"])
+def test_a_local_job_that_ends_before_a_killed_pass_is_made_up_for_never_runs_again(story: str, forgets: bool) -> None:
+    for kill_after in range(100):
+        with tempfile.TemporaryDirectory() as folder:
+            centre = Centre(Path(folder), fallback_s=0)
+            centre.queue.forgets = forgets
+            prepare(centre, story)
+            finished = centre.run_pass(kill_after) is not None
+            for _ in range(4):
+                for job in list(centre.queue.jobs):
+                    centre.queue.start(job)
+                    centre.queue.end(job)
+                check(centre, set())
+                centre.clock.now += 301
+                centre.run_pass()
+            ((gid, (_, record)),) = centre.where().items()
+            assert (record.state, record.exit, centre.runs(gid)) == ("End", "0", 1), kill_after
+            if finished:
+                assert kill_after > 3
+                return
+
+
 def prepare(centre: Centre, story: str) -> None:
     centre.submit(want="local" if story in ("in place", "also local") else "any")
     if story == "in place":

@@ -9,7 +9,7 @@ import pytest
 
 from migration.passes.early_pass import SOURCE, call_file
 from migration.passes.source.source_pass import BusyError, _state, forget, pass_lock, plan
-from migration.schedulers.scheduler_interface import LocalJob, SubmitRefused
+from migration.schedulers.scheduler_interface import LocalJob, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
 from policy.migration.job_record_and_copy_updates import amend
 from tests.migration.passes.simulated_centre import USER, Centre
@@ -66,6 +66,30 @@ def test_a_job_in_place_that_is_deleted_before_it_runs_is_aborted(centre: Centre
     record = centre.record()
     assert (record.state, record.exit, record.ran) == ("Aborted", "", 0)
     assert record.reason == "the local job 1.s was deleted before it ran"
+
+
+def test_a_submission_without_an_answer_keeps_no_idle_cores_from_others(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, fallback_s=10**9)
+    centre.cut, centre.queue.free_cores = {"b", "c"}, 8
+    submit = centre.queue.submit
+
+    def hang(job: LocalJob) -> str:
+        if job.name == "mg_a.1_1":
+            raise SchedulerSilent("qsub: killed after 30 s")
+        return submit(job)
+
+    centre.queue.submit = hang  # type: ignore[method-assign]
+    for gid in ("a.1", "a.2"):
+        centre.submit(cores=8)
+        centre.run_pass()
+        assert centre.record(gid).state == "Submitted"
+    assert (centre.record("a.1").tries, centre.record("a.1").localid) == (2, "")
+    assert centre.record("a.1").reason == "a: tried again: qsub: killed after 30 s"
+    assert (centre.record("a.2").tries, centre.record("a.2").localid) == (0, "1.s")
+    centre.queue.submit = submit  # type: ignore[method-assign]
+    centre.run_pass()
+    record = centre.record("a.1")
+    assert (record.localid, record.tries, record.reason) == ("2.s", 0, "")
 
 
 def test_a_request_that_fits_nowhere_says_what_each_cluster_lacks(centre: Centre) -> None:

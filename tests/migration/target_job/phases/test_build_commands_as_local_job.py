@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,22 @@ def build(target: FakeTarget, **fields: object) -> Record:
     return target.read()
 
 
-def test_a_build_that_a_crash_left_running_is_waited_for(target: FakeTarget) -> None:
+def left_running(target: FakeTarget) -> None:
+    """The job of a build that an earlier process has begun; it ends once it was looked at."""
     target.scheduler.names[NAME] = "9"
+    target.scheduler.jobs["9"] = JobState("running", 1)
+    states = target.scheduler.states
+
+    def look(ids: Iterable[str]) -> Mapping[str, JobState]:
+        found = states(ids)
+        target.scheduler.jobs.clear()
+        return found
+
+    target.scheduler.states = look  # type: ignore[method-assign]
+
+
+def test_a_build_that_a_crash_left_running_is_waited_for(target: FakeTarget) -> None:
+    left_running(target)
     target.users.answers["read"] = Finished(0, b"0\n", b"")
     assert build(target).state == "Submitted"
     assert target.scheduler.calls[:2] == ["find", "states"]
@@ -47,7 +62,7 @@ def test_a_build_that_ended_while_no_process_looked_is_not_run_again(target: Fak
 
 
 def test_a_build_without_a_status_has_vanished(target: FakeTarget) -> None:
-    target.scheduler.names[NAME] = "9"
+    left_running(target)
     target.users.answers["read"] = Finished(2, b"", b"")
     assert build(target).reason.startswith("the build's local job vanished")
 
