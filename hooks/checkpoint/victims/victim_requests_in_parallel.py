@@ -25,7 +25,7 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
     read_start_s,
     was_deleted,
 )
-from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, Mark, read_marks
+from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, read_marks
 from hooks.pbs.pbs_ifl_client import HOLD, NOT_RUNNING, Connection, IflError, is_real_server
 from hooks.pbs.server_status_type_and_attributes import Attributes
 
@@ -191,11 +191,13 @@ def _demand_time(until_s: float) -> None:
 def _stands(connection: Connection, texts: Attributes, request: VictimRequest) -> bool:
     """Whether the mark still asks this run to save: a later pass withdraws a request that it takes for sent, or clears
     the mark. A program that gets its signal nevertheless ends as one that was not asked. The mark of a subjob is its
-    array's."""
+    array's; with Torque, where arrays are no jobs, it is its own."""
     index = index_of(request.id)
-    marked = texts if index is None else connection.read_job(parent_of(request.id), (MARK_ATTRIBUTE,))
-    mark = read_marks(marked).get(index, Mark())
-    return mark.how == SIGNAL and not mark.why and mark.is_of_run(request.start_s)
+    mark = read_marks(texts).get(index)
+    if mark is None and index is not None:
+        array = parent_of(request.id)
+        mark = read_marks(connection.read_these_jobs([array], (MARK_ATTRIBUTE,)).get(array, {})).get(index)
+    return mark is not None and mark.how == SIGNAL and not mark.why and mark.is_of_run(request.start_s)
 
 
 def _is_wanted(texts: Attributes, request: VictimRequest) -> bool:

@@ -68,7 +68,7 @@ def test_a_job_that_started_after_the_look_is_not_held(pbs: PbsCluster) -> None:
     job = pbs.qsub("alice")
     argv = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-c", START_BETWEEN_LOOK_AND_YES]
     said = pbs.run([*argv, job, str(pbs.server_home / "audit.jsonl")]).demand_success().stdout
-    assert f"not changed: hold {short(job)}: n when you looked, n, running since" in said
+    assert f"not changed: hold {short(job)}: n when you looked, n, running" in said
     texts = pbs.wait_for_state(job, "R")
     assert texts["Hold_Types"] == "n"
 

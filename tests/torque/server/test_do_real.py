@@ -123,7 +123,7 @@ def test_a_dependency_is_not_released(torque: TorqueCluster) -> None:
     second = torque.qsub("alice", "nodes=1", "-W", f"depend=afterok:{first}")
     done = pbsteer(torque, "do", "release", second, "--yes")
     assert done.status != 0
-    assert "waits for other jobs" in done.stderr
+    assert "waits for another job (afterok " in done.stderr
     done = pbsteer(torque, "do", "run", second, "--yes")
     assert done.status != 0
     assert torque.state_of(second) == "H"

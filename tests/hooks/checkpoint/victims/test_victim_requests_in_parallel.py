@@ -254,10 +254,15 @@ def test_a_signal_is_not_sent_where_the_mark_no_longer_asks_for_it(mark: dict[st
     assert acts() == []
 
 
+@pytest.mark.parametrize("marked", ["8[].server", "8[2].server"], ids=["PBS", "Torque"])
 @pytest.mark.parametrize(("why", "sent"), [("", [["signal", "8[2].server", "USR2"]]), ("preemption-given-up", [])])
-def test_the_mark_that_asks_a_subjob_to_save_is_its_arrays(why: str, sent: list[list[str]]) -> None:
+def test_the_mark_that_asks_a_subjob_to_save_is_its_arrays_or_its_own(
+    marked: str, why: str, sent: list[list[str]]
+) -> None:
+    """With Torque arrays are no jobs, and each subjob has its own mark."""
     mark = Mark("9.server", "signal", int(START_S) + 10, int(START_S) + 70, why=why)
-    pbs_ifl.WORLD["jobs"]["8[].server"] = {"job_state": "B", MARK_KEY: show_marks({2: mark})}
+    pbs_ifl.WORLD["jobs"]["8[].server"] = {"job_state": "B"}
+    pbs_ifl.WORLD["jobs"][marked][MARK_KEY] = show_marks({2: mark})
     VictimRequests(pbs_ifl, [VictimRequest("8[2].server", SIGNAL, "USR2", START_S)], lambda: None)
     assert acts() == sent
 
