@@ -28,7 +28,7 @@ def send(log: AuditLog, at_s: float, stage: str = "sending") -> None:
     log.write(at_s, stage, "qrerun 11.hpc1", before="running", after="changed", reply="", change="ab12")
 
 
-def test_a_command_that_is_on_its_way_is_reported_by_nobody(log: AuditLog, told: list[str]) -> None:
+def test_a_command_that_is_on_its_way_is_not_reported(log: AuditLog, told: list[str]) -> None:
     send(log, NOON_S)
     for now_s in (NOON_S, NOON_S + 2, NOON_S + LONGEST_CHANGE_S - 1):
         assert report_unconfirmed(log, partial(float, now_s)) == ""
