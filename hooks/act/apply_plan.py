@@ -29,6 +29,9 @@ from policy.model.ledger_between_passes import Earmark
 from policy.plan.plan_types import Plan, Preempt, Start
 from policy.settings.site_settings import Settings
 
+_Written = Mapping[str, Mapping[str, str]]
+"""The attributes that a pass has written, by job or array."""
+
 
 class Permissions(NamedTuple):
     """The queues in which a plan is carried out: ``start`` (starts, and the comments of waiting jobs) and ``preempt``.
@@ -98,10 +101,10 @@ def apply_plan(
     """
     attempts = Requests()
     failures = attempts.failures
-    withdrawn, marks = _withdraw(connection, plan, server_status, permissions.preempt, attempts)
-    server_status = _with_marks(server_status, marks)
-    released = _release(connection, server_status, plan.ledger.earmarks, permissions.preempt, settings, attempts)
-    server_status = _without_holds(server_status, released)
+    withdrawn, written = _withdraw(connection, plan, server_status, permissions.preempt, attempts)
+    server_status = _with_written(server_status, written)
+    written = _release(connection, server_status, plan.ledger.earmarks, permissions.preempt, settings, attempts)
+    server_status, released = _with_written(server_status, written), list(written)
     # Where pbsteer starts the jobs, the comment of a held one has its reason, which says the same.
     advised = permissions.preempt - permissions.start
     comments_of_held = find_hold_comments(server_status, released, advised, settings.quota.give_up_s)
@@ -186,19 +189,19 @@ def _comment(
 
 def _withdraw(
     connection: Connection, plan: Plan, server_status: ServerStatus, queues: Collection[str], attempts: Requests
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Withdraw requests to save that serve no preemption any more; returns the reasons, by job and subjob, and the new
-    marks, by job and array."""
+) -> tuple[dict[str, str], _Written]:
+    """Withdraw requests to save that serve no preemption any more; returns the reasons, by job and subjob, and what was
+    written."""
     withdrawn: dict[str, str] = {}
-    marks: dict[str, str] = {}
+    written: dict[str, dict[str, str]] = {}
     victims = {preempt.id for preempt in plan.preempts}
     for hold in plan.ledger.earmarks.values():
         victims.update(hold.victims)
     for job_id, (text, reasons) in find_withdrawn(server_status, victims, queues).items():
         if attempts.run(partial(connection.set_mark, job_id, text)):
             withdrawn.update(reasons)
-            marks[job_id] = text
-    return withdrawn, marks
+            written[job_id] = {MARK_KEY: text}
+    return withdrawn, written
 
 
 def _release(
@@ -208,36 +211,27 @@ def _release(
     queues: Collection[str],
     settings: Settings,
     attempts: Requests,
-) -> list[str]:
-    """Release victims whose beneficiary no longer needs them. Drop the PBS hold before the mark: a hold without our
-    mark could not be recognised as ours."""
-    released = []
+) -> _Written:
+    """Release victims whose beneficiary no longer needs them; returns what was written. Drop the PBS hold before the
+    mark: a hold without our mark could not be recognised as ours."""
+    written = {}
     for job_id, _why in find_to_release(server_status, holds, queues, settings.quota.give_up_s):
         if not attempts.run(partial(connection.release, job_id)):
             continue
-        if attempts.run(partial(connection.set_mark, job_id, forget_hold(server_status.jobs[job_id]))):
-            released.append(job_id)
-    return released
+        texts = server_status.jobs[job_id]
+        mark = forget_hold(texts)
+        if attempts.run(partial(connection.set_mark, job_id, mark)):
+            left = texts.get("Hold_Types", "").replace(HOLD, "") or "n"
+            written[job_id] = {MARK_KEY: mark, "Hold_Types": left}
+    return written
 
 
-def _with_marks(server_status: ServerStatus, marks: Mapping[str, str]) -> ServerStatus:
-    """The status with these marks, which the pass has just written: what it writes next starts from them."""
-    if not marks:
+def _with_written(server_status: ServerStatus, written: _Written) -> ServerStatus:
+    """The status with what the pass has just written on jobs: what it writes next starts from that."""
+    if not written:
         return server_status
-    marked = {job_id: {**server_status.jobs[job_id], MARK_KEY: text} for job_id, text in marks.items()}
-    return replace(server_status, jobs={**server_status.jobs, **marked})
-
-
-def _without_holds(server_status: ServerStatus, released: Collection[str]) -> ServerStatus:
-    """The status without our holds on the jobs that the pass has just released."""
-    if not released:
-        return server_status
-    jobs = dict(server_status.jobs)
-    for job_id in released:
-        texts = jobs[job_id]
-        left = texts.get("Hold_Types", "").replace(HOLD, "") or "n"
-        jobs[job_id] = {**texts, MARK_KEY: forget_hold(texts), "Hold_Types": left}
-    return replace(server_status, jobs=jobs)
+    changed = {job_id: {**server_status.jobs[job_id], **texts} for job_id, texts in written.items()}
+    return replace(server_status, jobs={**server_status.jobs, **changed})
 
 
 def _find_held_otherwise(

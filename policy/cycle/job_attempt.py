@@ -280,10 +280,9 @@ class JobAttempts:
             return refused
         if rights is None:
             self._builder.wake_at(refused[0].number("at_s"))
-        not_cleared = None if job.rank is None else self._context.placer.why_not_cleared(job, allowed)
-        if not_cleared is not None:
-            return (*refused, not_cleared)
         good = self._places.worth_clearing(job, -1)
+        if job.rank is not None and not good & allowed:
+            return (*refused, self._context.placer.why_not_good_enough(job.rank, allowed))
         yields = self.heads.gives_way(job, region)
         reservation = region.reservation if yields else self.heads.reserve_again(region)
         end_s = self._context.now_s + job.left_s

@@ -34,6 +34,11 @@ from policy.striping.vnodes_of_applications import VnodesOfApplications, touched
 _NO_NEEDS = Requirements()
 
 
+def _requires(job: Job) -> bool:
+    """Whether the job requires something of its vnodes."""
+    return job.rank is not None and job.rank.needs != _NO_NEEDS
+
+
 class _Laid(NamedTuple):
     """The last result of :meth:`Placer.place` for a job, whether it is a stripe, and why it is laid out so."""
 
@@ -107,22 +112,20 @@ class Placer:
     def worth_clearing(self, job: Job, allowed: int) -> int:
         """Those of the vnodes on which runs may be preempted for the job: all where it requires nothing of its
         vnodes."""
-        if job.rank is None or job.rank.needs == _NO_NEEDS:
+        if job.rank is None or not _requires(job):
             return allowed
         request = job.request
         is_split = any(may_span(self._capacity, chunk, request.place) for chunk in request.chunks)
         cores = 0 if is_split else min(chunk.cores for chunk in request.chunks)
         return allowed & self._ranking.worth_clearing(job.rank, cores)
 
-    def why_not_cleared(self, job: Job, allowed: int) -> Reason | None:
-        """Why no run is preempted for the job: none of the vnodes is good enough. None where some is, or may be."""
-        if job.rank is None or self.worth_clearing(job, allowed):
-            return None
-        return self._ranking.missing(job.rank, allowed)
+    def why_not_good_enough(self, preference: RankPreference, allowed: int) -> Reason:
+        """Why none of the vnodes is good enough for the job with this preference."""
+        return self._ranking.missing(preference, allowed)
 
     def is_good_enough(self, job: Job, vnodes: int) -> bool:
         """Whether all of these vnodes meet what the job requires of them now."""
-        return job.rank is None or job.rank.needs == _NO_NEEDS or not vnodes & ~self._ranking.compliant(job.rank)
+        return job.rank is None or not _requires(job) or not vnodes & ~self._ranking.compliant(job.rank)
 
     def started(self, job: Job, allocation: Allocation) -> None:
         """Note a start of this pass; the cluster index must show it already."""
@@ -154,7 +157,7 @@ class Placer:
 
     def earmarked(self, job: Job, allocation: Allocation) -> None:
         """Note that a beneficiary will run there."""
-        if self._made is not None or (job.rank is not None and job.rank.needs != _NO_NEEDS):
+        if self._made is not None or _requires(job):
             self._ranking.earmarked(job, allocation)
 
     @property

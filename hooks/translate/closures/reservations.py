@@ -143,16 +143,18 @@ def _close(
 
 def _is_alone(place: Collection[str], sharing: str) -> bool:
     """Whether a reservation has a vnode exclusively (``is_excl`` of PBS's scheduler)."""
-    if sharing.startswith("force_") or sharing == "ignore_excl":
-        return sharing != "ignore_excl"
-    return not _ALONE.isdisjoint(place) or (sharing.startswith("default_excl") and "shared" not in place)
+    if sharing == "ignore_excl":
+        return False
+    is_default = sharing.startswith("default_excl") and "shared" not in place
+    return sharing.startswith("force_") or is_default or not _ALONE.isdisjoint(place)
 
 
 def _has_host(place: Collection[str], sharing: str) -> bool:
     """Whether a reservation has the vnode's whole host (``is_exclhost`` of PBS's scheduler)."""
-    if sharing in ("force_exclhost", "ignore_excl"):
-        return sharing == "force_exclhost"
-    return "exclhost" in place or (sharing == "default_exclhost" and not {"excl", "shared"} & {*place})
+    if sharing == "ignore_excl":
+        return False
+    is_default = sharing == "default_exclhost" and {"excl", "shared"}.isdisjoint(place)
+    return sharing == "force_exclhost" or is_default or "exclhost" in place
 
 
 def amounts_by_vnode(allocation: Allocation) -> dict[str, Amounts]:
