@@ -14,7 +14,7 @@ from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.forecast.forecast import USUAL, Bounds, Forecast, Forecaster
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.simulate_until_all_started import Forward, LimitsFrom
+from policy.forecast.simulate_forward import Forward, LimitsFrom, RunForward
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot
@@ -64,7 +64,10 @@ def forecast_within(
     begun_s = clock()
     left_out = find_left_out(snapshot, ledger)
     snapshot = snapshot.apply(Changes(snapshot.time_s, gone=left_out)) if left_out else snapshot
-    tried = _try(snapshot, ledger, settings, within, clock, wanted)
+    cluster = snapshot.cluster()
+    awaited = [job.id for job in cluster.jobs.values() if not job.blocked and (wanted is None or job.id in wanted)]
+    forward = Forward(snapshot, ledger, settings, awaited, USUAL.grain)
+    tried = _try(forward, forward.draw, within, clock) if awaited else None
     passes, draws = USUAL.passes, within.draws
     if tried is not None and tried.passes:
         # In one more than the draws all jobs run their full time; each gets the same part of the decisions.
@@ -107,9 +110,10 @@ def find_horizon_s(
     within: Within,
     clock: Callable[[], float] = time.process_time,
 ) -> float:
-    """How far ahead the time suffices to look with about ten draws, in seconds."""
-    tried = _try(snapshot, ledger, settings, within, clock, None)
-    if tried is None or tried.complete:
+    """How far ahead the time suffices to look with about ten draws that go on until there, in seconds."""
+    forward = Forward(snapshot, ledger, settings, (), USUAL.grain)
+    tried = _try(forward, forward.draw_to_horizon, within, clock)
+    if tried.complete:
         return within.horizon_s
     return max(_LEAST_HORIZON_S, min(within.horizon_s, tried.until_s - snapshot.time_s))
 
@@ -123,24 +127,14 @@ class _Tried(NamedTuple):
     complete: bool
 
 
-def _try(
-    snapshot: Snapshot,
-    ledger: Ledger,
-    settings: Settings,
-    within: Within,
-    clock: Callable[[], float],
-    wanted: Collection[str] | None,
-) -> _Tried | None:
-    """Run forward with more and more decisions, all jobs running their full time; None if nothing waits."""
-    now_s, cluster = snapshot.time_s, snapshot.cluster()
-    waiting = [job.id for job in cluster.jobs.values() if not job.blocked and (wanted is None or job.id in wanted)]
-    if not waiting:
-        return None
-    ends_s = {run.id: now_s if run.exiting else max(now_s, run.end_s) for run in cluster.runs.values()}
-    forward, passes = Forward(snapshot, ledger, settings, waiting, USUAL.grain), _FIRST_PASSES
+def _try(forward: Forward, run_forward: RunForward, within: Within, clock: Callable[[], float]) -> _Tried:
+    """Run forward with more and more decisions, all jobs running their full time."""
+    now_s, passes = forward.snapshot.time_s, _FIRST_PASSES
+    runs = forward.snapshot.cluster().runs.values()
+    ends_s = {run.id: now_s if run.exiting else max(now_s, run.end_s) for run in runs}
     while True:
         begun_s = clock()
-        draw = forward.draw(ends_s, lambda job: job.estimate_s, now_s + within.horizon_s, passes)
+        draw = run_forward(ends_s, lambda job: job.estimate_s, now_s + within.horizon_s, passes, ())
         cost_s = clock() - begun_s
         if draw.complete or cost_s >= within.cpu_s / _TRIED_PART:
             return _Tried(draw.passes, cost_s, draw.until_s, draw.complete)

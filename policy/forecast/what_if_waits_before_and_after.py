@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
 
-from policy.forecast.simulate_until_all_started import Draw
+from policy.forecast.simulate_forward import Draw
 from policy.model.jobs_runs_vnodes_queues import Job
 
 

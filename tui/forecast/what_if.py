@@ -17,7 +17,7 @@ from hooks.quota_plan.limits_ahead_by_quota_plan import in_effect, limits_ahead,
 from hooks.translate.queues import read_modes
 from policy.fit.fits_idle_cluster import fits_idle_cluster
 from policy.forecast.forecast import Bounds, Forecaster
-from policy.forecast.simulate_until_all_started import Draw, LimitsFrom
+from policy.forecast.simulate_forward import Draw, LimitsFrom
 from policy.forecast.what_if_waits_before_and_after import Comparison, State, compare_ahead
 from policy.model.jobs_runs_vnodes_queues import Vnode, Window
 from policy.model.limit_attributes import Limits

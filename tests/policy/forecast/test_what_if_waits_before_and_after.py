@@ -5,7 +5,7 @@ from __future__ import annotations
 from policy import Finished, Ledger, Settings
 from policy.forecast.forecast import Bounds, Forecaster
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.simulate_until_all_started import Draw, DrawnStart
+from policy.forecast.simulate_forward import Draw, DrawnStart
 from policy.forecast.what_if_waits_before_and_after import State, compare_ahead
 from policy.model.allocation import Allocation
 from policy.state.cluster_snapshot import Changes, Snapshot

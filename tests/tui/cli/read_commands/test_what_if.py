@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
-from tests.tui.scripted_server import NOON_S, ScriptedBackend, a_job, a_server_status, changed
+from tests.tui.scripted_server import NOON_S, ScriptedBackend, a_job, a_server_status, a_vnode, changed, running
 from tui.cli.main import main
+
+PAGE = (Path(__file__).parents[4] / "docs" / "whatif.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -56,6 +58,29 @@ def test_a_quota_by_user_and_queue_with_preemptions_and_repeated_work(backend: S
     text = run("quota", "workq", "alice", "4")
     assert "what if: " in text
     assert "1 h 30 less" in text
+    assert text in PAGE, "the page's example"
+
+
+def idle_cores(found: dict[str, Any]) -> tuple[float, float]:
+    return round(found["before"]["idle_cores"], 6), round(found["after"]["idle_cores"], 6)
+
+
+def test_cores_that_further_subjobs_and_preempted_jobs_use_are_not_idle(backend: ScriptedBackend) -> None:
+    array = a_job("dave", 8, array="True", array_indices_remaining="0-11")
+    vnodes = {"v1": a_vnode(8)}
+    backend.server_status = changed(backend.server_status, jobs={"16[].hpc1": array}, vnodes=vnodes)
+    assert idle_cores(data("priority", "workq", "zoe", "3")) == (0, 0), "12 subjobs of 2 hours one after the other"
+    # Two runs with 20 hours to go on 8 cores each; with a quota of 8 one of them begins anew after bob's 2 hours.
+    jobs = {
+        **{f"1{n}.hpc1": {**running("alice", 8, f"v{n}"), "Resource_List.walltime": "20:30:00"} for n in (1, 2)},
+        "13.hpc1": a_job("bob", 8),
+    }
+    vnodes = {f"v{n}": a_vnode(8, 8, jobs=f"1{n}.hpc1/0") for n in (1, 2)}
+    backend.server_status = changed(backend.server_status, jobs=jobs, vnodes=vnodes)
+    found = data("quota", "workq", "alice", "8")
+    assert found["after"]["preemptions"] == 1
+    before, after = 16 - 8 * (20 + 20 + 2) / 24, 16 - 8 * (20 + 2 + 20.5) / 24
+    assert idle_cores(found) == (round(before, 6), round(after, 6))
 
 
 def test_a_drain_makes_all_wait_longer(backend: ScriptedBackend) -> None:
