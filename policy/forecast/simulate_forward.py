@@ -51,8 +51,8 @@ class Draw(NamedTuple):
 
     ``complete``: the draw ended by itself (no job awaited any more, nothing more to happen, horizon reached), not at
     the bound of passes. ``preemptions``: how many runs were preempted until then, and ``repeated_core_s`` the
-    core-seconds that they have to run again, saving and restarting included. ``used_core_s``: the
-    core-seconds that runs held from the begin until the horizon.
+    core-seconds that they have to run again, saving and restarting included. ``used_core_s``: the core-seconds that
+    runs held from the begin until the horizon on vnodes that take jobs.
     """
 
     starts: Mapping[str, DrawnStart]
@@ -89,6 +89,12 @@ class Forward:
         self.ledger = ledger
         self.settings = settings
         self.wanted = frozenset(wanted)
+        cluster = snapshot.cluster()
+        capacity = cluster.capacity
+        self.held_cores = {
+            run.id: run.allocation.cores_on(capacity.usable, capacity.directory) for run in cluster.runs.values()
+        }
+        """What each run holds on vnodes that take jobs. Starts hold cores on no others."""
 
     def draw(
         self,
@@ -139,8 +145,8 @@ class _Forward:
         self._pending = set(base.wanted)
         self._starts: dict[str, DrawnStart] = {}
         self._passes = 0
-        now_s, runs = base.snapshot.time_s, base.snapshot.cluster().runs
-        self._holds = {run.id: (run.job.cores, now_s) for run in runs.values()}
+        now_s = base.snapshot.time_s
+        self._holds = {run_id: (cores, now_s) for run_id, cores in base.held_cores.items()}
         self._used_core_s = self._repeated_core_s = 0.0
         self._preemptions = 0
 

@@ -47,8 +47,8 @@ class Comparison(NamedTuple):
 
 
 class State(NamedTuple):
-    """One side at the begin: the jobs that wait, those that run, and the cores of the vnodes in use. ``too_large``: the
-    waiting jobs that the vnodes could not hold even without any other."""
+    """One side at the begin: the jobs that wait, those that run, and the cores of the vnodes that take jobs.
+    ``too_large``: the waiting jobs that the vnodes could not hold even without any other."""
 
     waiting: Mapping[str, Job]
     running: frozenset[str]

@@ -189,6 +189,13 @@ def test_to_the_horizon_a_preempted_job_runs_again_and_may_be_preempted_again() 
     assert drawn.used_core_s == 4 * (20 + 20 + 20 + 50)
 
 
+def test_what_runs_hold_on_vnodes_that_take_no_jobs_is_not_used() -> None:
+    vnodes = [vnode("v1"), vnode("v2", usable=False)]
+    snapshot = cluster(vnodes, [job("3", select="1")], [run("1", "bob", "v1=2 v2=4"), run("2", "bob", "v2=2")], now_s=0)
+    drawn = draw_to_horizon(snapshot, {"1": 50, "2": 100, "3": 10}, 1000)
+    assert drawn.used_core_s == 2 * 50 + 1 * 10
+
+
 def test_to_the_horizon_a_draw_whose_passes_are_used_up_says_so() -> None:
     snapshot = cluster([vnode("v1")], [job("2[].s", select="4", subjobs=(1, 2, 3))], now_s=0)
     drawn = draw_to_horizon(snapshot, {"2[].s": 30}, 1000, passes=2)

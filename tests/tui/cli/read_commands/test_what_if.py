@@ -90,6 +90,15 @@ def test_a_drain_makes_all_wait_longer(backend: ScriptedBackend) -> None:
     assert found["after"]["idle_cores"] < found["before"]["idle_cores"]
 
 
+def test_runs_on_vnodes_that_take_no_jobs_use_none_of_the_idle_cores(backend: ScriptedBackend) -> None:
+    long = {**running("alice", 8, "v2"), "Resource_List.walltime": "48:00:00"}
+    vnodes = {"v1": a_vnode(8), "v2": a_vnode(8, 8, jobs="11.hpc1/0")}
+    jobs = {"11.hpc1": long, "13.hpc1": a_job("bob", 1)}
+    backend.server_status = changed(backend.server_status, jobs=jobs, vnodes=vnodes)
+    bobs = round(8 - 2 / 24, 6)
+    assert idle_cores(data("offline", "v2")) == (bobs, bobs), "alice's has all of v2, bob's a core of v1 for 2 hours"
+
+
 def test_a_reservation_ahead_keeps_its_vnodes_free_before_it(backend: ScriptedBackend) -> None:
     found = data("reservation", "v2", "--in", "2h", "--for", "10h")
     assert waits(found, "carol") == (5400.0, 5400.0 + 7200.0)
