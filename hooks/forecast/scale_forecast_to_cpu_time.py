@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Callable, NamedTuple
 
-from policy.eligibility.order_as_pbs_scheduler_would import queue_line
+from policy.forecast.first_jobs_in_line import jobs_by_claim
 from policy.forecast.forecast import USUAL, Bounds, Forecast, Forecaster
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
@@ -62,7 +62,7 @@ def forecast_within(
     """The forecast after its first draw, after twice as many, and so on, and the last one; at least one. It is of all
     waiting jobs, or of the ``wanted`` ones alone. ``planned``: limits that change later, in order of time."""
     begun_s = clock()
-    left_out = find_left_out(snapshot, ledger)
+    left_out = find_left_out([(snapshot, settings)], ledger)
     snapshot = snapshot.apply(Changes(snapshot.time_s, gone=left_out)) if left_out else snapshot
     cluster = snapshot.cluster()
     awaited = [job.id for job in cluster.jobs.values() if not job.blocked and (wanted is None or job.id in wanted)]
@@ -92,15 +92,14 @@ def forecast_within(
     yield PartialForecast(forecaster.result(), left_out)
 
 
-def find_left_out(snapshot: Snapshot, ledger: Ledger) -> list[str]:
-    """The jobs behind the first :data:`MOST_JOBS` in line: those with a promise come first, the others in the order of
-    the queue."""
-    cluster, promises = snapshot.cluster(), ledger.promises
-    if len(cluster.jobs) <= MOST_JOBS:
+def find_left_out(sides: Sequence[tuple[Snapshot, Settings]], ledger: Ledger) -> list[str]:
+    """The jobs that are behind the first :data:`MOST_JOBS` in line on every side: what a change moves to the front, or
+    away from it, is left out on none."""
+    if all(len(snapshot.cluster().jobs) <= MOST_JOBS for snapshot, _ in sides):
         return []
-    line = [entry[3] for entry in queue_line(cluster, snapshot.time_s).entries]
-    line.sort(key=lambda job_id: job_id not in promises)
-    return line[MOST_JOBS:]
+    lines = [jobs_by_claim(snapshot, ledger, settings) for snapshot, settings in sides]
+    first = {job_id for line in lines for job_id in line[:MOST_JOBS]}
+    return list(dict.fromkeys(job_id for line in lines for job_id in line if job_id not in first))
 
 
 def find_horizon_s(

@@ -70,7 +70,7 @@ def look_ahead(
         observed = [queue for queue in changed if modes[number].get(queue) == "observe"]
         vnodes = supposed.vnodes(snapshot) if number else ()
         sides.append((_with(snapshot, vnodes, observed), settings))
-    left_out = find_left_out(sides[0][0], cluster.ledger)
+    left_out = find_left_out(sides, cluster.ledger)
     sides = [(_without(snapshot, left_out), settings) for snapshot, settings in sides]
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws, horizon_s=span_s)
     longest = [
@@ -96,9 +96,9 @@ def look_ahead(
         pairs.append((makers[0].draw(len(pairs)), makers[1].draw(len(pairs))))
         if len(pairs) == shown:
             shown *= 2
-            yield compare_ahead(states[0], states[1], pairs, now_s, end_s)
+            yield compare_ahead(states[0], states[1], pairs, now_s, end_s, len(left_out))
     if 2 * len(pairs) != shown:
-        yield compare_ahead(states[0], states[1], pairs, now_s, end_s)
+        yield compare_ahead(states[0], states[1], pairs, now_s, end_s, len(left_out))
 
 
 def _planned_limits(

@@ -128,6 +128,24 @@ def test_a_stopped_queue_and_a_held_job_wait_until_the_end(backend: ScriptedBack
     assert waits(data("hold", "13", "--hours", "2"), "bob")[1] == 7200.0
 
 
+def test_where_very_many_wait_the_jobs_that_the_change_lifts_are_compared_and_the_others_named(
+    backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hooks.forecast.scale_forecast_to_cpu_time.MOST_JOBS", 5)
+    jobs = {f"{number}.hpc1": a_job("dave", 8, qtime=str(int(NOON_S - 90 + number))) for number in range(20, 27)}
+    jobs["99.hpc1"] = a_job("zoe", 8, qtime=str(int(NOON_S - 5)))
+    backend.server_status = changed(backend.server_status, jobs=jobs, vnodes={"v1": a_vnode(8)})
+    backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:PBS_GENERIC=0],[u:zoe=8]"})
+    found = data("quota", "workq", "zoe", "0")
+    assert waits(found, "zoe") == (0, 5 * 7200), "behind the five first jobs of dave"
+    assert found["left_out"] == 2
+    backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:PBS_GENERIC=0]"})
+    assert waits(data("quota", "workq", "zoe", "8"), "zoe")[1] == 0
+    assert "left out on both sides: 2 jobs further back in line" in run("quota", "workq", "zoe", "8")
+    monkeypatch.setattr("hooks.forecast.scale_forecast_to_cpu_time.MOST_JOBS", 8)
+    assert "left out on both sides" not in run("quota", "workq", "zoe", "8")
+
+
 def test_a_priority_of_a_user(backend: ScriptedBackend) -> None:
     backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:PBS_GENERIC=8]"})
     found = data("priority", "workq", "carol", "10")
