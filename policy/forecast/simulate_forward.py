@@ -95,6 +95,8 @@ class Forward:
             run.id: run.allocation.cores_on(capacity.usable, capacity.directory) for run in cluster.runs.values()
         }
         """What each run holds on vnodes that take jobs. Starts hold cores on no others."""
+        self.begun_s = {run.id: run.start_s - run.job.saved_s for run in cluster.runs.values()}
+        """When each run would have begun had it never been preempted before."""
 
     def draw(
         self,
@@ -137,7 +139,8 @@ class _Forward:
         self._arrivals = iter(arrivals)
         self._arriving = next(self._arrivals, None)
         self._planned = base.planned
-        self._whole_s: dict[str, float] = {}
+        # A run that is preempted and begins anew takes as long as it would have taken.
+        self._whole_s = {run_id: end_s - base.begun_s[run_id] for run_id, end_s in ends_s.items()}
         self._started_s: dict[str, float] = {}
         self._end_s = dict(ends_s)
         self._ends = [(end_s, run_id) for run_id, end_s in ends_s.items() if end_s != UNLIMITED_S]
@@ -283,7 +286,7 @@ class _Forward:
                 waiting[job.id] = job._replace(saved_s=job.saved_s + saved_s)
                 continue
             # An array is one entry: what one of its subjobs has saved is taken off that subjob's run time.
-            self._whole_s[run.id] = self._whole_s.get(run.id, self._run_time(job)) - saved_s
+            self._whole_s[run.id] -= saved_s
             known = waiting.get(job.id) or snapshot.cluster().jobs.get(job.id)
             left = known.subjobs or () if known is not None else ()
             waiting[job.id] = job._replace(subjobs=tuple(sorted({*left, run.subjob})))
