@@ -82,7 +82,7 @@ from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes
 
 if TYPE_CHECKING:
-    from policy.forecast.simulate_until_all_started import LimitsFrom
+    from policy.forecast.simulate_forward import LimitsFrom
 
 _PROGRAMS_SHARE = 0.5
 """The share of a pass's time that the programs of dynamic resources may take."""

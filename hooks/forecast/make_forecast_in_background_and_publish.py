@@ -25,7 +25,7 @@ from hooks.store.forecast_run_and_write_locks import MAKING, WRITING, make_lock_
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.simulate_until_all_started import LimitsFrom
+from policy.forecast.simulate_forward import LimitsFrom
 from policy.model.ledger_between_passes import Ledger
 from policy.model.printable_text import printable
 from policy.settings.site_settings import Settings

@@ -10,11 +10,11 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import Callable, NamedTuple
 
-from policy.eligibility.order_as_pbs_scheduler_would import queue_line
+from policy.forecast.first_jobs_in_line import jobs_by_claim
 from policy.forecast.forecast import USUAL, Bounds, Forecast, Forecaster
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.simulate_until_all_started import Forward, LimitsFrom
+from policy.forecast.simulate_forward import Forward, LimitsFrom, RunForward
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot
@@ -62,9 +62,12 @@ def forecast_within(
     """The forecast after its first draw, after twice as many, and so on, and the last one; at least one. It is of all
     waiting jobs, or of the ``wanted`` ones alone. ``planned``: limits that change later, in order of time."""
     begun_s = clock()
-    left_out = find_left_out(snapshot, ledger)
+    left_out = find_left_out([(snapshot, settings)], ledger)
     snapshot = snapshot.apply(Changes(snapshot.time_s, gone=left_out)) if left_out else snapshot
-    tried = _try(snapshot, ledger, settings, within, clock, wanted)
+    cluster = snapshot.cluster()
+    awaited = [job.id for job in cluster.jobs.values() if not job.blocked and (wanted is None or job.id in wanted)]
+    forward = Forward(snapshot, ledger, settings, awaited, USUAL.grain)
+    tried = _try(forward, forward.draw, within, clock) if awaited else None
     passes, draws = USUAL.passes, within.draws
     if tried is not None and tried.passes:
         # In one more than the draws all jobs run their full time; each gets the same part of the decisions.
@@ -89,15 +92,14 @@ def forecast_within(
     yield PartialForecast(forecaster.result(), left_out)
 
 
-def find_left_out(snapshot: Snapshot, ledger: Ledger) -> list[str]:
-    """The jobs behind the first :data:`MOST_JOBS` in line: those with a promise come first, the others in the order of
-    the queue."""
-    cluster, promises = snapshot.cluster(), ledger.promises
-    if len(cluster.jobs) <= MOST_JOBS:
+def find_left_out(sides: Sequence[tuple[Snapshot, Settings]], ledger: Ledger) -> list[str]:
+    """The jobs that are behind the first :data:`MOST_JOBS` in line on every side: what a change moves to the front, or
+    away from it, is left out on none."""
+    if all(len(snapshot.cluster().jobs) <= MOST_JOBS for snapshot, _ in sides):
         return []
-    line = [entry[3] for entry in queue_line(cluster, snapshot.time_s).entries]
-    line.sort(key=lambda job_id: job_id not in promises)
-    return line[MOST_JOBS:]
+    lines = [jobs_by_claim(snapshot, ledger, settings) for snapshot, settings in sides]
+    first = {job_id for line in lines for job_id in line[:MOST_JOBS]}
+    return list(dict.fromkeys(job_id for line in lines for job_id in line if job_id not in first))
 
 
 def find_horizon_s(
@@ -107,9 +109,10 @@ def find_horizon_s(
     within: Within,
     clock: Callable[[], float] = time.process_time,
 ) -> float:
-    """How far ahead the time suffices to look with about ten draws, in seconds."""
-    tried = _try(snapshot, ledger, settings, within, clock, None)
-    if tried is None or tried.complete:
+    """How far ahead the time suffices to look with about ten draws that go on until there, in seconds."""
+    forward = Forward(snapshot, ledger, settings, (), USUAL.grain)
+    tried = _try(forward, forward.draw_to_horizon, within, clock)
+    if tried.complete:
         return within.horizon_s
     return max(_LEAST_HORIZON_S, min(within.horizon_s, tried.until_s - snapshot.time_s))
 
@@ -123,24 +126,14 @@ class _Tried(NamedTuple):
     complete: bool
 
 
-def _try(
-    snapshot: Snapshot,
-    ledger: Ledger,
-    settings: Settings,
-    within: Within,
-    clock: Callable[[], float],
-    wanted: Collection[str] | None,
-) -> _Tried | None:
-    """Run forward with more and more decisions, all jobs running their full time; None if nothing waits."""
-    now_s, cluster = snapshot.time_s, snapshot.cluster()
-    waiting = [job.id for job in cluster.jobs.values() if not job.blocked and (wanted is None or job.id in wanted)]
-    if not waiting:
-        return None
-    ends_s = {run.id: now_s if run.exiting else max(now_s, run.end_s) for run in cluster.runs.values()}
-    forward, passes = Forward(snapshot, ledger, settings, waiting, USUAL.grain), _FIRST_PASSES
+def _try(forward: Forward, run_forward: RunForward, within: Within, clock: Callable[[], float]) -> _Tried:
+    """Run forward with more and more decisions, all jobs running their full time."""
+    now_s, passes = forward.snapshot.time_s, _FIRST_PASSES
+    runs = forward.snapshot.cluster().runs.values()
+    ends_s = {run.id: now_s if run.exiting else max(now_s, run.end_s) for run in runs}
     while True:
         begun_s = clock()
-        draw = forward.draw(ends_s, lambda job: job.estimate_s, now_s + within.horizon_s, passes)
+        draw = run_forward(ends_s, lambda job: job.estimate_s, now_s + within.horizon_s, passes, ())
         cost_s = clock() - begun_s
         if draw.complete or cost_s >= within.cpu_s / _TRIED_PART:
             return _Tried(draw.passes, cost_s, draw.until_s, draw.complete)

@@ -9,7 +9,7 @@ from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.published_quota_plan import PublishedPlan
 from hooks.quota_plan.set_due_planned_quotas_on_server import read_limits
 from hooks.translate.queues import read_consumables, read_queue, read_server
-from policy.forecast.simulate_until_all_started import LimitsFrom
+from policy.forecast.simulate_forward import LimitsFrom
 from policy.model.limit_attributes import Limits, parse_limits, show_limits
 from policy.quota_plan.limits_due import IN_FORCE
 from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota, in_force, moments

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
 
-from policy.forecast.simulate_until_all_started import Draw
+from policy.forecast.simulate_forward import Draw
 from policy.model.jobs_runs_vnodes_queues import Job
 
 
@@ -37,18 +37,20 @@ class Side(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Both sides over a span from ``begin_s`` until ``end_s``, by ``draws`` pairs of draws."""
+    """Both sides over a span from ``begin_s`` until ``end_s``, by ``draws`` pairs of draws. ``left_out``: how many
+    waiting jobs were taken from both sides beforehand, as there were very many."""
 
     begin_s: float
     end_s: float
     draws: int
     before: Side
     after: Side
+    left_out: int = 0
 
 
 class State(NamedTuple):
-    """One side at the begin: the jobs that wait, those that run, and the cores of the vnodes in use. ``too_large``: the
-    waiting jobs that the vnodes could not hold even without any other."""
+    """One side at the begin: the jobs that wait, those that run, and the cores of the vnodes that take jobs.
+    ``too_large``: the waiting jobs that the vnodes could not hold even without any other."""
 
     waiting: Mapping[str, Job]
     running: frozenset[str]
@@ -61,7 +63,12 @@ class State(NamedTuple):
 
 
 def compare_ahead(
-    before: State, after: State, pairs: Sequence[tuple[Draw, Draw]], begin_s: float, end_s: float
+    before: State,
+    after: State,
+    pairs: Sequence[tuple[Draw, Draw]],
+    begin_s: float,
+    end_s: float,
+    left_out: int = 0,
 ) -> Comparison:
     """What some pairs of draws, at least one, come to for the jobs that wait on either side and are there on both,
     but those that may start on neither side whatever is free."""
@@ -74,7 +81,7 @@ def compare_ahead(
     ]
     first, second = zip(*pairs)
     sides = (_side(jobs, before, first, begin_s, end_s), _side(jobs, after, second, begin_s, end_s))
-    return Comparison(begin_s, end_s, len(pairs), *sides)
+    return Comparison(begin_s, end_s, len(pairs), *sides, left_out)
 
 
 def _side(jobs: Sequence[Job], state: State, draws: Sequence[Draw], begin_s: float, end_s: float) -> Side:

@@ -25,7 +25,9 @@ class Figures:
 
     `cut_jobs` were checkpointed at least once; `overhead_core_s` are the core-seconds that the jobs ran beyond their
     own work, for saving, restarting and repeating; `work_core_s` is that own work. `worst_delay_s` is the largest start
-    minus promise of a reserved job, None without promises.
+    minus promise of a reserved job, None without promises. `moved` counts how often a promise moved for a job with a
+    better claim: the last one counts for `worst_delay_s`, the first for `worst_moved_delay_s` of the jobs whose promise
+    moved.
     """
 
     jobs: int = 0
@@ -35,6 +37,8 @@ class Figures:
     overhead_core_s: float = 0.0
     work_core_s: float = 0.0
     worst_delay_s: float | None = None
+    moved: int = 0
+    worst_moved_delay_s: float | None = None
 
     @property
     def slowdown(self) -> float:
@@ -48,7 +52,6 @@ class Figures:
 
     def plus(self, other: Figures) -> Figures:
         """The sum of both."""
-        delays = [delay_s for delay_s in (self.worst_delay_s, other.worst_delay_s) if delay_s is not None]
         return Figures(
             self.jobs + other.jobs,
             self.slowdown_sum + other.slowdown_sum,
@@ -56,8 +59,14 @@ class Figures:
             self.cut_jobs + other.cut_jobs,
             self.overhead_core_s + other.overhead_core_s,
             self.work_core_s + other.work_core_s,
-            max(delays, default=None),
+            _larger(self.worst_delay_s, other.worst_delay_s),
+            self.moved + other.moved,
+            _larger(self.worst_moved_delay_s, other.worst_moved_delay_s),
         )
+
+
+def _larger(one: float | None, other: float | None) -> float | None:
+    return max((each for each in (one, other) if each is not None), default=None)
 
 
 def together(figures: Iterable[Figures]) -> Figures:
@@ -76,6 +85,8 @@ def figures_of(records: Iterable[JobRecord]) -> Figures:
             record.job.cores * (sum(end_s - start_s for start_s, end_s in record.segments) - record.job.run_s),
             record.job.cores * record.job.run_s,
             record.head_delay_s,
+            record.moved,
+            record.moved_delay_s,
         )
         for record in records
     )

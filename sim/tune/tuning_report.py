@@ -1,7 +1,7 @@
 """Writes the result of tuning: tables with a verdict for a terminal, one JSON object, a CSV row per week and setting.
 
 Each gain is shown with its price: beside slowdown and wait are the number of jobs cut, the core-hours that cutting
-cost, and the largest delay of a reserved job.
+cost, the largest delay of a reserved job, and how often and how far promises moved for a job with a better claim.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+from policy.model.pbs_units import show_count
 from sim.evidence.block_bootstrap_over_weeks import SAMPLES
 from sim.evidence.gains_over_references import Gain
 from sim.report.gains_sizes_users_and_losers import show_gain
@@ -21,7 +22,7 @@ from sim.tune.replay_weeks import Figures, Week, together
 
 CSV_COLUMNS = (
     "week", "start", "setting", "chosen", "jobs", "mean_wait_s", "mean_bounded_slowdown", "cut_jobs", "overhead_core_s",
-    "max_head_delay_s",
+    "max_head_delay_s", "moved_promises", "max_moved_delay_s",
 )  # fmt: skip
 
 
@@ -37,6 +38,7 @@ def to_text(tuning: Tuning) -> str:
         "All of these weeks",
         *_table(_all_weeks(tuning)),
         "",
+        *_moved_promises(tuning),
         "Gain on all of these weeks, in %, and its 95 % interval",
         *_table(_gains(tuning)),
         "",
@@ -45,8 +47,8 @@ def to_text(tuning: Tuning) -> str:
         "",
         "no.: the setting; slowdown: mean bounded slowdown; wait: mean wait; gain: how far the slowdown lies",
         "below EASY's (over sjbf: below that of easy-sjbf); hindsight: the gain over EASY of the setting that was",
-        "best in the week itself; latest head: the worst start of a reserved job after its first promise, below",
-        "0 if all came early",
+        "best in the week itself; latest head: the worst start of a reserved job after its promise, below 0 if",
+        "all came early; a promise that moved for a job with a better claim counts from its last time",
         f"intervals: {SAMPLES:,} bootstrap samples of weeks, seed {SEED}",
         "",
         *verdict(tuning),
@@ -91,6 +93,11 @@ def verdict(tuning: Tuning) -> list[str]:
             f"  of work repeated ({_share(cost.overhead_core_s, cost.work_core_s, 2)} of the work). It is true only of "
             "these quotas, which PBS holds.",
         ]
+        if cost.moved:
+            lines.append(
+                f"  Promises moved {show_count(cost.moved, 'time')} for jobs within quota; the latest start after a "
+                f"first promise: {_seconds(cost.worst_moved_delay_s)}."
+            )
     elif tuning.recommended.cuts:
         lines += [
             f"  Its price over all weeks: {cost.cut_jobs:,} of {cost.jobs:,} jobs checkpointed "
@@ -195,6 +202,8 @@ def write_csv(path: Path, tuning: Tuning) -> None:
                         figures.cut_jobs,
                         figures.overhead_core_s,
                         figures.worst_delay_s,
+                        figures.moved,
+                        figures.worst_moved_delay_s,
                     )
                 )
 
@@ -221,6 +230,19 @@ def _all_weeks(tuning: Tuning) -> list[list[str]]:
             ]
         )
     return rows
+
+
+def _moved_promises(tuning: Tuning) -> list[str]:
+    """The settings under which promises moved, as lines with an empty one behind them; no lines where none did."""
+    rows = [
+        [str(number), candidate.name, f"{figures.moved:,}", _seconds(figures.worst_moved_delay_s)]
+        for number, (candidate, figures) in enumerate(zip(tuning.candidates, tuning.totals), 1)
+        if figures.moved
+    ]
+    if not rows:
+        return []
+    head = ["", "setting", "moved", "latest after the first promise"]
+    return ["Promises that moved for jobs with a better claim", *_table([head, *rows]), ""]
 
 
 def _gains(tuning: Tuning) -> list[list[str]]:
@@ -293,6 +315,8 @@ def _figures(figures: Figures) -> dict[str, object]:
         "overhead_core_s": figures.overhead_core_s,
         "work_core_s": figures.work_core_s,
         "max_head_delay_s": figures.worst_delay_s,
+        "moved_promises": figures.moved,
+        "max_moved_delay_s": figures.worst_moved_delay_s,
     }
 
 

@@ -17,7 +17,7 @@ from hooks.quota_plan.limits_ahead_by_quota_plan import in_effect, limits_ahead,
 from hooks.translate.queues import read_modes
 from policy.fit.fits_idle_cluster import fits_idle_cluster
 from policy.forecast.forecast import Bounds, Forecaster
-from policy.forecast.simulate_until_all_started import Draw, LimitsFrom
+from policy.forecast.simulate_forward import Draw, LimitsFrom
 from policy.forecast.what_if_waits_before_and_after import Comparison, State, compare_ahead
 from policy.model.jobs_runs_vnodes_queues import Vnode, Window
 from policy.model.limit_attributes import Limits
@@ -70,7 +70,7 @@ def look_ahead(
         observed = [queue for queue in changed if modes[number].get(queue) == "observe"]
         vnodes = supposed.vnodes(snapshot) if number else ()
         sides.append((_with(snapshot, vnodes, observed), settings))
-    left_out = find_left_out(sides[0][0], cluster.ledger)
+    left_out = find_left_out(sides, cluster.ledger)
     sides = [(_without(snapshot, left_out), settings) for snapshot, settings in sides]
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws, horizon_s=span_s)
     longest = [
@@ -96,9 +96,9 @@ def look_ahead(
         pairs.append((makers[0].draw(len(pairs)), makers[1].draw(len(pairs))))
         if len(pairs) == shown:
             shown *= 2
-            yield compare_ahead(states[0], states[1], pairs, now_s, end_s)
+            yield compare_ahead(states[0], states[1], pairs, now_s, end_s, len(left_out))
     if 2 * len(pairs) != shown:
-        yield compare_ahead(states[0], states[1], pairs, now_s, end_s)
+        yield compare_ahead(states[0], states[1], pairs, now_s, end_s, len(left_out))
 
 
 def _planned_limits(

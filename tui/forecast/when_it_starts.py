@@ -22,7 +22,7 @@ from hooks.translate.queues import read_modes
 from hooks.translate.snapshot import translate
 from policy import Ledger, decide
 from policy.explain.queue_position import InLine
-from policy.forecast.simulate_until_all_started import LimitsFrom
+from policy.forecast.simulate_forward import LimitsFrom
 from tui.forecast.job_not_submitted_yet import NEW_JOB, ProposedJob, alternatives, find_refusals, with_job
 from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.forecast.same_cores_in_smaller_chunks import find_smaller_chunks

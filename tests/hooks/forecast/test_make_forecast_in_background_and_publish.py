@@ -28,7 +28,7 @@ from hooks.store.forecast_run_and_write_locks import MAKING, make_lock_files, no
 from hooks.store.state_files import FORECAST, FORECAST_BEGUN, FORECAST_HISTORY, State
 from policy.forecast.forecast_hits_and_correction import ForecastRecord, Noted
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.simulate_until_all_started import LimitsFrom
+from policy.forecast.simulate_forward import LimitsFrom
 from policy.model.jobs_runs_vnodes_queues import Run
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.settings_of_server_and_passes import ForecastSettings

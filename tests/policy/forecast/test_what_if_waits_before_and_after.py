@@ -5,11 +5,11 @@ from __future__ import annotations
 from policy import Finished, Ledger, Settings
 from policy.forecast.forecast import Bounds, Forecaster
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.simulate_until_all_started import Draw, DrawnStart
+from policy.forecast.simulate_forward import Draw, DrawnStart
 from policy.forecast.what_if_waits_before_and_after import State, compare_ahead
 from policy.model.allocation import Allocation
 from policy.state.cluster_snapshot import Changes, Snapshot
-from tests.policy.clusters import cluster, job, run, vnode
+from tests.policy.clusters import cluster, job, queue, quota_settings, run, vnode
 
 NOWHERE = Allocation(())
 
@@ -92,3 +92,19 @@ def test_a_forecast_of_some_jobs_is_what_the_whole_one_says_of_them() -> None:
         pass
     assert list(some.result().jobs) == ["2"]
     assert some.result().jobs["2"] == whole.result().jobs["2"]
+
+
+def test_a_preempted_run_that_begins_anew_takes_as_long_as_was_drawn_for_it() -> None:
+    # Most runs take 10 minutes, but bob's has run for an hour already.
+    past = RunTimeHistory([Finished(str(n), "bob", "", 4, 0, 18_000 if n == 9 else 600, 36_000) for n in range(10)])
+    runs = [run("1", "bob", "v1=4", start_s=-3600, estimate_s=36_000)]
+    queues = [queue("[u:carol=4],[u:bob=0]")]
+    alone, preempted = (
+        Forecaster(cluster([vnode("v1")], jobs, runs, queues=queues, now_s=0), Ledger(), quota_settings(), past)
+        for jobs in ([], [job("2", "carol", "4", estimate_s=600)])
+    )
+    for number in range(10):
+        one, two = alone.draw(number), preempted.draw(number)
+        assert (one.preemptions, two.preemptions) == (0, 1)
+        carols_core_s = two.used_core_s - (one.used_core_s + 4 * 3600)
+        assert 0 < carols_core_s <= 4 * 600

@@ -90,6 +90,7 @@ def test_gains_have_intervals_over_both_references(trace: Path, result: Result) 
     assert answer["shrunk_gain"] <= named(answer, answer["recommended"])["gain_over_easy"]["gain"]
     assert "shrunk to what such a choice gains on other weeks" in result.stdout
     assert "over easy-sjbf" in result.stdout
+    assert "Promises that moved" not in result.stdout
 
 
 def test_nothing_is_wider_than_a_common_terminal(result: Result) -> None:
@@ -195,6 +196,7 @@ def test_a_trace_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_quotas_are_tried_with_their_delays_and_caps_where_they_are_given(tmp_path: Path) -> None:
     """The short jobs' user is within quota, and preempts the long job: at once, or after a while."""
     path, quotas, site = tmp_path / "site.swf", tmp_path / "quotas.toml", tmp_path / "out.toml"
+    rows = tmp_path / "weeks.csv"
     whole = [record.replace(" 3 20000 ", " 4 20000 ") for record in history()]
     path.write_text(swf_text(*whole, nodes=4, procs=4))
     quotas.write_text('[[queue]]\nname = "workq"\nquotas = "[u:short=4],[u:long=0],[u:wide=0]"\n')
@@ -205,6 +207,15 @@ def test_quotas_are_tried_with_their_delays_and_caps_where_they_are_given(tmp_pa
     assert tried["quotas, sjbf"]["settings"]["quota"] == {"preempt": True, "delay_s": 0}
     waits_s = [tried[name]["mean_wait_s"] for name in ("quotas, sjbf", "quotas, delay 10 min, sjbf")]
     assert waits_s[0] < waits_s[1] < named(answer, "easy-sjbf")["mean_wait_s"]
+    tells = run(path, "--quotas", quotas, "--csv", rows).stdout
+    delayed = tried["quotas, delay 10 min, sjbf"]
+    price = f"13 quotas, delay 10 min, sjbf {delayed['moved_promises']} {delayed['max_moved_delay_s']:,.0f} s"
+    assert price in [" ".join(line.split()) for line in tells.splitlines()]
+    assert delayed["max_head_delay_s"] <= 0 < delayed["max_moved_delay_s"]
+    assert "Promises moved 560 times for jobs within quota" in tells
+    moved = [row for row in csv.DictReader(rows.open(newline="")) if row["setting"] == "quotas, delay 10 min, sjbf"]
+    assert sum(int(row["moved_promises"]) for row in moved) == delayed["moved_promises"]
+    assert max(map(len, tells.splitlines())) <= 105
     shares = json.loads(run(path, "--quotas", "shares", "--json", "--write", site).stdout)
     assert len(shares["settings"]) == len(answer["settings"])
 

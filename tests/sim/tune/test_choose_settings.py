@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -151,6 +152,14 @@ def test_few_judged_weeks_prove_no_choice() -> None:
     tuning = tuning_of(*[(10.0, 9.0, 4.0)] * (CHOOSING_WEEKS + FEWEST_FOLDS - 1))
     assert tuning.gain_over_easy.low is None
     assert not tuning.is_best_proven
+
+
+def test_a_promise_that_moved_for_a_better_claim_is_not_broken() -> None:
+    results = results_of((10, 5))
+    results[0, 1] = replace(results[0, 1], moved=3, worst_moved_delay_s=9000.0)
+    assert choose(results, [0], 2) == 1
+    results[0, 1] = replace(results[0, 1], worst_delay_s=100.0)
+    assert choose(results, [0], 2) == 0
 
 
 def test_a_setting_that_breaks_promises_is_not_recommended_as_the_second_best() -> None:

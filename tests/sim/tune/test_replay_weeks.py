@@ -61,6 +61,7 @@ def test_figures_are_those_that_simulate_reports() -> None:
     assert figures.slowdown == pytest.approx(metrics.mean_bounded_slowdown)
     assert figures.wait_s == pytest.approx(metrics.mean_wait_s)
     assert figures.worst_delay_s == metrics.max_head_delay_s
+    assert (figures.moved, figures.worst_moved_delay_s) == (metrics.moved_promises, metrics.max_moved_delay_s)
 
 
 def test_overhead_is_what_a_job_ran_beyond_its_work() -> None:
@@ -68,6 +69,17 @@ def test_overhead_is_what_a_job_ran_beyond_its_work() -> None:
     figures = figures_of(a_replay(cut, ran(a_job(2, 0, 50), (0, 50))).records)
     assert (figures.cut_jobs, figures.overhead_core_s, figures.work_core_s) == (1, 4 * 120, 450)
     assert figures.worst_delay_s == -2
+
+
+def test_a_promise_that_moved_is_measured_from_its_first_time_too() -> None:
+    records = (
+        ran(a_job(1, 0, 100), (500, 600), head_delay_s=-5)._replace(moved=2, moved_delay_s=400),
+        ran(a_job(2, 0, 100), (50, 150), head_delay_s=-2),
+        ran(a_job(3, 0, 100), (50, 150))._replace(moved=1, moved_delay_s=-30),
+    )
+    figures = figures_of(records)
+    assert (figures.worst_delay_s, figures.moved, figures.worst_moved_delay_s) == (-2, 3, 400)
+    assert figures_of(records[1:2]).worst_moved_delay_s is None
 
 
 def test_cutting_is_seen_in_the_figures() -> None:

@@ -26,6 +26,10 @@ def what_if_lines(found: Comparison, learned_runs: int, most_rows: int = _MOST_R
     lines: list[Line] = [
         ((f"over the next {span}", "title"), (f", {show_count(found.draws, 'case')} of drawn run times", "dim")),
     ]
+    if found.left_out:
+        lines.append(
+            ((f"  left out on both sides: {show_count(found.left_out, 'job')} further back in line", "warn"),),
+        )
     if before.all.jobs:
         lines += [
             _row("", "jobs", "wait", "then", "difference", "starts", role="dim"),
@@ -100,6 +104,7 @@ def what_if_data(title: str, notes: Sequence[str], found: Comparison, learned_ru
         "span_s": found.end_s - found.begin_s,
         "draws": found.draws,
         "past_runs": learned_runs,
+        "left_out": found.left_out,
         "before": _side_data(found.before),
         "after": _side_data(found.after),
     }

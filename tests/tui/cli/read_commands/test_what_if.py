@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
-from tests.tui.scripted_server import NOON_S, ScriptedBackend, a_job, a_server_status, changed
+from tests.tui.scripted_server import NOON_S, ScriptedBackend, a_job, a_server_status, a_vnode, changed, running
 from tui.cli.main import main
+
+PAGE = (Path(__file__).parents[4] / "docs" / "whatif.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -56,6 +58,29 @@ def test_a_quota_by_user_and_queue_with_preemptions_and_repeated_work(backend: S
     text = run("quota", "workq", "alice", "4")
     assert "what if: " in text
     assert "1 h 30 less" in text
+    assert text in PAGE, "the page's example"
+
+
+def idle_cores(found: dict[str, Any]) -> tuple[float, float]:
+    return round(found["before"]["idle_cores"], 6), round(found["after"]["idle_cores"], 6)
+
+
+def test_cores_that_further_subjobs_and_preempted_jobs_use_are_not_idle(backend: ScriptedBackend) -> None:
+    array = a_job("dave", 8, array="True", array_indices_remaining="0-11")
+    vnodes = {"v1": a_vnode(8)}
+    backend.server_status = changed(backend.server_status, jobs={"16[].hpc1": array}, vnodes=vnodes)
+    assert idle_cores(data("priority", "workq", "zoe", "3")) == (0, 0), "12 subjobs of 2 hours one after the other"
+    # Two runs with 20 hours to go on 8 cores each; with a quota of 8 one of them begins anew after bob's 2 hours.
+    jobs = {
+        **{f"1{n}.hpc1": {**running("alice", 8, f"v{n}"), "Resource_List.walltime": "20:30:00"} for n in (1, 2)},
+        "13.hpc1": a_job("bob", 8),
+    }
+    vnodes = {f"v{n}": a_vnode(8, 8, jobs=f"1{n}.hpc1/0") for n in (1, 2)}
+    backend.server_status = changed(backend.server_status, jobs=jobs, vnodes=vnodes)
+    found = data("quota", "workq", "alice", "8")
+    assert found["after"]["preemptions"] == 1
+    before, after = 16 - 8 * (20 + 20 + 2) / 24, 16 - 8 * (20 + 2 + 20.5) / 24
+    assert idle_cores(found) == (round(before, 6), round(after, 6))
 
 
 def test_a_drain_makes_all_wait_longer(backend: ScriptedBackend) -> None:
@@ -63,6 +88,15 @@ def test_a_drain_makes_all_wait_longer(backend: ScriptedBackend) -> None:
     assert waits(found, "bob") == (5400.0, 5400.0)
     assert waits(found, "carol") == (5400.0, 5400.0 + 7200.0), "both on v1 now, one after the other"
     assert found["after"]["idle_cores"] < found["before"]["idle_cores"]
+
+
+def test_runs_on_vnodes_that_take_no_jobs_use_none_of_the_idle_cores(backend: ScriptedBackend) -> None:
+    long = {**running("alice", 8, "v2"), "Resource_List.walltime": "48:00:00"}
+    vnodes = {"v1": a_vnode(8), "v2": a_vnode(8, 8, jobs="11.hpc1/0")}
+    jobs = {"11.hpc1": long, "13.hpc1": a_job("bob", 1)}
+    backend.server_status = changed(backend.server_status, jobs=jobs, vnodes=vnodes)
+    bobs = round(8 - 2 / 24, 6)
+    assert idle_cores(data("offline", "v2")) == (bobs, bobs), "alice's has all of v2, bob's a core of v1 for 2 hours"
 
 
 def test_a_reservation_ahead_keeps_its_vnodes_free_before_it(backend: ScriptedBackend) -> None:
@@ -92,6 +126,24 @@ def test_a_stopped_queue_and_a_held_job_wait_until_the_end(backend: ScriptedBack
     assert waits(data("stop", "workq"), "bob")[1] == 86400.0
     assert waits(data("hold", "13"), "bob")[1] == 86400.0
     assert waits(data("hold", "13", "--hours", "2"), "bob")[1] == 7200.0
+
+
+def test_where_very_many_wait_the_jobs_that_the_change_lifts_are_compared_and_the_others_named(
+    backend: ScriptedBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hooks.forecast.scale_forecast_to_cpu_time.MOST_JOBS", 5)
+    jobs = {f"{number}.hpc1": a_job("dave", 8, qtime=str(int(NOON_S - 90 + number))) for number in range(20, 27)}
+    jobs["99.hpc1"] = a_job("zoe", 8, qtime=str(int(NOON_S - 5)))
+    backend.server_status = changed(backend.server_status, jobs=jobs, vnodes={"v1": a_vnode(8)})
+    backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:PBS_GENERIC=0],[u:zoe=8]"})
+    found = data("quota", "workq", "zoe", "0")
+    assert waits(found, "zoe") == (0, 5 * 7200), "behind the five first jobs of dave"
+    assert found["left_out"] == 2
+    backend.set_queue("workq", **{"max_run_res_soft.ncpus": "[u:PBS_GENERIC=0]"})
+    assert waits(data("quota", "workq", "zoe", "8"), "zoe")[1] == 0
+    assert "left out on both sides: 2 jobs further back in line" in run("quota", "workq", "zoe", "8")
+    monkeypatch.setattr("hooks.forecast.scale_forecast_to_cpu_time.MOST_JOBS", 8)
+    assert "left out on both sides" not in run("quota", "workq", "zoe", "8")
 
 
 def test_a_priority_of_a_user(backend: ScriptedBackend) -> None:

@@ -16,7 +16,7 @@ def a_side(jobs: int, wait_s: float) -> Side:
 
 
 def page_lines(jobs: int, wait_s: float, then_s: float) -> list[str]:
-    found = Comparison(0.0, 86400.0, 30, a_side(jobs, wait_s), a_side(jobs, then_s))
+    found = Comparison(0.0, 86400.0, 30, a_side(jobs, wait_s), a_side(jobs, then_s), left_out=123_456)
     return [plain(line) for line in what_if_lines(found, 0)]
 
 

@@ -1,4 +1,5 @@
-"""One draw: the cluster run forward event by event, with run times that are given, until all waiting jobs have started.
+"""One draw: the cluster run forward event by event, with run times that are given, until the wanted jobs have started
+or until the horizon.
 
 Each moment at which runs end, jobs arrive or time alone changes the decision is one pass of :func:`decide`, which sees
 the requested walltimes only. Ends close together are one event: what is drawn for tomorrow is not known to the second.
@@ -48,10 +49,10 @@ class LimitsFrom(NamedTuple):
 class Draw(NamedTuple):
     """The first starts by job. ``until_s``: how far the draw went; ``passes``: how many decisions it took.
 
-    ``complete``: the draw ended by itself (no job left, nothing more to happen, horizon reached), not at the bound of
-    passes. ``preemptions``: how many runs were preempted until then, and ``repeated_core_s`` the core-seconds that they
-    have to run again, saving and restarting included. ``used_core_s``: the core-seconds that runs held from the begin
-    until the horizon.
+    ``complete``: the draw ended by itself (no job awaited any more, nothing more to happen, horizon reached), not at
+    the bound of passes. ``preemptions``: how many runs were preempted until then, and ``repeated_core_s`` the
+    core-seconds that they have to run again, saving and restarting included. ``used_core_s``: the core-seconds that
+    runs held from the begin until the horizon on vnodes that take jobs.
     """
 
     starts: Mapping[str, DrawnStart]
@@ -61,6 +62,10 @@ class Draw(NamedTuple):
     preemptions: int = 0
     repeated_core_s: float = 0.0
     used_core_s: float = 0.0
+
+
+RunForward = Callable[[Mapping[str, float], RunTime, float, int, Iterable[Job]], Draw]
+"""How a draw is made: :meth:`Forward.draw`, or :meth:`Forward.draw_to_horizon`."""
 
 
 class Forward:
@@ -84,6 +89,14 @@ class Forward:
         self.ledger = ledger
         self.settings = settings
         self.wanted = frozenset(wanted)
+        cluster = snapshot.cluster()
+        capacity = cluster.capacity
+        self.held_cores = {
+            run.id: run.allocation.cores_on(capacity.usable, capacity.directory) for run in cluster.runs.values()
+        }
+        """What each run holds on vnodes that take jobs. Starts hold cores on no others."""
+        self.begun_s = {run.id: run.start_s - run.job.saved_s for run in cluster.runs.values()}
+        """When each run would have begun had it never been preempted before."""
 
     def draw(
         self,
@@ -93,11 +106,24 @@ class Forward:
         passes: int,
         arrivals: Iterable[Job] = (),
     ) -> Draw:
-        """Run forward until the horizon (a moment), with at most so many passes.
+        """Run forward until the first starts of all wanted jobs, or until the horizon (a moment), with at most so many
+        passes.
 
         ``ends_s`` has the drawn end of each run that is under way, at the earliest now; ``arrivals`` are further jobs
         in order of their ``submit_s``.
         """
+        return _Forward(self, ends_s, run_time, arrivals).until_started(horizon_s, passes)
+
+    def draw_to_horizon(
+        self,
+        ends_s: Mapping[str, float],
+        run_time: RunTime,
+        horizon_s: float,
+        passes: int,
+        arrivals: Iterable[Job] = (),
+    ) -> Draw:
+        """The same, but run forward until the horizon whatever has started: what is used and preempted until then
+        includes further subjobs of arrays, and jobs that wait again because they were preempted."""
         return _Forward(self, ends_s, run_time, arrivals).until(horizon_s, passes)
 
 
@@ -111,8 +137,10 @@ class _Forward:
         self._grain = base.grain
         self._run_time = run_time
         self._arrivals = iter(arrivals)
+        self._arriving = next(self._arrivals, None)
         self._planned = base.planned
-        self._whole_s: dict[str, float] = {}
+        # A run that is preempted and begins anew takes as long as it would have taken.
+        self._whole_s = {run_id: end_s - base.begun_s[run_id] for run_id, end_s in ends_s.items()}
         self._started_s: dict[str, float] = {}
         self._end_s = dict(ends_s)
         self._ends = [(end_s, run_id) for run_id, end_s in ends_s.items() if end_s != UNLIMITED_S]
@@ -120,22 +148,29 @@ class _Forward:
         self._pending = set(base.wanted)
         self._starts: dict[str, DrawnStart] = {}
         self._passes = 0
-        now_s, runs = base.snapshot.time_s, base.snapshot.cluster().runs
-        self._holds = {run.id: (run.job.cores, now_s) for run in runs.values()}
+        now_s = base.snapshot.time_s
+        self._holds = {run_id: (cores, now_s) for run_id, cores in base.held_cores.items()}
         self._used_core_s = self._repeated_core_s = 0.0
         self._preemptions = 0
 
+    def until_started(self, horizon_s: float, passes: int) -> Draw:
+        return self._forward(horizon_s, passes, lambda: bool(self._pending))
+
     def until(self, horizon_s: float, passes: int) -> Draw:
-        ends, arriving = self._ends, next(self._arrivals, None)
+        # Once no job waits or comes, the runs only end; when they do is known.
+        return self._forward(horizon_s, passes, lambda: bool(self._snapshot.cluster().jobs or self._arriving))
+
+    def _forward(self, horizon_s: float, passes: int, goes_on: Callable[[], bool]) -> Draw:
+        ends = self._ends
         planned = iter(self._planned)
         coming = next(planned, None)
         from_s = now_s = wake_s = self._snapshot.time_s
-        while self._pending and self._passes < passes:
+        while goes_on() and self._passes < passes:
             while ends and self._end_s.get(ends[0][1]) != ends[0][0]:
                 heappop(ends)
             next_s = min(ends[0][0] if ends else UNLIMITED_S, wake_s)
-            if arriving is not None:
-                next_s = min(next_s, arriving.submit_s)
+            if self._arriving is not None:
+                next_s = min(next_s, self._arriving.submit_s)
             if coming is not None:
                 next_s = min(next_s, coming.at_s)
             if next_s > horizon_s or next_s == UNLIMITED_S:
@@ -148,9 +183,9 @@ class _Forward:
             for run_id in gone:
                 self._give_back(run_id, now_s)
             queued: list[Job] = []
-            while arriving is not None and arriving.submit_s <= now_s:
-                queued.append(arriving)
-                arriving = next(self._arrivals, None)
+            while self._arriving is not None and self._arriving.submit_s <= now_s:
+                queued.append(self._arriving)
+                self._arriving = next(self._arrivals, None)
             limits: list[LimitsFrom] = []
             while coming is not None and coming.at_s <= now_s:
                 limits.append(coming)
@@ -160,7 +195,7 @@ class _Forward:
         for run_id in list(self._holds):
             self._give_back(run_id, min(horizon_s, self._end_s.get(run_id, horizon_s)))
         return Draw(
-            self._starts, now_s, self._passes, not self._pending or self._passes < passes, self._preemptions,
+            self._starts, now_s, self._passes, not goes_on() or self._passes < passes, self._preemptions,
             self._repeated_core_s, self._used_core_s,
         )  # fmt: skip
 
@@ -251,7 +286,7 @@ class _Forward:
                 waiting[job.id] = job._replace(saved_s=job.saved_s + saved_s)
                 continue
             # An array is one entry: what one of its subjobs has saved is taken off that subjob's run time.
-            self._whole_s[run.id] = self._whole_s.get(run.id, self._run_time(job)) - saved_s
+            self._whole_s[run.id] -= saved_s
             known = waiting.get(job.id) or snapshot.cluster().jobs.get(job.id)
             left = known.subjobs or () if known is not None else ()
             waiting[job.id] = job._replace(subjobs=tuple(sorted({*left, run.subjob})))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy import Ledger, Settings
-from policy.forecast.simulate_until_all_started import Draw, Forward, LimitsFrom
+from policy.forecast.simulate_forward import Draw, Forward, LimitsFrom
 from policy.model.jobs_runs_vnodes_queues import Job, Server, Window
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from policy.state.cluster_snapshot import Snapshot
@@ -158,3 +158,45 @@ def test_the_scheduler_sees_asked_times_only() -> None:
         "2": "60 v1=4 after 1",
         "3": "65 v1=2 after 2",
     }
+
+
+def draw_to_horizon(snapshot: Snapshot, times_s: dict[str, float], horizon_s: float, passes: int = 1000) -> Draw:
+    ends_s = {each.id: each.start_s + times_s[each.id] for each in snapshot.runs.values()}
+    forward = Forward(snapshot, Ledger(), quota_settings(), snapshot.jobs)
+    return forward.draw_to_horizon(ends_s, lambda each: times_s[each.id], horizon_s, passes)
+
+
+def test_to_the_horizon_the_further_subjobs_of_an_array_are_used_time_too() -> None:
+    # v1: 2[1] 30 s | 2[2] 30 s | 2[3] 30 s | idle
+    snapshot = cluster([vnode("v1")], [job("2[].s", select="4", subjobs=(1, 2, 3))], now_s=0)
+    assert draw_to_horizon(snapshot, {"2[].s": 30}, 60).used_core_s == 4 * 60
+    drawn = draw_to_horizon(snapshot, {"2[].s": 30}, 1000)
+    assert (drawn.used_core_s, drawn.complete) == (4 * 90, True)
+    assert starts_as_text(drawn) == {"2[].s": "0 v1=4 after -"}
+
+
+def test_to_the_horizon_a_preempted_job_runs_again_and_may_be_preempted_again() -> None:
+    # v1: bob's 1 (over quota) | carol's 2, 20 s | bob's 1 | carol's 3 from second 50 on, 20 s | bob's 1, 50 s
+    snapshot = cluster(
+        [vnode("v1")],
+        [job("2", "carol", "4", 20), job("3", "carol", "4", 20, not_before_s=50)],
+        [run("1", "bob", "v1=4")],
+        queues=[queue("[u:carol=4],[u:bob=0]")],
+    )
+    drawn = draw_to_horizon(snapshot, {"1": 50, "2": 20, "3": 20}, 1000)
+    assert {job_id: start.at_s for job_id, start in drawn.starts.items()} == {"2": 10, "3": 50}
+    assert (drawn.preemptions, drawn.repeated_core_s) == (2, 4 * (10 + 20))
+    assert drawn.used_core_s == 4 * (20 + 20 + 20 + 50)
+
+
+def test_what_runs_hold_on_vnodes_that_take_no_jobs_is_not_used() -> None:
+    vnodes = [vnode("v1"), vnode("v2", usable=False)]
+    snapshot = cluster(vnodes, [job("3", select="1")], [run("1", "bob", "v1=2 v2=4"), run("2", "bob", "v2=2")], now_s=0)
+    drawn = draw_to_horizon(snapshot, {"1": 50, "2": 100, "3": 10}, 1000)
+    assert drawn.used_core_s == 2 * 50 + 1 * 10
+
+
+def test_to_the_horizon_a_draw_whose_passes_are_used_up_says_so() -> None:
+    snapshot = cluster([vnode("v1")], [job("2[].s", select="4", subjobs=(1, 2, 3))], now_s=0)
+    drawn = draw_to_horizon(snapshot, {"2[].s": 30}, 1000, passes=2)
+    assert (drawn.until_s, drawn.passes, drawn.complete) == (30, 2, False)
