@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from hooks.pbs.custom_resources import DEFAULT_PARTITION
 from hooks.pbs.files_and_output.json_output import read_json
 from hooks.store.state_folder import state_folder
 from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished, Run
@@ -33,7 +34,8 @@ from migration.schedulers.scheduler_interface import (
 )
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, reserved_for_head
 from policy.migration.job_demand import Demand
-from policy.model.pbs_units import parse_duration_s, parse_size_kib
+from policy.model.pbs_units import parse_duration_s, parse_measure, parse_size_kib
+from policy.state.vnode_totals_hosts_and_matching import is_what
 
 if TYPE_CHECKING:
     from migration.schedulers.pbsteer_earmarks_and_would_start import LastPass
@@ -63,6 +65,8 @@ _MOST_JOBS_READ = 5_000
 _ID = re.compile(r"[0-9]+(?:\[\])?(?:\.[A-Za-z0-9.-]+)?")
 _MOST_ONE_BY_ONE = 20
 _LAST_PASS = "last-pass.json"  # noqa: S105 - what pbsteer's passes publish
+_Texts = Mapping[str, Any]
+"""A queue's or a vnode's attributes, in PBS's JSON."""
 _SIGNALLED = 256
 """PBS adds this to the number of the signal that ended a job."""
 
@@ -90,7 +94,8 @@ class PbsScheduler:
             raise SchedulerSilent(f"PBS has no queue {self._queue!r}; cluster.toml names it as the landing queue")
         # Without -v a host of several vnodes is one entry, whose differing states and queues are "<various>".
         nodes = self._json(["pbsnodes", "-a", "-v", "-F", "json"]).get("nodes", {})
-        usable = {name: _shape(node) for name, node in nodes.items() if self._is_usable(node)}
+        open_to = _find_open(nodes, self._queue, queue)
+        usable = {name: _shape(node) for name, node in open_to.items() if _is_usable(node)}
         if queue.get("enabled") != "True" or queue.get("started") != "True":
             usable = {}
         shapes: dict[Shape, int] = {}
@@ -188,11 +193,6 @@ class PbsScheduler:
             return Ended("", ran)
         return Ended(f"signal {status - _SIGNALLED}" if status >= _SIGNALLED else str(status), ran)
 
-    def _is_usable(self, node: Mapping[str, Any]) -> bool:
-        states = set(str(node.get("state", "")).replace(" ", "").split(","))
-        own_queue = node.get("queue")
-        return not states & _UNUSABLE and not node.get("resv") and own_queue in (None, self._queue)
-
     def _last_pass(self) -> LastPass | None:
         if not self._pbs_home or not os.access(state_folder(self._pbs_home) / _LAST_PASS, os.R_OK):
             return None
@@ -267,7 +267,35 @@ def select_of(demand: Demand) -> str:
     return chunk + memory + (f":ngpus={demand.gpus}" if demand.gpus else "")
 
 
-def _shape(node: Mapping[str, Any]) -> Shape:
+def _find_open(nodes: Mapping[str, _Texts], name: str, queue: _Texts) -> Mapping[str, _Texts]:
+    """The vnodes that jobs of the queue may use: those of its own, or where there are none those of its partition
+    without a queue. Each has the texts that the queue's ``default_chunk`` asks for.
+    """
+    own = {vnode: texts for vnode, texts in nodes.items() if name in str(texts.get("queue", "")).split(",")}
+    shared = (vnode for vnode, texts in nodes.items() if not texts.get("queue") and _is_beside(texts, queue))
+    chunk = {what: str(text) for what, text in queue.get("default_chunk", {}).items()}
+    wanted = {what: text for what, text in chunk.items() if parse_measure(text) is None}
+    return {vnode: nodes[vnode] for vnode in own or shared if _has(nodes[vnode], wanted)}
+
+
+def _is_beside(vnode: _Texts, queue: _Texts) -> bool:
+    """Whether both are in one partition."""
+    mine, its = (str(texts.get("partition", DEFAULT_PARTITION)) for texts in (vnode, queue))
+    return mine == its
+
+
+def _has(vnode: _Texts, wanted: Mapping[str, str]) -> bool:
+    """Whether the vnode's resources are these texts; a boolean that is not set is False."""
+    has = vnode.get("resources_available", {})
+    return all(is_what(str(has.get(what, "False")), text) for what, text in wanted.items())
+
+
+def _is_usable(vnode: _Texts) -> bool:
+    states = set(str(vnode.get("state", "")).replace(" ", "").split(","))
+    return not states & _UNUSABLE and not vnode.get("resv")
+
+
+def _shape(node: _Texts) -> Shape:
     has, used = node.get("resources_available", {}), node.get("resources_assigned", {})
     cores = int(has.get("ncpus", 0)) - int(used.get("ncpus", 0))
     mem_kib = _kib(has.get("mem")) - _kib(used.get("mem"))

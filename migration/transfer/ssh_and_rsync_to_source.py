@@ -101,7 +101,8 @@ class Connection:
     ) -> int:
         first, *others = words
         sources = [f"{self.ssh}:{first}", *(f":{word}" for word in others)]
-        options = [f"--chmod={NO_SETUID}", *(f"--exclude={pattern}" for pattern in exclude)]
+        # Of --exclude the pattern "+ x" would be an include, and "!" would end all of them.
+        options = [f"--chmod={NO_SETUID}", *(f"--filter=- {pattern}" for pattern in exclude if pattern)]
         done = self._rsync([*options, *sources, f"./{name}"], timeout_s, folder=folder)
         _check(done, "rsync", allowed=(0, _VANISHED))
         return _total(done, "received")

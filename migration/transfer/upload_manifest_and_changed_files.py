@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from migration.as_user.helper.operations_as_user import BUILD_LOG
-from migration.as_user.user_files.folder_tree_listing import CLOSED, Entry, is_excluded
+from migration.as_user.user_files.exclude_patterns_as_rsync_reads_them import Excluded
+from migration.as_user.user_files.folder_tree_listing import CLOSED, Entry
 from migration.transfer.json_from_source import (
     check_list,
     check_path,
@@ -61,8 +62,10 @@ def find_closed(now: Manifest, uploaded: Manifest | None, gid: str, nostage: Seq
 
 def _find_changed(now: Manifest, uploaded: Manifest | None, gid: str, nostage: Sequence[str]) -> Iterator[Entry]:
     logs = {BUILD_LOG, *outputs(gid)}
+    kept_there = Excluded(nostage)
     for path, entry in now.items():
-        if path.startswith(service_prefix(gid)) or any(is_excluded(path, pattern) for pattern in nostage):
+        # A closed entry, of which a manifest does not say what it is, never goes back.
+        if path.startswith(service_prefix(gid)) or kept_there.has(path, is_folder=entry.kind in ("d", CLOSED)):
             continue
         if (path in logs) if uploaded is None else (uploaded.get(path) != entry):
             yield entry

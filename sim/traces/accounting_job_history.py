@@ -10,7 +10,6 @@ import re
 
 from hooks.pbs.files_and_output.accounting_fields import Fields, SenselessError, check_clock, read_fields
 from sim.traces.accounting_log_files_and_lines import AccountingRecord, LinePosition
-from torque.translate.accounting_fields import is_torque_text, read_torque_fields
 
 _JOB_ID = re.compile(rb"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(\..{1,255})?", re.DOTALL)
 _RESERVATION_ID = re.compile(rb"[RSM][0-9]+(\..*)?", re.DOTALL)
@@ -193,7 +192,7 @@ class JobHistories:
     def _described(self, record: AccountingRecord, number: int) -> None:
         """Take a record that describes its job: Q, S, E or R."""
         kind, text = record.kind, record.text
-        fields = read_torque_fields(text) if is_torque_text(text) else read_fields(text)
+        fields = read_fields(text)
         moment_s = {"Q": fields.queued_s, "S": fields.start_s}.get(kind, fields.end_s)
         if moment_s is not None:
             check_clock(record.stamp_s, moment_s)

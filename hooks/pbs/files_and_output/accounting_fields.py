@@ -2,6 +2,7 @@
 
 PBS quotes account, project and resource values that contain a space, escapes nothing, and writes the job's name
 unquoted, so a quoted value ends where a quote is followed by the next key (OpenPBS, src/server/accounting.c, acct_job).
+Torque's records are read too (TORQUE Administrator Guide, "Accounting Records").
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hooks.pbs.custom_resources import APPLICATION
+from hooks.pbs.files_and_output.slots_of_exec_host import slots_of_exec_host
 from policy.model.allocation import parse_exec_vnode
 from policy.model.job_request import RequestError, parse_request
 from policy.model.pbs_units import UnitError, parse_duration_s
@@ -27,6 +29,7 @@ _READ = frozenset(
         b"user", b"group", b"ctime", b"qtime", b"etime", b"start", b"end", b"Exit_status", b"exec_vnode",
         b"Resource_List.ncpus", b"Resource_List.select", b"Resource_List.walltime",
         b"resource_assigned.ncpus", b"resources_used.ncpus", b"run_count", _APPLICATION,
+        b"owner", b"exec_host", b"start_count",
     }
 )  # fmt: skip
 _VNODE = re.compile(rb"[(+]([^():+]+)")
@@ -48,7 +51,8 @@ class Fields:
     """A job as in one record. Times are seconds since 1970; None means that the record has no such field.
 
     `cores` are those that the job took: the requested ones, or all cores of its vnodes if it had them to itself.
-    `application` is what the job named for striping; `run_count` how often PBS has tried to run it.
+    `application` is what the job named for striping; `run_count` how often PBS has tried to run it, and Torque
+    has run it.
     """
 
     user: str
@@ -70,7 +74,8 @@ def read_fields(text: bytes) -> Fields:
     """The fields of a Q, S, E or R record. Raises SenselessError."""
     fields = _split(text)
     walltime = fields.get(b"Resource_List.walltime")
-    status, runs = fields.get(b"Exit_status", b""), fields.get(b"run_count", b"")
+    status, runs = fields.get(b"Exit_status", b""), fields.get(b"run_count", fields.get(b"start_count", b""))
+    slots = _slots(fields)
     return Fields(
         user=_text(fields.get(b"user", b"")),
         group=_text(fields.get(b"group", b"")),
@@ -79,10 +84,10 @@ def read_fields(text: bytes) -> Fields:
         eligible_s=_time_s(fields, b"etime"),
         start_s=_time_s(fields, b"start"),
         end_s=_time_s(fields, b"end"),
-        cores=_cores(fields),
+        cores=sum(slots.values()) or _cores(fields),
         walltime_s=None if walltime is None else _duration_s(walltime),
         exit_status=int(status) if _SIGNED.fullmatch(status) else None,
-        vnodes=tuple(map(_text, _VNODE.findall(fields.get(b"exec_vnode", b"")))),
+        vnodes=tuple(slots or map(_text, _VNODE.findall(fields.get(b"exec_vnode", b"")))),
         application=_text(fields.get(_APPLICATION, b"")),
         run_count=int(runs) if _WHOLE.fullmatch(runs) else None,
     )
@@ -116,6 +121,16 @@ def _quoted_pairs(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     for match in _FIELD.finditer(text):
         if match[1] is not None:
             yield match[1], next((match[group] for group in (2, 3, 4) if match[group] is not None), b"")
+
+
+def _slots(fields: dict[bytes, bytes]) -> dict[str, int]:
+    """The slots that a run of Torque's held on each host; empty in a record of PBS's, which has vnodes and no owner.
+
+    A request of ``ncpus`` gets one slot (seen), so the cores are what the run held and not what its job asked for.
+    """
+    if b"owner" not in fields or b"exec_vnode" in fields:
+        return {}
+    return slots_of_exec_host(_text(fields.get(b"exec_host", b"")))
 
 
 def _cores(fields: dict[bytes, bytes]) -> int | None:

@@ -199,5 +199,6 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "shared": user_files_in_landing_folder.print_shared,
         "links": user_files_in_landing_folder.set_links,
         "remove": user_files_in_landing_folder.remove,
+        "unlink": user_files_in_landing_folder.unlink,
     }
 )

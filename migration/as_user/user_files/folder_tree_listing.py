@@ -8,13 +8,14 @@ so two entries are the same if and only if their lines are.
 from __future__ import annotations
 
 import errno
-import fnmatch
 import json
 import os
 import stat
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+from migration.as_user.user_files.exclude_patterns_as_rsync_reads_them import Excluded
 
 PART = ".mg-part"
 STAGE = ".mg-stage-"
@@ -77,6 +78,10 @@ def _is_closed(path: str, kind: str) -> bool:
     """Whether this process cannot open a file or a folder of its user's, as rsync could not."""
     needed = {"f": os.R_OK, "d": os.R_OK | os.X_OK}.get(kind)
     return needed is not None and not os.access(path, needed) and os.path.lexists(path)
+
+
+def _is_closed_folder(root: str, entry: Entry) -> bool:
+    return entry.kind == CLOSED and os.path.isdir(f"{root}/{entry.path}")
 
 
 def print_manifest(arguments: list[str]) -> int:
@@ -178,8 +183,9 @@ def survey(asked: dict[str, list[str]]) -> dict[str, Any]:
     refused: list[str] = []
     shared: list[dict[str, object]] = []
     size = files = 0
+    excluded = Excluded(asked["exclude"])
     for entry in walk(folder):
-        if any(is_excluded(entry.path, pattern) for pattern in asked["exclude"]):
+        if excluded.has(entry.path, is_folder=entry.kind == "d" or _is_closed_folder(folder, entry)):
             continue
         size, files = size + entry.size, files + 1
         if len(refused) >= _MOST_REFUSED:
@@ -261,12 +267,3 @@ def _shared(link: str, real: str) -> dict[str, object] | None:
 
 def _is_below(path: str, roots: list[str]) -> bool:
     return any(path.startswith(f"{root}/") for root in roots)
-
-
-def is_excluded(path: str, pattern: str) -> bool:
-    """About as rsync reads a pattern: a name anywhere, or a path from the folder where it begins with a slash."""
-    parts = path.split("/")
-    if pattern.startswith("/"):
-        ways = ["/".join(parts[: count + 1]) for count in range(len(parts))]
-        return any(fnmatch.fnmatchcase(way, pattern.strip("/")) for way in ways)
-    return any(fnmatch.fnmatchcase(part, pattern.strip("/")) for part in parts)

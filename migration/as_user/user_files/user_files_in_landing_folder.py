@@ -19,6 +19,7 @@ from migration.as_user.user_files.fit_file_name import fit_path
 from migration.as_user.user_files.folder_tree_listing import (
     FRESH_LINK,
     check_inside,
+    open_own_folder,
     print_manifest,
     read_entry,
     read_lines,
@@ -170,6 +171,26 @@ def remove(arguments: list[str]) -> int:
         with contextlib.suppress(OSError):
             for number in range(len(parts) - 2, 0, -1):
                 os.rmdir(parts[number], dir_fd=folders[number])
+    return 0
+
+
+def unlink(arguments: list[str]) -> int:
+    """``unlink FOLDER NAME...``: remove files of a folder of the user's own, which is neither made nor changed. A file
+    that is not there is no error.
+    """
+    path, *names = arguments
+    try:
+        folder = open_own_folder(path)
+    except FileNotFoundError:
+        return 0
+    try:
+        for name in names:
+            if "/" in check_inside(name):
+                raise ValueError(f"name {name!r:.200}: must be a name in the folder")
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+    finally:
+        os.close(folder)
     return 0
 
 

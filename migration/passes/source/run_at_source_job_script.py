@@ -48,11 +48,10 @@ class HomeFolders:
         return text if done.status == 0 and text.isascii() and text.isdigit() else ""
 
     def clear(self, record: Record) -> None:
-        """Remove the service's own files."""
+        """Remove the service's own files. The folder is the user's, and stays as it is."""
         here = _at_home(record)
-        above, _, name = here.dstdir.rpartition("/")
-        for path in (script_path(here), exit_path(here)):
-            self._run(["remove", above or "/", f"{name}{path[len(here.dstdir) :]}"], user=here.account)
+        names = (path[len(here.dstdir) + 1 :] for path in (script_path(here), exit_path(here)))
+        self._run(["unlink", here.dstdir, *names], user=here.account)
 
 
 def _at_home(record: Record) -> Record:

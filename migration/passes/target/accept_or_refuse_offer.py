@@ -63,7 +63,7 @@ def accept(site: Site, cluster: str, offer: Record) -> Reply:
         again = _repeat(change, offer) or _find_busy(site, record, free, verdict, received)
         if again is not None:
             return again
-        taken = advance(_with_own_folder(record, received), "accepted", site.now())
+        taken = advance(_with_own_folder(site, record, change), "accepted", site.now())
         change.put(Queue.RECEIVED, taken)
         change.remove(Queue.DONE, taken.gid)
     return Taken(taken, taken.datakey)
@@ -177,10 +177,29 @@ def _folder_here(site: Site, offer: Record, account: str) -> str:
     return f"{site.file.this.landing}/{account}/{offer.src}{offer.dir}"
 
 
-def _with_own_folder(record: Record, received: list[Record]) -> Record:
-    if any(other.dstdir == record.dstdir and other.gid != record.gid for other in received):
-        return replace(record, dstdir=fit_path(record.dstdir, f".{record.gid}"))
-    return record
+def _with_own_folder(site: Site, record: Record, change: Change) -> Record:
+    """The record with a folder of its own: no other job has files in it, above it or below it, neither one that is
+    under way nor one that is over and of which files are kept. Or results that are not back yet could be lost, and this
+    job would find files there that its user has removed.
+
+    The job's id is added where the two would meet, so that what is beside a folder stays beside it where it can. An
+    attempt that was given back has run nothing, and its upload goes on in its folder.
+    """
+    own, earlier = record.dstdir, change.find(record.gid)
+    if earlier is not None and earlier[1].dstdir.startswith(f"{site.file.this.landing}/{record.account}/"):
+        own = earlier[1].dstdir
+    others = [one for one in change.records(Queue.RECEIVED) if _overlap(one.dstdir, own)]
+    ended = [one for one in change.records(Queue.DONE) if one.gid != record.gid and _overlap(one.dstdir, own)]
+    others += [one for one in ended if site.spool.job_folder(one.gid).exists()]
+    if others:
+        meeting = min((own, *(one.dstdir for one in others)), key=len)
+        own = fit_path(meeting, f".{record.gid}") + own[len(meeting) :]
+    return replace(record, dstdir=own)
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one of the paths is the other, or is below it; an empty one is no path."""
+    return bool(one) and (f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/"))
 
 
 def _make_key(site: Site, record: Record) -> str:

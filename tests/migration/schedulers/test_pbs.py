@@ -69,7 +69,7 @@ def test_what_is_free_are_the_cores_of_vnodes_that_are_open_to_the_queue() -> No
     )
     nodes = {
         "v1": node(), "v2": node(), "v3": node(used=5), "v4": node("job-busy", used=8),
-        "v5": node(queue="other"), "v6": node(queue="global", cores=4), "v7": node(resv="R1.mgf"),
+        "v5": node(queue="other"), "v6": node(cores=4), "v7": node(resv="R1.mgf"),
         **{f"u{number}": node(state) for number, state in enumerate(unusable)},
     }  # fmt: skip
     free = scheduler(nodes).free()
@@ -86,11 +86,39 @@ def test_vnodes_of_a_host_are_summed_and_each_has_its_own_state_and_queue() -> N
     nodes = {
         "h1": of_host("h1", cores=0), "h1[0]": of_host("h1"), "h1[1]": of_host("h1", used=3),
         "h2[0]": of_host("h2", "offline"), "h2[1]": of_host("h2"),
-        "h3[0]": of_host("h3", queue="other"), "h3[1]": of_host("h3", queue="global", cores=4),
+        "h3[0]": of_host("h3", queue="other"), "h3[1]": of_host("h3", cores=4),
     }  # fmt: skip
     free = scheduler(nodes).free()
     assert free.shapes == (Shape(1, 4, 16384, 2), Shape(1, 8, 16384, 2), Shape(1, 13, 48128, 6))
     assert (free.idle, free.cores) == (25, 44)
+
+
+def with_resources(**more: str) -> dict[str, Any]:
+    vnode = node()
+    return {**vnode, "resources_available": {**vnode["resources_available"], **more}}
+
+
+@pytest.mark.parametrize(
+    ("queue", "nodes", "idle"),
+    [
+        ({}, {"n1": node(partition="p2"), "n2": node(cores=4)}, 4),
+        ({"partition": "p1"}, {"n1": node(), "n2": node(partition="p1", cores=4)}, 4),
+        ({"partition": "pbs-default"}, {"n1": node()}, 8),
+        ({}, {"n1": node(), "g1": node("offline", queue="global")}, 0),
+        ({}, {"n1": node(queue="other,global"), "n2": node(), "n3": node(queue="other")}, 8),
+        ({"default_chunk": {"Qlist": "global"}}, {"n1": with_resources(Qlist="workq"), "n2": node()}, 0),
+        ({"default_chunk": {"Qlist": "global"}}, {"n1": with_resources(Qlist="workq,global")}, 8),
+        ({"default_chunk": {"fast": "True"}}, {"n1": with_resources(fast="True"), "n2": node()}, 8),
+        ({"default_chunk": {"fast": "False"}}, {"n1": with_resources(fast="True"), "n2": node(cores=4)}, 4),
+        ({"default_chunk": {"ncpus": 0, "mem": "2gb", "rank": "3"}}, {"n1": node()}, 8),
+    ],
+)
+def test_vnodes_that_jobs_of_the_queue_cannot_use_are_not_free(
+    queue: dict[str, Any], nodes: dict[str, Any], idle: int
+) -> None:
+    """Those of another partition, those without a queue where the queue has vnodes of its own, and those without the
+    texts that each of its chunks asks for."""
+    assert scheduler(nodes, {"global": {**QUEUE["global"], **queue}}).free().idle == idle
 
 
 @pytest.mark.parametrize("shut", ["enabled", "started"])

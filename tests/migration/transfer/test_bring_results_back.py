@@ -31,6 +31,17 @@ def test_what_is_new_or_differs_goes_back_and_the_services_files_stay() -> None:
     assert [one.path for one in find_results(now, UPLOADED, "a.1", ["*.tmp"])] == ["in", "new/r"]
 
 
+def test_results_that_stay_there_are_named_as_rsync_reads_patterns() -> None:
+    now = entries(*(Entry(path, "f", 1, 1) for path in ("big.dat", "out/result.dat", "tmp/x")), Entry("tmp", "d"))
+
+    def go_back(*nostage: str) -> list[str]:
+        return [one.path for one in find_results(now, {}, "a.1", nostage)]
+
+    assert go_back("/*.dat") == ["out/result.dat", "tmp/x", "tmp"]
+    assert go_back("tmp/*") == ["big.dat", "out/result.dat", "tmp"]
+    assert go_back("out/*.dat", "tmp/") == ["big.dat"]
+
+
 def test_what_the_job_has_closed_to_its_user_stays_there_and_is_named() -> None:
     now = entries(
         Entry("in", CLOSED, 3, 1), Entry("l", "l", target="x"), Entry("d", CLOSED), Entry("new", CLOSED, 1, 1),

@@ -288,3 +288,14 @@ def test_two_jobs_of_one_folder_have_their_own_and_keep_each_others_results(targ
     texts = {target.read(f"{folder}/result"), target.read(f"{folder}/result.mg-{second.gid}")}
     assert texts == {"one\n", "two\n"}
     assert first.reason == ""
+
+
+def test_a_job_whose_folder_was_here_before_does_not_find_what_its_user_has_removed(target: Target) -> None:
+    folder = target.folder("afresh", 'cat restart || echo none; echo "$1" > restart')
+    first = target.end(target.offer(folder, args=["one"]))
+    assert target.read(f"{folder}/restart") == "one\n"
+    target.on("a", "alice", 'rm "$1/restart"', folder)
+    second = target.end(target.offer(folder, args=["two"]))
+    assert target.read(f"{folder}/mg.{second.gid}.out") == "none\n"
+    assert target.read(f"{folder}/restart") == "two\n"
+    assert second.dstdir == f"{first.dstdir}.{second.gid}"

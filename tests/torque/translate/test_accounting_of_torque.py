@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from hooks.forecast.past_runs import PastRuns
+from hooks.pbs.files_and_output.accounting_fields import read_fields
 from sim.traces.accounting_job_history import DELETED, RUNNING, WAITING
 from sim.traces.accounting_log import PastJob, read_accounting, read_log
 from sim.workload.workload import Cluster
 from tests.torque.record_status import RECORDED
-from torque.translate.accounting_fields import is_torque_text, read_torque_fields
 
 LOG = RECORDED / "accounting"
 
@@ -77,13 +78,25 @@ def test_a_job_that_runs_again_after_its_end_is_the_later_run(tmp_path: Path) ->
 
 
 def test_a_record_of_pbs_is_not_taken_for_torques() -> None:
-    pbs = b'user=a group=b account="x owner=a@b" ctime=1 qtime=1 etime=1 start=1 exec_host=h/0 exec_vnode=(h:ncpus=1)'
-    assert not is_torque_text(pbs)
-    assert not is_torque_text(b"queue=batch")
+    pbs = b'user=a group=b account="x owner=a@b" ctime=1 qtime=1 etime=1 start=1 exec_host=h/0-7 Resource_List.ncpus=2 '
+    assert (read_fields(pbs).cores, read_fields(pbs).vnodes) == (2, ())
+    assert read_fields(pbs + b"owner=x exec_vnode=(v:ncpus=2) ").vnodes == ("v",)
+    assert read_fields(b"queue=batch").cores is None
 
 
 @pytest.mark.parametrize(("exec_host", "cores"), [(b"a/0+a/1+b/0", 3), (b"a/0-1,5+b/2", 4), (b"a", None), (b"", None)])
 def test_cores_of_older_texts_and_of_such_as_cannot_be_read(exec_host: bytes, cores: int | None) -> None:
     text = b"user=a group=b ctime=1 qtime=1 etime=1 start=1 owner=a@s exec_host=" + exec_host + b" end=9 "
-    assert is_torque_text(text)
-    assert read_torque_fields(text).cores == cores
+    assert read_fields(text).cores == cores
+
+
+def test_forecasts_learn_from_runs_of_nodes_and_slots_but_not_from_those_that_had_run_before(tmp_path: Path) -> None:
+    shutil.copy(LOG / "20261127", tmp_path / "20261127")
+    past = PastRuns().read_on(tmp_path)
+    assert [(run.id, run.user, run.cores, run.end_s - run.start_s, run.estimate_s) for run in past.runs] == [
+        ("0.tq", "alice", 6, 4.0, 600.0),
+        ("3.tq", "dave", 1, 1.0, 600.0),
+        ("6[0].tq", "dave", 1, 1.0, 600.0),
+        ("6[1].tq", "dave", 1, 1.0, 600.0),
+    ]
+    assert past.started["1.tq"] == 1795771912

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from torque.translate.exec_host_as_exec_vnode import count_slots, node_list_for_qrun, read_exec_vnode, read_jobs_of_node
+from hooks.pbs.files_and_output.slots_of_exec_host import count_slots
+from torque.translate.exec_host_as_exec_vnode import node_list_for_qrun, read_exec_vnode, read_jobs_of_node
 from torque.translate.nodes import read_node, read_report
 
 

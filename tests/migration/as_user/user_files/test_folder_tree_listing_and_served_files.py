@@ -75,9 +75,24 @@ def test_what_its_user_cannot_open_is_refused_with_its_path_unless_it_is_exclude
     assert {path: kind for path, kind, *_ in map(json.loads, listed)} == {
         "closed": CLOSED, "d": CLOSED, "open": "f", "private": CLOSED,
     }  # fmt: skip
+    found = json.loads(
+        do(["survey", json.dumps({**asked, "exclude": ["private/", "d/", "closed/"]})], user="guest").out
+    )
+    assert found["refused"] == ["closed: cannot be opened by its user"], "it is no folder"
     folder.chmod(0)
     found = json.loads(do(["survey", json.dumps({**asked, "exclude": []})], user="guest").out)
     assert found["problem"] == f"{folder}: cannot be opened by its user"
+
+
+@pytest.mark.parametrize("pattern", ["logs/pipe", "*/pipe", "logs/**", "/*/pipe"])
+def test_what_a_pattern_with_slashes_leaves_out_does_not_refuse_the_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], pattern: str
+) -> None:
+    folder = tmp_path / "job"
+    (folder / "logs").mkdir(parents=True)
+    os.mkfifo(folder / "logs/pipe")
+    assert survey(folder, capsys, exclude=[pattern])["refused"] == []
+    assert survey(folder, capsys, exclude=[f"/x{pattern}"])["refused"] != []
 
 
 def test_a_folder_through_a_link_another_users_or_outside_the_roots_is_none(

@@ -101,3 +101,18 @@ def test_no_link_in_the_path_is_followed(landing: Path) -> None:
     assert do(["remove", str(landing), "guest/a/j/link"], user="guest").status == 0
     assert (landing / "guest/a/j/kept/j/f").exists()
     assert do(["remove", str(landing), "guest/a/none/j"], user="guest").status == 0
+
+
+def test_files_are_unlinked_in_the_users_own_folder_alone_and_through_no_link(landing: Path) -> None:
+    do(["folder", str(landing), "guest/a/b"], user="guest")
+    place = landing / "guest/a/b"
+    for name in ("f", "g"):
+        do(["write", f"{place}/{name}", "644"], user="guest", stdin=b"x")
+    assert build(place, "ln -s b ../way; chmod 775 .").status == 0
+    assert do(["unlink", str(landing / "guest/a/way"), "f"], user="guest").status != 0
+    assert do(["unlink", str(landing / "guest/a"), "b/f"], user="guest").status != 0
+    assert do(["unlink", str(landing), "f"], user="guest").status != 0
+    assert sorted(one.name for one in place.iterdir()) == ["f", "g", "mg-build.log"]
+    assert do(["unlink", str(place), "f", "none"], user="guest").status == 0
+    assert sorted(one.name for one in place.iterdir()) == ["g", "mg-build.log"]
+    assert place.stat().st_mode & 0o7777 == 0o775

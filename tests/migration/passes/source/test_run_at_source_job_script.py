@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from migration.as_user.user_files.user_files_in_landing_folder import unlink
 from migration.passes.source.run_at_source_job_script import HomeFolders
 from migration.passes.source.source_context import NotPrepared
 from migration.programs.run_external_program_with_limits import Finished, run
@@ -33,7 +35,8 @@ class Files:
         elif argv[0] == "read":
             return Finished(0, Path(argv[1]).read_bytes(), b"") if Path(argv[1]).exists() else Finished(2, b"", b"")
         else:
-            (Path(argv[1]) / argv[2]).unlink(missing_ok=True)
+            assert argv[0] == "unlink"
+            unlink(list(argv[1:]))
         return Finished(0, b"", b"")
 
 
@@ -71,3 +74,19 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         HomeFolders(Files("write")).prepare(record, "n")
     with pytest.raises(NotPrepared, match="must be NAME=VALUE"):
         HomeFolders(Files()).prepare(Record(**{**vars(record), "env": ("1",)}), "n")
+
+
+def test_clearing_leaves_the_folder_as_open_to_its_group_as_it_was_and_makes_none_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "case01"
+    folder.mkdir()
+    folder.chmod(0o2775)
+    record = Record(**{**vars(RECORD), "dir": str(folder)})
+    folders = HomeFolders(Files())
+    folders.prepare(record, "n")
+    (folder / ".mg.a.1.exit").write_text("0\n")
+    folders.clear(record)
+    assert list(folder.iterdir()) == []
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o2775
+    folder.rmdir()
+    folders.clear(record)
+    assert not folder.exists()

@@ -92,6 +92,63 @@ def test_an_unfinished_job_with_the_same_folder_makes_this_one_stand_beside(targ
     assert second.record.dstdir == "/land/guest/a/home/guest/j.a.2"
 
 
+def end(target: FakeTarget, gid: str, state: str, **fields: Any) -> None:
+    """A job that is over, and of which files are kept here."""
+    target.put(gid=gid, state=state, **fields)
+    target.site.spool.job_folder(gid).mkdir(parents=True)
+    with target.site.spool.change() as change:
+        record = change.find(gid)
+        assert record is not None
+        change.move(Queue.RECEIVED, Queue.DONE, record[1])
+
+
+def folder_of(target: FakeTarget, **fields: Any) -> str:
+    taken = hand(target, cores=1, **fields)
+    assert isinstance(taken, Taken)
+    return taken.record.dstdir.replace("/land/guest/a/home/guest/", "")
+
+
+@pytest.mark.parametrize("state", ["End", "Aborted", "Stopped"])
+def test_a_job_finds_no_files_of_an_earlier_one_of_its_folder_whose_files_are_kept(
+    target: FakeTarget, state: str
+) -> None:
+    """A restart file that its user has removed, say; and what could not be brought back yet is not touched."""
+    end(target, "a.1", state, dstdir="/land/guest/a/home/guest/j")
+    assert folder_of(target, gid="a.2") == "j.a.2"
+    target.site.spool.job_folder("a.1").rmdir()
+    assert folder_of(target, gid="a.3", dir="/home/guest/k") == "k"
+    with target.site.spool.change() as change:
+        change.remove(Queue.RECEIVED, "a.2")
+    assert folder_of(target, gid="a.4") == "j", "the files were removed"
+
+
+def test_no_jobs_folder_is_in_that_of_another(target: FakeTarget) -> None:
+    """Its results would be removed with the other's files, and go back as the other's."""
+    target.put(gid="a.1", state="Submitted", dstdir="/land/guest/a/home/guest/p/q")
+    end(target, "a.2", "End", dstdir="/land/guest/a/home/guest/p/r")
+    assert folder_of(target, gid="a.3", dir="/home/guest/p/q/case") == "p/q.a.3/case"
+    assert folder_of(target, gid="a.4", dir="/home/guest/p") == "p.a.4"
+    assert folder_of(target, gid="a.5", dir="/home/guest/p/r/case/1") == "p/r.a.5/case/1"
+    assert folder_of(target, gid="a.6", dir="/home/guest/p/rr") == "p/rr"
+
+
+def test_an_attempt_after_one_that_was_given_back_goes_on_in_its_folder(target: FakeTarget) -> None:
+    target.put(gid="a.1", state="Submitted", dstdir="/land/guest/a/home/guest/j")
+    end(target, "a.2", "Requested", dstdir="/land/guest/a/home/guest/j.a.2", attempt=1)
+    with target.site.spool.change() as change:
+        change.remove(Queue.RECEIVED, "a.1")
+    assert folder_of(target, gid="a.2", attempt=2) == "j.a.2"
+    assert folder_of(target, gid="a.3") == "j"
+
+
+def test_an_attempt_does_not_go_on_in_a_folder_that_another_job_has_got_since(target: FakeTarget) -> None:
+    end(target, "a.1", "Requested", dstdir="/land/guest/a/home/guest/j", attempt=1)
+    target.site.spool.job_folder("a.1").rmdir()
+    assert folder_of(target, gid="a.2") == "j"
+    target.site.spool.job_folder("a.1").mkdir()
+    assert folder_of(target, gid="a.1", attempt=2) == "j.a.1"
+
+
 def test_a_folder_whose_name_is_as_long_as_names_may_be_can_stand_beside_too(target: FakeTarget) -> None:
     folder = f"/home/guest/{'n' * 255}"
     first, second = hand(target, dir=folder, cores=1), hand(target, gid="a.2", dir=folder, cores=1)
