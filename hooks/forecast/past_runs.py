@@ -145,11 +145,11 @@ def _records(data: bytes) -> Iterator[tuple[bytes, str, Fields]]:
 
 def _ended(job_id: str, fields: Fields) -> Finished | None:
     """The run of an end record. None for a job that had run before, since what it had saved is not known, and for one
-    that never came to run (PBS gives it a negative exit status)."""
+    that never came to run. A run that was killed at its walltime counts: it took all of it."""
     start_s, end_s, cores = fields.start_s, fields.end_s, fields.cores
     if start_s is None or end_s is None or end_s < start_s or not cores or not fields.user:
         return None
-    if (fields.run_count or 1) > 1 or (fields.exit_status or 0) < 0:
+    if (fields.run_count or 1) > 1 or not fields.came_to_run:
         return None
     asked_s = UNLIMITED_S if fields.walltime_s is None else float(fields.walltime_s)
     return Finished(job_id, fields.user, fields.application, cores, float(start_s), float(end_s), asked_s)

@@ -37,6 +37,10 @@ _WHOLE = re.compile(rb"[0-9]{1,18}")
 _SIGNED = re.compile(rb"-?[0-9]{1,18}")
 _MOST_CORES = 10**11
 _LONGEST_S = 3_155_760_000  # a hundred years
+_KILLED_AT_LIMIT = frozenset(range(-29, -23))
+"""``Exit_status`` of a job that MoM killed at a limit, such as its walltime: ``JOB_EXEC_KILL_*`` in PBS's ``job.h``."""
+_KILLED_AT_LIMIT_BY_TORQUE = frozenset((-10, -11, -12))
+"""The same in Torque: ``JOB_EXEC_OVERLIMIT_*`` in its ``pbs_job.h``. To PBS these numbers mean other things."""
 # A stamp is local time and the other times are not: they differ by no more than the time zones of the world and some
 # slack.
 _CLOCKS_APART_S = 26 * 3600
@@ -52,7 +56,8 @@ class Fields:
 
     `cores` are those that the job took: the requested ones, or all cores of its vnodes if it had them to itself.
     `application` is what the job named for striping; `run_count` how often PBS has tried to run it, and Torque
-    has run it.
+    has run it. `came_to_run` is False where the exit status says that the job's program was not run to an end or a
+    limit.
     """
 
     user: str
@@ -68,6 +73,7 @@ class Fields:
     vnodes: tuple[str, ...]
     application: str = ""
     run_count: int | None = None
+    came_to_run: bool = True
 
 
 def read_fields(text: bytes) -> Fields:
@@ -76,6 +82,8 @@ def read_fields(text: bytes) -> Fields:
     walltime = fields.get(b"Resource_List.walltime")
     status, runs = fields.get(b"Exit_status", b""), fields.get(b"run_count", fields.get(b"start_count", b""))
     slots = _slots(fields)
+    exit_status = int(status) if _SIGNED.fullmatch(status) else None
+    at_limit = _KILLED_AT_LIMIT_BY_TORQUE if slots else _KILLED_AT_LIMIT
     return Fields(
         user=_text(fields.get(b"user", b"")),
         group=_text(fields.get(b"group", b"")),
@@ -86,10 +94,11 @@ def read_fields(text: bytes) -> Fields:
         end_s=_time_s(fields, b"end"),
         cores=sum(slots.values()) or _cores(fields),
         walltime_s=None if walltime is None else _duration_s(walltime),
-        exit_status=int(status) if _SIGNED.fullmatch(status) else None,
+        exit_status=exit_status,
         vnodes=tuple(slots or map(_text, _VNODE.findall(fields.get(b"exec_vnode", b"")))),
         application=_text(fields.get(_APPLICATION, b"")),
         run_count=int(runs) if _WHOLE.fullmatch(runs) else None,
+        came_to_run=exit_status is None or exit_status >= 0 or exit_status in at_limit,
     )
 
 

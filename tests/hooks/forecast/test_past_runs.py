@@ -64,6 +64,13 @@ def test_runs_that_tell_no_run_time_are_left_out(tmp_path: Path) -> None:
     assert PastRuns().read_on(tmp_path).runs == ()
 
 
+def test_runs_that_were_killed_at_their_walltime_count_as_those_that_ended_by_themselves(tmp_path: Path) -> None:
+    at_walltime = end("1", end_s=4600).replace("Exit_status=0", "Exit_status=-29")
+    not_run = end("2", end_s=4601).replace("Exit_status=0", "Exit_status=-11")
+    log(tmp_path, "20261125", at_walltime + not_run)
+    assert [run.end_s for run in PastRuns().read_on(tmp_path).runs] == [4600.0]
+
+
 def test_a_job_without_a_walltime_has_none(tmp_path: Path) -> None:
     log(tmp_path, "20261125", end("1").replace("Resource_List.walltime=01:00:00 ", ""))
     past = PastRuns().read_on(tmp_path)
