@@ -153,6 +153,25 @@ def test_what_is_planned_already_is_left_out_and_an_overlap_with_it_refused(
     assert [(row[0], row[3][1], row[4]) for row in plan_of(backend)] == [(2, "alice", 6), (3, "bob", 5)]
 
 
+@pytest.mark.parametrize("options", [(), ("--replace",)])
+def test_a_file_may_be_handed_in_again_after_one_of_its_rows_has_ended(
+    backend: ScriptedBackend, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    ended = PlannedQuota(1, LimitKey("workq", "ncpus", ("u", "alice")), 4, NOON_S - 2 * HOUR_S, NOON_S - HOUR_S, "olga")
+    write_plan(State(backend.folder), [ended])
+    path = table(tmp_path, f"alice,workq,4,{at(-2)},{at(-1)}", f"bob,workq,5,{at(1)},{at(2)}")
+    planned = run("quota", "plan", path, "--yes", *options)
+    assert planned.exit_code == 0, planned.output
+    assert [(row[0], row[3][1]) for row in plan_of(backend)] == [(1, "alice"), (2, "bob")]
+    again = run("quota", "plan", path, "--yes", *options)
+    assert (again.exit_code, "all of it is planned already" in again.output) == (1, True)
+
+
+def test_a_row_that_is_over_and_in_no_plan_is_to_be_removed(backend: ScriptedBackend, tmp_path: Path) -> None:
+    refused = run("quota", "plan", table(tmp_path, f"alice,workq,4,{at(-2)},{at(-1)}"), "--yes")
+    assert (refused.exit_code, "remove a row whose time is over" in refused.output) == (1, True)
+
+
 def test_planned_quotas_are_listed_and_withdrawn(backend: ScriptedBackend, tmp_path: Path) -> None:
     entries = [
         PlannedQuota(number, LimitKey("workq", "ncpus", ("u", user)), 4, NOON_S - HOUR_S, NOON_S + HOUR_S, "olga")
