@@ -198,6 +198,21 @@ def test_planned_quotas_are_listed_and_withdrawn(backend: ScriptedBackend, tmp_p
     assert read_plan(state) == ()
 
 
+def test_a_stored_quota_that_ends_beyond_the_calendar_is_listed_and_withdrawn(
+    backend: ScriptedBackend, tmp_path: Path
+) -> None:
+    state = State(backend.folder)
+    write_plan(state, [PlannedQuota(1, LimitKey("workq", "ncpus", ("u", "alice")), 4, NOON_S, 253402336799.0, "olga")])
+    listed = run("quota", "planned")
+    assert listed.exit_code == 0, listed.output
+    assert f"alice 4 ncpus in workq, {at(0)} until beyond the calendar: new" in listed.output
+    path = table(tmp_path, f"bob,workq,4,{at(1)},9999-12-31T23:59:59-10:00")
+    refused = run("quota", "plan", path, "--yes")
+    assert "line 2: until '9999-12-31T23:59:59-10:00': allowed are days from" in refused.output
+    assert run("quota", "withdraw", "1", "--yes").exit_code == 0
+    assert read_plan(state) == ()
+
+
 def test_what_is_planned_after_a_withdrawal_does_not_get_its_number(backend: ScriptedBackend, tmp_path: Path) -> None:
     state, limit = State(backend.folder), LimitKey("workq", "ncpus", ("u", "alice"))
     write_plan(state, [PlannedQuota(1, limit, 4, NOON_S - HOUR_S, NOON_S + HOUR_S, "olga")])
