@@ -7,6 +7,7 @@ are changed, is refused: with an offset it is clear.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta, timezone
 
 from tui.text.times_and_durations import local_time
@@ -65,12 +66,30 @@ def show_moment(at_s: float) -> str:
     return when.strftime("%Y-%m-%d %H:%M:%S" if when.second else "%Y-%m-%d %H:%M")
 
 
+def show_with_offset(at_s: float) -> str:
+    """``2026-12-01 08:00+01:00``: :func:`show_moment` with the offset from UTC at that moment."""
+    return show_moment(at_s) + _offset(local_time(at_s))
+
+
+def one_zone(moments_s: Iterable[float]) -> tuple[str, Callable[[float], str]]:
+    """The local time zone of all these moments, and how to show each of them: with its offset where clocks are changed
+    between them, so that one zone does not hold for all."""
+    zones = {zone for zone in map(zone_of, moments_s) if zone}
+    if len(zones) > 1:
+        return "each with its offset from UTC", show_with_offset
+    return "".join(zones) or "beyond the calendar", show_moment
+
+
 def zone_of(at_s: float) -> str:
     """The local time zone at a moment: ``CET, UTC+01:00``; empty for a time out of the calendar's range."""
     when = local_time(at_s)
+    return "" if when is None else f"{when.tzname()}, UTC{_offset(when)}"
+
+
+def _offset(when: datetime | None) -> str:
+    """``+01:00``; empty for no moment."""
     if when is None:
         return ""
-    offset = when.utcoffset() or timedelta()
-    minutes = int(offset.total_seconds() // 60)
+    minutes = int((when.utcoffset() or timedelta()).total_seconds() // 60)
     sign = "-" if minutes < 0 else "+"
-    return f"{when.tzname()}, UTC{sign}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+    return f"{sign}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"

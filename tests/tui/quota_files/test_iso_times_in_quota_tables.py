@@ -8,7 +8,7 @@ from datetime import date, datetime, timezone
 
 import pytest
 
-from tui.quota_files.iso_times_in_quota_tables import read_moment, show_moment, zone_of
+from tui.quota_files.iso_times_in_quota_tables import one_zone, read_moment, show_moment, zone_of
 
 DECEMBER_S = datetime(2026, 12, 1, 7, tzinfo=timezone.utc).timestamp()
 
@@ -78,3 +78,16 @@ def test_a_local_time_that_clocks_skip_or_show_twice_needs_an_offset() -> None:
     with pytest.raises(ValueError, match="exists twice, as clocks are changed"):
         read_moment("2026-10-25 02:30")
     assert read_moment("2026-10-25 02:30+02:00") + 3600 == read_moment("2026-10-25 02:30+01:00")
+
+
+def test_moments_between_which_clocks_are_changed_have_their_offsets() -> None:
+    july_s = DECEMBER_S + 212 * 86_400
+    zone, show = one_zone([DECEMBER_S, DECEMBER_S + 60])
+    assert (zone, show(DECEMBER_S)) == ("CET, UTC+01:00", "2026-12-01 08:00")
+    zone, show = one_zone([july_s])
+    assert (zone, show(july_s)) == ("CEST, UTC+02:00", "2027-07-01 09:00")
+    zone, show = one_zone([DECEMBER_S, july_s, 1e300])
+    assert zone == "each with its offset from UTC"
+    assert [show(at_s) for at_s in (DECEMBER_S, july_s)] == ["2026-12-01 08:00+01:00", "2027-07-01 09:00+02:00"]
+    assert [read_moment(show(at_s)) for at_s in (DECEMBER_S, july_s)] == [DECEMBER_S, july_s]
+    assert show(1e300) == "beyond the calendar"

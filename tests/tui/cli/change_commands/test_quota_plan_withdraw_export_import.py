@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,27 @@ def test_planned_quotas_are_listed_and_withdrawn(backend: ScriptedBackend, tmp_p
     assert [entry.number for entry in read_plan(state)] == [2]
     assert run("quota", "withdraw", "--all", "--yes").exit_code == 0
     assert read_plan(state) == ()
+
+
+def test_times_on_both_sides_of_a_change_of_clocks_are_shown_with_their_offsets(
+    backend: ScriptedBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        path = table(tmp_path, "alice,workq,4,2026-12-01,2026-12-24 12:00", "bob,workq,4,2027-07-01,2027-07-02")
+        planned = run("quota", "plan", path, "--yes")
+        listed = run("quota", "planned")
+        withdrawn = run("quota", "withdraw", "1", "--yes")
+    time.tzset()
+    assert planned.exit_code == listed.exit_code == withdrawn.exit_code == 0, planned.output
+    assert "set and taken back by the passes (each with its offset from UTC):" in planned.output
+    assert "times are local: each with its offset from UTC\n" in listed.output
+    for output in (planned.output, listed.output):
+        assert "alice 4 ncpus in workq, 2026-12-01 00:00+01:00 until 2026-12-24 12:00+01:00" in output
+        assert "bob 4 ncpus in workq, 2027-07-01 00:00+02:00 until 2027-07-02 00:00+02:00" in output
+    assert "withdrawn (CET, UTC+01:00):" in withdrawn.output
+    assert "alice 4 ncpus in workq, 2026-12-01 00:00 until 2026-12-24 12:00" in withdrawn.output
 
 
 def test_a_stored_quota_that_ends_beyond_the_calendar_is_listed_and_withdrawn(
