@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import MODE
+from hooks.pbs.job_attributes.job_ids_and_states import waits_again
 from hooks.pbs.server_status_type_and_attributes import Objects, ServerStatus
 from policy.model.limit_attributes import EntityKey, LimitError, Limits, parse_limits, show_entity
 from tui.model.typed_attributes import RUNNING_STATES, Attributes, vnode_state
@@ -55,7 +56,8 @@ class ServerChanges:
         preempted: Mapping[str, int],
     ) -> ServerChanges:
         """With the changes from ``before`` to ``after``; the other two are the ledger's preemption counts at each."""
-        submitted = started = ended = cut = requeued = 0
+        submitted = started = 0
+        back: list[str] = []
         old_jobs = before.jobs
         for job_id, job in after.jobs.items():
             old = old_jobs.get(job_id)
@@ -71,20 +73,24 @@ class ServerChanges:
                 started += runs
             elif runs != (old.get("job_state") in RUNNING_STATES):
                 started += runs
-                was_cut = preempted.get(job_id, 0) > preempted_before.get(job_id, 0)
-                cut += not runs and was_cut
-                requeued += not runs and not was_cut
-        ended = sum(
-            1 for job_id in old_jobs.keys() - after.jobs.keys() if old_jobs[job_id].get("job_state") in RUNNING_STATES
-        )
+                if not runs:
+                    back.append(job_id)
+        gone = [
+            job_id
+            for job_id in old_jobs.keys() - after.jobs.keys()
+            if old_jobs[job_id].get("job_state") in RUNNING_STATES
+        ]
+        waiting = [job_id for job_id in gone if waits_again(job_id, after.jobs)]
+        back += waiting
+        cut = sum(preempted.get(job_id, 0) > preempted_before.get(job_id, 0) for job_id in back)
         events = (*self.events, *_vnodes(before, after), *_queues(before, after), *_server(before, after))
         return ServerChanges(
             self.since_s,
             self.submitted + submitted,
             self.started + started,
-            self.ended + ended,
+            self.ended + len(gone) - len(waiting),
             self.preempted + cut,
-            self.requeued + requeued,
+            self.requeued + len(back) - cut,
             events[-_MOST_EVENTS:],
         )
 
