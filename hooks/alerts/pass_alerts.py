@@ -42,6 +42,10 @@ class Episode(NamedTuple):
     seen_s: float
     told_s: float
 
+    def not_after(self, now_s: float) -> Episode:
+        """The episode with no moment later than now: the clock has been set back since such a one was recorded."""
+        return Episode(*(min(moment_s, now_s) for moment_s in self))
+
 
 class Alerts:
     """The alerts of one server's passes, none so far. ``notes``: what could not be reported, for the server's log."""
@@ -75,13 +79,13 @@ class Alerts:
 
     def report(self, kind: str, text: str, now_s: float) -> None:
         """Report that this is so now, if it has just begun or its last report is an hour old."""
-        episode = self._episodes.get(kind)
-        if episode is not None and 0 <= now_s - episode.told_s < _AGAIN_S:
+        known = self._episodes.get(kind)
+        episode = known.not_after(now_s) if known is not None else Episode(now_s, now_s, now_s)
+        if known is not None and now_s - episode.told_s < _AGAIN_S:
             self._episodes[kind] = episode._replace(seen_s=now_s)
             self._write()
             return
-        begun_s = episode.begun_s if episode is not None else now_s
-        self._episodes[kind] = Episode(begun_s, now_s, now_s)
+        self._episodes[kind] = Episode(episode.begun_s, now_s, now_s)
         self._tell(kind, text, _SEVERITY[kind], now_s)
 
     def note_unstarted(self, text: str, now_s: float) -> None:
@@ -105,7 +109,12 @@ class Alerts:
             self.report(HANDED_BACK, text, now_s)
         for kind, over in _OVER.items():
             episode = self._episodes.get(kind)
-            if episode is not None and not 0 <= now_s - episode.seen_s < _WELL_FOR_S:
+            if episode is None:
+                continue
+            if now_s < episode.seen_s:
+                self._episodes[kind] = episode.not_after(now_s)
+                self._write()
+            elif now_s - episode.seen_s >= _WELL_FOR_S:
                 del self._episodes[kind]
                 self._tell(kind, over.format(quiet_s=now_s - episode.seen_s), NOTICE, now_s)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from hooks.pbs.job_attributes.job_ids_and_states import has_index, index_of, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import waits_again
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.job_preferences import AUTO
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Finished
@@ -80,7 +80,9 @@ def find_finished(
         gone = [
             (run_id, noted)
             for run_id, noted in _known_runs(before).items()
-            if run_id not in server_status.jobs and run_id not in preempted and not _waits_again(run_id, server_status)
+            if run_id not in server_status.jobs
+            and run_id not in preempted
+            and not waits_again(run_id, server_status.jobs)
         ]
         return tuple(_finished(run_id, noted, server_status.time_s) for run_id, noted in gone)
     except (KeyError, TypeError, ValueError):
@@ -140,12 +142,3 @@ def _extend_cpu_time(used: list[float], took_s: float) -> float | None:
     if not used or used[1] < max(1.0, _LEAST_COUNTED * took_s):
         return None
     return used[0] * took_s / used[1]
-
-
-def _waits_again(run_id: str, server_status: ServerStatus) -> bool:
-    """Whether a subjob, which the server lists only while it runs, is among those of its array that wait."""
-    index = index_of(run_id)
-    if index is None:
-        return False
-    array = server_status.jobs.get(parent_of(run_id), {})
-    return index is not None and has_index(array.get("array_indices_remaining", ""), index)

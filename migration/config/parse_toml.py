@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from hooks.store.bounded_json import refuse_deep
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -15,6 +17,13 @@ else:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The tables of a TOML text. Raises ValueError, which names line and column."""
-    data: dict[str, Any] = tomllib.loads(text)
+    """The tables of a TOML text. Raises ValueError, which names line and column of what is no TOML; a byte order mark
+    and tables or lists nested deeply are refused too."""
+    if text.startswith("\ufeff"):
+        raise ValueError("it begins with a byte order mark (BOM); allowed is UTF-8 text without one")
+    try:
+        data: dict[str, Any] = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    refuse_deep(data)
     return data

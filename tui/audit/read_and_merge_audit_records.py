@@ -18,15 +18,16 @@ from hooks.audit.shared_audit_file import RECORDED
 from hooks.store.bounded_json import parse_json
 from tui.audit.audit_file import UNCONFIRMED
 from tui.audit.match_server_names import goes_by
+from tui.audit.request_of_command import QMGR_WORDS
 
 CONSOLE, REQUEST, LOG = "console", "request", "log"
+DONE = "done"
 _MOST_BYTES = 2 << 20
 _SENDING = "sending"
 _SAME_S = 15.0
 """At most so many seconds lie between a console's record and the server's log entry of the same request."""
 _PLACE = re.compile(r"[0-9]{8}:[0-9]+")
 """The day of a server log, and a byte in it."""
-_QMGR_WORDS = frozenset({"set", "unset", "create", "delete"})
 _SCHEDULER = re.compile(r"^set sched \S+ (?=\S+ ?=)")
 """Removes the scheduler's name, which the server's log does not show."""
 
@@ -131,7 +132,7 @@ def _plain(command: str) -> str:
         words = command.split()
     if not words:
         return ""
-    if words[0] == "qmgr" or words[0] in _QMGR_WORDS:
+    if words[0] == "qmgr" or words[0] in QMGR_WORDS:
         words = _SCHEDULER.sub("set sched ", words[-1] if words[0] == "qmgr" else command).split()
     else:
         words = [words[0], words[-1].partition(".")[0]]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from pathlib import Path
 from typing import Any
 
+from hooks.store.bounded_json import parse_json
 from migration.config.parse_toml import parse_toml
 from policy import Settings, SettingsError
 
@@ -24,15 +24,23 @@ def read_settings(path: Path) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise SettingsError([f"{path}: cannot be read: {reason}"]) from error
-    if text.startswith("\ufeff"):
-        raise SettingsError([f"{path}: begins with a byte order mark (BOM); allowed is UTF-8 text without one"])
     try:
-        data: Any = json.loads(text) if path.suffix == ".json" else parse_toml(text)
+        data: Any = parse_json(text, _to_table) if path.suffix == ".json" else parse_toml(text)
     except ValueError as error:
         raise SettingsError([f"{path}: not {'JSON' if path.suffix == '.json' else 'TOML'}: {error}"]) from error
     if not isinstance(data, dict):
         raise SettingsError([f"{path}: allowed is a table of settings, this is {type(data).__name__}"])
     return Settings.from_data(data, str(path))
+
+
+def _to_table(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of a JSON object; a key given twice is refused, as TOML refuses it."""
+    table: dict[str, Any] = {}
+    for key, value in members:
+        if key in table:
+            raise ValueError(f"{key!r} is given twice; allowed is each key of a table once")
+        table[key] = value
+    return table
 
 
 def has_site_settings() -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from hooks.pbs.custom_resources import PRIORITY
 from hooks.pbs.job_attributes.job_ids_and_states import count_indices
 from policy.model.limit_attributes import LimitError, Limits, parse_limits
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
@@ -133,6 +134,12 @@ def soft_limits(queue: Attributes, resource: str) -> Limits:
         return parse_limits(queue.get(SOFT_LIMIT + resource, ""), "quota")
     except LimitError:
         return Limits()
+
+
+def resources_with_quotas(attributes: Attributes) -> list[str]:
+    """The resources that have soft limits of a queue or the server, without priorities."""
+    found = [name[len(SOFT_LIMIT) :] for name in attributes if name.startswith(SOFT_LIMIT)]
+    return [resource for resource in found if resource != PRIORITY and soft_limits(attributes, resource)]
 
 
 def limit_entry(queue: Attributes, resource: str, entity: tuple[str, str]) -> int | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tui.state.cluster_view import ClusterView, execution_queues
-from tui.tables.columns_by_view.quota_rows_and_columns import quota_rows
+from tui.tables.columns_by_view.quota_rows_and_columns import rows_over_quota
 from tui.text.screen_line import Line, Span, fit_line, width
 
 
@@ -23,9 +23,9 @@ class Tab(NamedTuple):
 
 
 def counts_of_views(cluster: ClusterView) -> dict[str, str]:
-    """What is in each view, by its name: rows, users over quota, the next pass's starts and preemptions."""
+    """What is in each view, by its name: rows, entries over quota, the next pass's starts and preemptions."""
     queues = execution_queues(cluster)
-    over = sum((row.over or 0) > 0 for queue in queues for row in quota_rows(cluster, queue).values())
+    over = sum(map(len, rows_over_quota(cluster).values()))
     reserved = len(cluster.server_status.reservations)
     counts = {
         "queues": f"{len(queues):,}",

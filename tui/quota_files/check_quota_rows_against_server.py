@@ -71,17 +71,18 @@ def read_plan_table(
         if until_s <= from_s:
             problems.append(f"{row.where}: until {_show(row.values['until'])}: allowed is a moment after from")
             continue
+        # Looked for first: an entry stays in the plan for a while after its end, and its row in the file.
+        same = (checked.limit, checked.quota, from_s, until_s)
+        if any(same == (entry.limit, entry.quota, entry.from_s, entry.until_s) for entry in known):
+            continue
         if until_s <= now_s:
-            ended = f"allowed is a moment after now, {show_moment(now_s)}"
+            ended = f"allowed is a moment after now, {show_moment(now_s)}; remove a row whose time is over"
             problems.append(f"{row.where}: until {_show(row.values['until'])}: {ended}")
             continue
         queue = checked.limit.queue
         if queue and queue not in cluster.modes:
             there = ", ".join(sorted(cluster.modes))
             problems.append(f"{row.where}: queue {queue!r}: pbsteer does not manage it; allowed are {there}, {SERVER}")
-            continue
-        same = (checked.limit, checked.quota, from_s, until_s)
-        if any(same == (entry.limit, entry.quota, entry.from_s, entry.until_s) for entry in known):
             continue
         places[number] = row.where
         entries.append(PlannedQuota(number, checked.limit, checked.quota, from_s, until_s, by))

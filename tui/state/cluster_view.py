@@ -26,7 +26,7 @@ from tui.model.job_efficiency import Shares, ends_for_long, is_overdue, mean_sha
 from tui.model.mode_of_all_queues import mode_of_all
 from tui.model.server_changes import ServerChanges
 from tui.model.status_counts import Counts, count, folded, subjobs_of
-from tui.model.typed_attributes import user_of
+from tui.model.typed_attributes import resources_with_quotas, user_of
 from tui.state.cores_idle_and_coming_free import free_by_quarter
 from tui.state.ended_jobs import EndedJobs
 from tui.state.snapshot_with_closures import translate_with_closures
@@ -127,6 +127,16 @@ class ClusterView:
             classes = decision.plan.classes or {}
             waiting = in_plan_order(waiting, decision.queue_order, classes, self.ledger.promises)
         return [*running, *waiting, *held, *(self.finished.jobs if self.finished else ())]
+
+    @cached_property
+    def _counts_of(self) -> dict[str, Counts]:
+        return {self.counted: self.counts}
+
+    def counts_of(self, resource: str) -> Counts:
+        """The counts with ``resource`` as the one that quotas count."""
+        if resource not in self._counts_of:
+            self._counts_of[resource] = count(self.server_status.jobs, self.server_status.vnodes, resource)
+        return self._counts_of[resource]
 
     @cached_property
     def vnode_names(self) -> list[str]:
@@ -242,6 +252,9 @@ class ClusterView:
         _ = self.job_ids, self.vnode_names, self.subjob_ids, self.idle_jobs, self.overdue_jobs
         _ = self.jobs_that_end_for_long
         _ = self.efficiency
+        for attributes in (self.server_status.server, *self.server_status.queues.values()):
+            for resource in resources_with_quotas(attributes):
+                self.counts_of(resource)
         if self.decision is not None:
             decision = self.decision
             _ = decision.reasons, decision.starts, decision.preempts, decision.estimates, decision.snapshot.cluster()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hooks.pbs.custom_resources import PRIORITY
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
-from tui.model.typed_attributes import SOFT_LIMIT, soft_limits
+from tui.model.typed_attributes import resources_with_quotas
 from tui.state.cluster_view import ClusterView, execution_queues
 
 SERVER = "@server"
@@ -46,14 +46,9 @@ def quota_scopes(cluster: ClusterView) -> list[str]:
         if each.is_live and each.entry.limit.resource != PRIORITY:
             planned.setdefault(each.entry.limit.queue, set()).add(each.entry.limit.resource)
     for queue in execution_queues(cluster):
-        resources = {*_resources(cluster.server_status.queues[queue]), *planned.get(queue, ())}
+        resources = {*resources_with_quotas(cluster.server_status.queues[queue]), *planned.get(queue, ())}
         scopes += [queue, *(f"{queue}:{resource}" for resource in sorted(resources - {cluster.counted}))]
-    on_server = {*_resources(cluster.server_status.server), *planned.get("", ())}
+    on_server = {*resources_with_quotas(cluster.server_status.server), *planned.get("", ())}
     for resource in sorted(on_server, key=lambda name: (name != cluster.counted, name)):
         scopes.append(SERVER if resource == cluster.counted else f"{SERVER}:{resource}")
     return scopes
-
-
-def _resources(attributes: Attributes) -> list[str]:
-    found = [name[len(SOFT_LIMIT) :] for name in attributes if name.startswith(SOFT_LIMIT)]
-    return [resource for resource in found if resource != PRIORITY and soft_limits(attributes, resource)]

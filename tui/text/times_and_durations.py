@@ -6,12 +6,22 @@ from datetime import datetime, timezone
 
 from policy.model.pbs_units import UnitError, parse_duration_s, show_duration
 
-__all__ = ["clock_time", "day_and_time", "day_of", "parse_span_s", "short_span", "show_duration", "show_hms"]
+__all__ = [
+    "clock_time",
+    "day_and_time",
+    "day_of",
+    "local_time",
+    "parse_span_s",
+    "short_span",
+    "show_duration",
+    "show_hms",
+]
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def _local(time_s: float) -> datetime | None:
+def local_time(time_s: float) -> datetime | None:
+    """The moment in the local time zone; None for a time out of the calendar's range."""
     try:
         return datetime.fromtimestamp(time_s, tz=timezone.utc).astimezone()
     except (OverflowError, ValueError, OSError):
@@ -20,19 +30,19 @@ def _local(time_s: float) -> datetime | None:
 
 def clock_time(time_s: float, *, seconds: bool = False) -> str:
     """``14:02``, or ``14:02:31``; a dash for a time out of the calendar's range."""
-    when = _local(time_s)
+    when = local_time(time_s)
     return "-" if when is None else when.strftime("%H:%M:%S" if seconds else "%H:%M")
 
 
 def day_of(time_s: float) -> str:
     """``Mon 02 Mar ``, with a blank after it; empty for a time out of the calendar's range."""
-    when = _local(time_s)
+    when = local_time(time_s)
     return "" if when is None else when.strftime("%a %d %b ")
 
 
 def day_and_time(time_s: float, now_s: float) -> str:
     """The time of day, with the date unless it is today."""
-    when, now = _local(time_s), _local(now_s)
+    when, now = local_time(time_s), local_time(now_s)
     if when is None or now is None:
         return "-"
     return when.strftime("%H:%M" if when.date() == now.date() else "%a %d %b %H:%M")

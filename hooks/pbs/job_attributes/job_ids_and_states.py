@@ -6,7 +6,7 @@ Kept apart so that hooks which need only these load no other module for them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -125,6 +125,12 @@ def has_index(text: str, index: int) -> bool:
         return any(index in each for each in _read_ranges(text))
     except ValueError:
         return False
+
+
+def waits_again(run_id: str, jobs: Mapping[str, Attributes]) -> bool:
+    """Whether a subjob, which the server lists only while it runs, is among those of its array that wait."""
+    index = index_of(run_id)
+    return index is not None and has_index(jobs.get(parent_of(run_id), {}).get("array_indices_remaining", ""), index)
 
 
 def _read_ranges(text: str) -> Iterator[range]:

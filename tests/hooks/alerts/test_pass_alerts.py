@@ -94,6 +94,34 @@ def test_passes_that_fail_now_and_then_are_one_episode(state: State, listener: L
     assert len(listener.lines()) == 1
 
 
+def test_a_clock_that_is_set_back_neither_ends_an_episode_nor_reports_it_again(
+    state: State, listener: Listener
+) -> None:
+    Alerts.read(state).report(FAILING, "no", AT_S)
+    assert len(listener.lines()) == 1
+    back_s = AT_S - HOUR_S
+    Alerts.read(state).note_pass(3, back_s)
+    Alerts.read(state).report(FAILING, "no", back_s + 15)
+    assert listener.lines() == []
+    # By the new clock it is over after five minutes, and reported again after an hour.
+    Alerts.read(state).note_pass(3, back_s + 300)
+    assert listener.lines() == []
+    Alerts.read(state).report(FAILING, "no", back_s + HOUR_S)
+    assert severities(listener.lines()) == [4]
+    Alerts.read(state).note_pass(0, back_s + HOUR_S + 300)
+    (over,) = listener.lines()
+    assert "none has failed for 300 s" in over
+
+
+def test_an_episode_that_no_pass_has_seen_since_the_clock_was_set_back_is_over_after_a_while(
+    state: State, listener: Listener
+) -> None:
+    Alerts.read(state).report(FAILING, "no", AT_S)
+    for second in range(0, 301, 100):
+        Alerts.read(state).note_pass(0, AT_S - HOUR_S + second)
+    assert severities(listener.lines()) == [4, 5]
+
+
 def test_a_hand_back_is_an_error_and_over_once_passes_may_drive_again(state: State, listener: Listener) -> None:
     Alerts.read(state).report(HANDED_BACK, "scheduler default is switched on again", AT_S)
     for missing in (9, 5, 1):

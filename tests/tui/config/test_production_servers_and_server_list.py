@@ -54,6 +54,21 @@ def test_a_file_that_cannot_be_understood_is_an_error_that_names_it(tmp_path: Pa
     assert says in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("production = " + "[" * 100_000, "not TOML: it is nested too deeply"),
+        ('\ufeffproduction = ["hpc1"]', "not TOML: it begins with a byte order mark (BOM); allowed is UTF-8 text"),
+    ],
+)
+def test_a_file_nested_deeply_or_with_a_byte_order_mark_is_named(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "console.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SiteError) as error:
+        read_site((path,))
+    assert str(error.value).startswith(f"{path}: {says}")
+
+
 def test_the_users_file_is_where_configuration_is() -> None:
     assert str(console_files({"HOME": "/home/eve"})[1]) == "/home/eve/.config/pbsteer/console.toml"
     assert str(console_files({"HOME": "/home/eve", "XDG_CONFIG_HOME": "/c"})[1]) == "/c/pbsteer/console.toml"

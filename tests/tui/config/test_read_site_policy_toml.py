@@ -39,6 +39,26 @@ def test_a_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
     assert sentence_on(tmp_path / "none") == f"{tmp_path / 'none'}: cannot be read: No such file or directory"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("policy.toml", "a = " + "[" * 100_000, "not TOML: it is nested too deeply"),
+        ("policy.json", "[" * 100_000, "not JSON: it is nested too deeply"),
+        ("policy.json", '{"quota":' * 50_000, "not JSON: it is nested too deeply"),
+        (
+            "policy.json",
+            '{"quota": {"delay_s": 1, "delay_s": 2}}',
+            "not JSON: 'delay_s' is given twice; allowed is each key of a table once",
+        ),
+        ("policy.json", '{"quota": {"delay_s": NaN}}', "not JSON: NaN is no number; allowed are finite ones"),
+    ],
+)
+def test_a_file_that_cannot_be_understood_is_named(tmp_path: Path, name: str, text: str, says: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert sentence_on(path) == f"{path}: {says}"
+
+
 def test_a_file_that_this_user_may_not_look_for_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_site_policy_toml, "DEFAULT_POLICY", tmp_path / "policy.toml")
     assert not has_site_settings()

@@ -31,8 +31,25 @@ def test_a_subjob_that_starts_was_not_submitted_anew() -> None:
     before = a_server_status()
     after = seen(before, with_job(before, "16[3].hpc1", running("dave", 1, "v2")))
     assert (after.submitted, after.started) == (0, 1)
+    array = {**before.jobs["16[].hpc1"], "array_indices_remaining": "0-2,4-9"}
+    before = with_job(before, "16[].hpc1", array)
     after = seen(with_job(before, "16[3].hpc1", running("dave", 1, "v2")), before)
-    assert after.ended == 1
+    assert (after.ended, after.requeued) == (1, 0)
+
+
+def test_a_subjob_that_waits_again_was_preempted_or_requeued_and_has_not_ended() -> None:
+    before = with_job(a_server_status(), "16[3].hpc1", running("dave", 1, "v2"))
+    array = {**before.jobs["16[].hpc1"], "array_indices_remaining": "0-2,4-9"}
+    before = with_job(before, "16[].hpc1", array)
+    array = {**array, "array_indices_remaining": "0-9"}
+    jobs = {job_id: job for job_id, job in before.jobs.items() if job_id != "16[3].hpc1"}
+    after = seen(before, changed(before, jobs={**jobs, "16[].hpc1": array}), {"16[3].hpc1": 1})
+    assert (after.ended, after.preempted, after.requeued) == (0, 1, 0)
+    after = seen(before, changed(before, jobs={**jobs, "16[].hpc1": array}))
+    assert (after.ended, after.preempted, after.requeued) == (0, 0, 1)
+    # One that a pass preempts may end before it has saved.
+    after = seen(before, changed(before, jobs=jobs), {"16[3].hpc1": 1})
+    assert (after.ended, after.preempted, after.requeued) == (1, 0, 0)
 
 
 def test_vnodes_that_go_down_together_are_one_event_and_busy_ones_none() -> None:

@@ -38,7 +38,7 @@ KEYS = {
 @pytest.fixture(autouse=True)
 def _one_time_and_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tui.text.times_and_durations._local", _utc)
+    monkeypatch.setattr("tui.text.times_and_durations.local_time", _utc)
 
 
 def _utc(time_s: float) -> Any:

@@ -23,12 +23,12 @@ from tui.cli.change_commands.run_operation import open_audit
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, seconds_option, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import HypotheticalChange, look_ahead, supposed_mode_notes
-from tui.operations.by_target.quota_plan_ops import PlanFolder, entry_line, plan_quotas, withdraw_quotas
+from tui.operations.by_target.quota_plan_ops import PlanFolder, entry_line, moments_of, plan_quotas, withdraw_quotas
 from tui.operations.compare_and_set import make_all
 from tui.operations.operation_type_and_preview import Operation
 from tui.pages.plan.what_if_page import what_if_data, what_if_lines
 from tui.quota_files.check_quota_rows_against_server import read_plan_table
-from tui.quota_files.iso_times_in_quota_tables import zone_of
+from tui.quota_files.iso_times_in_quota_tables import one_zone
 from tui.quota_files.table_file import TableError
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import plain, safe
@@ -136,12 +136,13 @@ def _print(quotas: list[ShownQuota]) -> None:
     if not quotas:
         click.echo("no quota is planned")
         return
-    click.echo(f"times are local: {zone_of(quotas[0].entry.from_s)}")
+    zone, show = one_zone(moments_of(each.entry for each in quotas))
+    click.echo(f"times are local: {zone}")
     for each in quotas:
         back = f", before {'none' if each.before is None else f'{each.before:,}'}" if each.is_set else ""
         why = f": {each.why}" if each.why else ""
         by = f", by {each.entry.by}" if each.entry.by else ""
-        click.echo(safe(f"{each.entry.number:>4}  {entry_line(each.entry)}: {each.state}{back}{why}{by}"))
+        click.echo(safe(f"{each.entry.number:>4}  {entry_line(each.entry, show)}: {each.state}{back}{why}{by}"))
 
 
 def _run(

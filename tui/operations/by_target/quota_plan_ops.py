@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
 from hooks.quota_plan.published_quota_plan import PublishedPlan
@@ -20,7 +20,7 @@ from tui.backends.interface.backend_protocol import BackendError, Reply
 from tui.backends.interface.commands_interface import Change, ChangeError, Target
 from tui.backends.interface.read_value_before_and_after_change import show_limit
 from tui.operations.operation_type_and_preview import Operation
-from tui.quota_files.iso_times_in_quota_tables import show_moment, zone_of
+from tui.quota_files.iso_times_in_quota_tables import one_zone, show_moment
 from tui.quota_files.parse_typed_quota import show_user
 from tui.state.cluster_view import ClusterView
 from tui.state.typed_quota_scope_and_resource import SERVER
@@ -134,17 +134,24 @@ def _operation(
 def _listed(heading: str, entries: Sequence[PlannedQuota]) -> list[Line]:
     if not entries:
         return []
-    lines: list[Line] = [((f"{heading} ({zone_of(entries[0].from_s)}):", "dim"),)]
-    lines += [((f"  {safe(entry_line(entry))}", ""),) for entry in entries[:_MOST_LINES]]
+    shown = entries[:_MOST_LINES]
+    zone, show = one_zone(moments_of(shown))
+    lines: list[Line] = [((f"{heading} ({zone}):", "dim"),)]
+    lines += [((f"  {safe(entry_line(entry, show))}", ""),) for entry in shown]
     more = len(entries) - _MOST_LINES
     return [*lines, ((f"  and {more:,} more", "dim"),)] if more > 0 else lines
 
 
-def entry_line(entry: PlannedQuota) -> str:
+def moments_of(entries: Iterable[PlannedQuota]) -> list[float]:
+    """The begins and ends of entries."""
+    return [at_s for entry in entries for at_s in (entry.from_s, entry.until_s)]
+
+
+def entry_line(entry: PlannedQuota, show: Callable[[float], str] = show_moment) -> str:
     """``alice 256 ncpus in workq, 2026-12-01 08:00 until 2026-12-05 18:00``."""
     place = entry.limit.queue or SERVER
     quota = f"{show_limit(entry.quota)} {entry.limit.resource}"
-    span = f"{show_moment(entry.from_s)} until {show_moment(entry.until_s)}"
+    span = f"{show(entry.from_s)} until {show(entry.until_s)}"
     return f"{show_user(entry.limit.entity)} {quota} in {place}, {span}"
 
 

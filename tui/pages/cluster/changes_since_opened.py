@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.audit.read_and_merge_audit_records import AuditRecord
+from tui.audit.read_and_merge_audit_records import DONE, AuditRecord
+from tui.audit.request_of_command import request_of
 from tui.model.server_changes import Event
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe
@@ -49,10 +50,18 @@ def _event_line(event: Event, records: Sequence[AuditRecord]) -> Line:
 
 
 def _made_by(event: Event, records: Sequence[AuditRecord]) -> str:
-    """The user of the audit's command that contains all of the event's names and was sent shortly before."""
+    """Who made a change: whose requests, sent shortly before and done, asked for it of each of its objects. Nobody is
+    named where no command makes such a change, or where several people did."""
+    asked = event.asked
+    if asked is None:
+        return ""
+    makers: dict[str, str] = {}
     for record in records:
-        if event.time_s - _LAG_S <= record.time_s <= event.time_s + 1 and all(
-            name in record.command for name in event.names
-        ):
-            return f"{record.user} from {record.origin}"
-    return ""
+        if record.stage != DONE or not event.time_s - _LAG_S <= record.time_s <= event.time_s + 1:
+            continue
+        request = request_of(record.command)
+        if request is not None and request.kind == asked.kind and request.asks(asked.what, asked.entry):
+            # The newest comes first: what was seen is what it left.
+            makers.setdefault(request.name, f"{record.user} from {record.origin}")
+    found = {makers.get(name, "") for name in asked.names}
+    return found.pop() if len(found) == 1 else ""

@@ -1,11 +1,11 @@
 """What needs an administrator's attention: a pause, hooks that fail or do not run, queues that are stopped or not
 driven, reservations that run degraded, vnodes that are not up, unreadable data, jobs that wait for their victims, jobs
-that run past their walltime or leave their cores idle, overcommitted quotas, users over quota."""
+that run past their walltime or leave their cores idle, overcommitted quotas, users, groups and projects over quota."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from hooks.deploy.health.hook_health import describe_future_pass
@@ -24,7 +24,7 @@ from tui.state.cluster_view import ClusterView, execution_queues
 from tui.state.pbsteer_pause import is_paused_by_scheduling
 from tui.state.typed_quota_scope_and_resource import quota_scopes, scope_of
 from tui.state.wording_by_queue_mode import preemptions_in
-from tui.tables.columns_by_view.quota_rows_and_columns import quota_rows, show_name
+from tui.tables.columns_by_view.quota_rows_and_columns import QuotaRow, rows_over_quota, show_name
 from tui.tables.columns_by_view.reservation_columns import DEGRADED, state_of
 from tui.tables.columns_by_view.vnode_columns import ids_on
 from tui.tables.filter_line import quoted
@@ -57,7 +57,7 @@ def attention(cluster: ClusterView) -> list[Line]:
 
 
 def needs(cluster: ClusterView, also: Callable[[ClusterView], list[Need]] | None = None) -> list[Need]:
-    """The needs, the worst first; users over quota, which is mostly normal, only with ``also``."""
+    """The needs, the worst first; entries over quota, which are mostly normal, only with ``also``."""
     found = [
         *_pause(cluster),
         *[Need(((safe(fault), "bad"),)) for fault in cluster.hook_faults],
@@ -277,25 +277,37 @@ def _overcommitted(cluster: ClusterView) -> list[Need]:
 def _over_quota(cluster: ClusterView) -> list[Need]:
     found: list[Need] = []
     preemptible = preemptible_jobs(cluster)
-    for queue in execution_queues(cluster):
-        over = [row for row in quota_rows(cluster, queue).values() if (row.over or 0) > 0]
+    for text, over in rows_over_quota(cluster).items():
+        scope = scope_of(cluster, text)
+        where = f"in {safe(scope.place)}"
+        unit = "" if scope.resource == cluster.counted else f" {safe(scope.resource)}"
         for row in over[:_MOST_USERS]:
             line: Line = (
                 (f"{show_name(row.entity)} ", "bold"),
-                (f"{row.use.cores:,} of {row.quota or 0:,} in {safe(queue)}", ""),
-                (_preemptible(cluster, queue, preemptible.get((queue, row.entity), 0), row.use.running), "dim"),
+                (f"{row.use.cores:,} of {row.quota or 0:,}{unit} {where}", ""),
+                (_preemptible(cluster, scope.queue, row, preemptible), "dim"),
             )
-            found.append(Need(line, Link("quotas", subject=queue, cursor=row.entity)))
+            found.append(Need(line, Link("quotas", subject=text, cursor=row.entity)))
         if len(over) > _MOST_USERS:
-            rest: Line = ((f"and {show_count(len(over) - _MOST_USERS, 'more user')} over quota in {safe(queue)}", ""),)
-            found.append(Need(rest, Link("quotas", subject=queue)))
+            rest: Line = ((f"and {len(over) - _MOST_USERS:,} more over quota{unit and f' of{unit}'} {where}", ""),)
+            found.append(Need(rest, Link("quotas", subject=text)))
     return found
 
 
-def _preemptible(cluster: ClusterView, queue: str, jobs: int, running: int) -> str:
-    if not jobs:
+def _preemptible(
+    cluster: ClusterView, queue: str, row: QuotaRow, preemptible: Mapping[tuple[str, EntityKey], int]
+) -> str:
+    """How many of the row's running jobs may be preempted, and how many could be where passes did so; in all queues if
+    ``queue`` is empty."""
+    jobs: Counter[str] = Counter()
+    for each in [queue] if queue else execution_queues(cluster):
+        jobs[preemptions_in(cluster, each).may_be("preemptible")] += preemptible.get((each, row.entity), 0)
+    running = row.use.running
+    if not any(jobs.values()):
         return f", {show_count(running, 'job')} {'runs' if running == 1 else 'run'}"
-    return f", {jobs:,} of {show_count(running, 'running job')} {preemptions_in(cluster, queue).may_be('preemptible')}"
+    first, *others = [(words, count) for words, count in sorted(jobs.items()) if count]
+    also = "".join(f" and {count:,} {words}" for words, count in others)
+    return f", {first[1]:,} of {show_count(running, 'running job')} {first[0]}{also}"
 
 
 def preemptible_jobs(cluster: ClusterView) -> dict[tuple[str, EntityKey], int]:

@@ -25,7 +25,7 @@ from tui.state.cores_idle_and_coming_free import AHEAD, QUARTER_S, idle_cores
 from tui.tables.column_layout import Widths, header, row
 from tui.tables.columns import Sort
 from tui.tables.columns_by_view.queue_columns import queue_columns
-from tui.tables.columns_by_view.quota_rows_and_columns import QuotaRow, quota_rows, show_name
+from tui.tables.columns_by_view.quota_rows_and_columns import QuotaRow, quota_rows, rows_over_quota, show_name
 from tui.tables.filter_line import quoted
 from tui.text.screen_line import Line, Span, fit_line, safe, width
 from tui.text.text_bars import area, heights, quota_bar, round_scale, thin_bar
@@ -301,13 +301,14 @@ def _queues(cluster: ClusterView, cells: int) -> list[Part]:
 
 
 def _users(cluster: ClusterView, cells: int, most: int) -> list[Part]:
-    """The entities with the most cores over all queues, each beside its quota."""
+    """The users with the most cores over all queues, each beside its quota; the title has how many users, groups and
+    projects are over one, that of the whole cluster too."""
     found: list[tuple[str, QuotaRow]] = []
     for queue in execution_queues(cluster):
         rows = quota_rows(cluster, queue).items()
         found += [(queue, each) for entity, each in rows if entity[0] == "u" and each.use.cores]
     found.sort(key=lambda item: (-item[1].use.cores, item[0], item[1].entity))
-    over = sum((each.over or 0) > 0 for _, each in found)
+    over = sum(map(len, rows_over_quota(cluster).values()))
     shown = found[:most]
     parts = [_rule("in use by", cells, f"{over:,} over quota" if over else "nobody over quota")]
     if not shown:

@@ -16,10 +16,10 @@ from hooks.record.hourly_use import Trend
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, show_entity
 from tui.backends.interface.read_value_before_and_after_change import show_limit
 from tui.model.job_efficiency import LOW
-from tui.model.status_counts import Use, UserKey, count
+from tui.model.status_counts import Use, UserKey
 from tui.model.typed_attributes import soft_limits
 from tui.state.cluster_view import ClusterView
-from tui.state.typed_quota_scope_and_resource import QuotaScope, scope_of
+from tui.state.typed_quota_scope_and_resource import QuotaScope, quota_scopes, scope_of
 from tui.tables.column_layout import GAP
 from tui.tables.columns import SPARE, Column
 from tui.text.screen_line import Line, safe, width
@@ -96,6 +96,16 @@ def quota_rows(cluster: ClusterView, queue: str) -> dict[EntityKey, QuotaRow]:
     return dict(sorted(rows.items(), key=lambda item: _most_over(item[1])))
 
 
+def rows_over_quota(cluster: ClusterView) -> dict[str, list[QuotaRow]]:
+    """The rows that are over their quota, most over first, by scope: those of users, groups and projects in each queue,
+    in the whole cluster, and of each resource with quotas. Scopes without any are left out."""
+    found = {
+        scope: [row for row in quota_rows(cluster, scope).values() if (row.over or 0) > 0]
+        for scope in quota_scopes(cluster)
+    }
+    return {scope: rows for scope, rows in found.items() if rows}
+
+
 def planned_in(cluster: ClusterView, scope: QuotaScope) -> dict[EntityKey, list[ShownQuota]]:
     """The planned quotas of a scope that are set or still to come, and the planned priorities of its queue, by entity,
     in order of time."""
@@ -111,9 +121,7 @@ def _uses_in(cluster: ClusterView, scope: QuotaScope) -> tuple[_Uses, _Uses, _Us
     """The use of users, of groups and of projects, by name, as quotas count it: a job with exclusive vnodes counts with
     all of their cores, and a chunk without cores with one. Before
     there is a plan, with the cores that its jobs ask for."""
-    counts = cluster.counts
-    if scope.resource != cluster.counted:
-        counts = count(cluster.server_status.jobs, cluster.server_status.vnodes, scope.resource)
+    counts = cluster.counts_of(scope.resource)
     kept = {}
     if cluster.decision is not None:
         kept = cluster.decision.snapshot.use(scope.queue, scope.resource)

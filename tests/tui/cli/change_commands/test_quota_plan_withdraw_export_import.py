@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,25 @@ def test_what_is_planned_already_is_left_out_and_an_overlap_with_it_refused(
     assert [(row[0], row[3][1], row[4]) for row in plan_of(backend)] == [(2, "alice", 6), (3, "bob", 5)]
 
 
+@pytest.mark.parametrize("options", [(), ("--replace",)])
+def test_a_file_may_be_handed_in_again_after_one_of_its_rows_has_ended(
+    backend: ScriptedBackend, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    ended = PlannedQuota(1, LimitKey("workq", "ncpus", ("u", "alice")), 4, NOON_S - 2 * HOUR_S, NOON_S - HOUR_S, "olga")
+    write_plan(State(backend.folder), [ended])
+    path = table(tmp_path, f"alice,workq,4,{at(-2)},{at(-1)}", f"bob,workq,5,{at(1)},{at(2)}")
+    planned = run("quota", "plan", path, "--yes", *options)
+    assert planned.exit_code == 0, planned.output
+    assert [(row[0], row[3][1]) for row in plan_of(backend)] == [(1, "alice"), (2, "bob")]
+    again = run("quota", "plan", path, "--yes", *options)
+    assert (again.exit_code, "all of it is planned already" in again.output) == (1, True)
+
+
+def test_a_row_that_is_over_and_in_no_plan_is_to_be_removed(backend: ScriptedBackend, tmp_path: Path) -> None:
+    refused = run("quota", "plan", table(tmp_path, f"alice,workq,4,{at(-2)},{at(-1)}"), "--yes")
+    assert (refused.exit_code, "remove a row whose time is over" in refused.output) == (1, True)
+
+
 def test_planned_quotas_are_listed_and_withdrawn(backend: ScriptedBackend, tmp_path: Path) -> None:
     entries = [
         PlannedQuota(number, LimitKey("workq", "ncpus", ("u", user)), 4, NOON_S - HOUR_S, NOON_S + HOUR_S, "olga")
@@ -176,6 +196,42 @@ def test_planned_quotas_are_listed_and_withdrawn(backend: ScriptedBackend, tmp_p
     assert "1 of the withdrawn is set now: the next pass takes them back" in gone.output
     assert [entry.number for entry in read_plan(state)] == [2]
     assert run("quota", "withdraw", "--all", "--yes").exit_code == 0
+    assert read_plan(state) == ()
+
+
+def test_times_on_both_sides_of_a_change_of_clocks_are_shown_with_their_offsets(
+    backend: ScriptedBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        path = table(tmp_path, "alice,workq,4,2026-12-01,2026-12-24 12:00", "bob,workq,4,2027-07-01,2027-07-02")
+        planned = run("quota", "plan", path, "--yes")
+        listed = run("quota", "planned")
+        withdrawn = run("quota", "withdraw", "1", "--yes")
+    time.tzset()
+    assert planned.exit_code == listed.exit_code == withdrawn.exit_code == 0, planned.output
+    assert "set and taken back by the passes (each with its offset from UTC):" in planned.output
+    assert "times are local: each with its offset from UTC\n" in listed.output
+    for output in (planned.output, listed.output):
+        assert "alice 4 ncpus in workq, 2026-12-01 00:00+01:00 until 2026-12-24 12:00+01:00" in output
+        assert "bob 4 ncpus in workq, 2027-07-01 00:00+02:00 until 2027-07-02 00:00+02:00" in output
+    assert "withdrawn (CET, UTC+01:00):" in withdrawn.output
+    assert "alice 4 ncpus in workq, 2026-12-01 00:00 until 2026-12-24 12:00" in withdrawn.output
+
+
+def test_a_stored_quota_that_ends_beyond_the_calendar_is_listed_and_withdrawn(
+    backend: ScriptedBackend, tmp_path: Path
+) -> None:
+    state = State(backend.folder)
+    write_plan(state, [PlannedQuota(1, LimitKey("workq", "ncpus", ("u", "alice")), 4, NOON_S, 253402336799.0, "olga")])
+    listed = run("quota", "planned")
+    assert listed.exit_code == 0, listed.output
+    assert f"alice 4 ncpus in workq, {at(0)} until beyond the calendar: new" in listed.output
+    path = table(tmp_path, f"bob,workq,4,{at(1)},9999-12-31T23:59:59-10:00")
+    refused = run("quota", "plan", path, "--yes")
+    assert "line 2: until '9999-12-31T23:59:59-10:00': allowed are days from" in refused.output
+    assert run("quota", "withdraw", "1", "--yes").exit_code == 0
     assert read_plan(state) == ()
 
 

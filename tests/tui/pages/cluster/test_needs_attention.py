@@ -8,14 +8,18 @@ import pytest
 
 from hooks.pbs.custom_resources import PAUSED_ATTRIBUTE
 from hooks.pbs.pause_in_server_attributes import describe_pause
+from hooks.record.day_of_activity import Day
 from policy import Ledger, Settings
 from policy.model.allocation import Allocation
 from policy.model.ledger_between_passes import Earmark
 from tests.tui.scripted_server import NOON_S, a_server_status, changed
 from tests.tui.server_with_reservation import with_reservation
 from tests.tui.written_journal_and_audit import a_pass
+from tui.backends.idle_core_history import IdleHistory
 from tui.backends.pass_journal import Pass, Passes
 from tui.pages.cluster.needs_attention import attention
+from tui.pages.cluster.overview_page import overview_rows
+from tui.pages.tab_strip import counts_of_views
 from tui.state.cluster_view import see
 from tui.text.screen_line import plain
 
@@ -48,6 +52,55 @@ def test_a_server_without_vnodes_is_named() -> None:
 )
 def test_jobs_over_quota_are_preemptible_only_where_passes_preempt(mode: str, words: str) -> None:
     assert f"alice 12 of 4 in workq, 2 of 2 running jobs {words}" in needs(mode)
+
+
+@pytest.mark.parametrize(
+    ("where", "limits", "says"),
+    [
+        ("workq", {"max_run_res_soft.ncpus": "[g:users=4]"}, "g:users 12 of 4 in workq, 2 of 2 running jobs {words}"),
+        (
+            "@server",
+            {"max_run_res_soft.ncpus": "[u:alice=4]"},
+            "alice 12 of 4 in the whole cluster, 2 of 2 running jobs {words}",
+        ),
+        ("workq", {"max_run_res_soft.licences": "[u:alice=1]"}, "alice 3 of 1 licences in workq, 2 jobs run"),
+    ],
+)
+@pytest.mark.parametrize(("mode", "words"), [("drive", "preemptible"), ("observe", "would be preemptible")])
+def test_whoever_is_over_a_quota_is_counted_and_named_whichever_it_is(
+    where: str, limits: dict[str, str], says: str, mode: str, words: str
+) -> None:
+    """Users, groups and projects, of a queue or the server, on cores or another resource: the overview, the tab of the
+    quotas and ``pbsteer status`` have the same."""
+    scripted = a_server_status()
+    workq = {name: text for name, text in scripted.queues["workq"].items() if not name.startswith("max_run_res_soft")}
+    workq["resources_available.pbsteer_mode"] = mode
+    server = {**scripted.server, **(limits if where == "@server" else {})}
+    queues = {"workq": {**workq, **(limits if where == "workq" else {})}}
+    jobs = {job_id: {**job, "Resource_List.licences": "1"} for job_id, job in scripted.jobs.items()}
+    jobs["11.hpc1"]["Resource_List.licences"] = "2"
+    status = changed(scripted, server=server, queues=queues, jobs=jobs)
+    cluster = see(status, Settings(), Ledger(), 0.1).decided(lambda: 0.0)
+    over = [plain(line) for line in attention(cluster) if plain(line).startswith(("alice ", "g:users "))]
+    assert over == [says.format(words=words)]
+    assert counts_of_views(cluster)["quotas"] == "1 over"
+    page = overview_rows(cluster, Day(), IdleHistory(), 100, 30)
+    assert any("1 over quota" in plain(part.line) for row in page for part in row.parts)
+
+
+def test_jobs_of_two_queues_are_preemptible_by_the_modes_of_both() -> None:
+    scripted = a_server_status()
+    server = {**scripted.server, "max_run_res_soft.ncpus": "[u:alice=1]"}
+    modes = {"workq": "drive", "gpu": "observe"}
+    queues = {
+        name: {**scripted.queues[name], "max_run_res_soft.ncpus": "", "resources_available.pbsteer_mode": mode}
+        for name, mode in modes.items()
+    }
+    jobs = {**scripted.jobs, "12.hpc1": {**scripted.jobs["12.hpc1"], "queue": "gpu"}}
+    status = changed(scripted, server=server, queues=queues, jobs=jobs)
+    cluster = see(status, Settings(), Ledger(), 0.1).decided(lambda: 0.0)
+    words = "1 of 2 running jobs preemptible and 1 would be preemptible"
+    assert f"alice 12 of 1 in the whole cluster, {words}" in [plain(line) for line in attention(cluster)]
 
 
 @pytest.mark.parametrize(("ahead_s", "named"), [(15, False), (31, True), (3600, True)])
