@@ -96,9 +96,9 @@ def test_forecasts_learn_from_runs_of_nodes_and_slots_but_not_from_those_that_ha
     assert [(run.id, run.user, run.cores, run.end_s - run.start_s, run.estimate_s) for run in past.runs] == [
         ("0.tq", "alice", 6, 4.0, 600.0),
         ("3.tq", "dave", 1, 1.0, 600.0),
-        # Torque ended it at its walltime of 5 s, which MoM looks at now and then.
-        ("5.tq", "alice", 1, 25.0, 5.0),
         ("6[0].tq", "dave", 1, 1.0, 600.0),
         ("6[1].tq", "dave", 1, 1.0, 600.0),
+        # Torque ended it at its walltime of 5 s, which MoM looks at now and then.
+        ("5.tq", "alice", 1, 25.0, 5.0),
     ]
     assert past.started["1.tq"] == 1795771912
