@@ -14,6 +14,7 @@ from migration.passes.source.source_context import NotPrepared, Source
 from migration.passes.source.stop_request_state import stops_of_pass
 from migration.schedulers.scheduler_interface import ENDED, RUNNING, JobState, SchedulerSilent, SubmitRefused
 from migration.spool.queue_file import Queue
+from migration.target_job.read_exit_status import UnreadableError
 from migration.target_job.skip_users_with_hung_disks import HungError
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
 from policy.migration.job_states_and_transitions import SUBMITTED
@@ -69,7 +70,8 @@ def _note_silence(source: Source, record: Record, silence: SchedulerSilent | Hun
 
 
 def find_earlier(source: Source, record: Record, name: str) -> Earlier | None:
-    """The local job of this name, also one that has run and ended. Raises SchedulerSilent, HungError."""
+    """The local job of this name, also one that has run and ended. Raises SchedulerSilent, HungError,
+    UnreadableError."""
     scheduler, user = source.scheduler, record.user
     local_id = scheduler.find_by_name(name, user) or scheduler.find_ended_run(name, user) or ""
     status = "" if local_id else source.folders.read_exit(record)
@@ -148,8 +150,12 @@ def _look(source: Source, record: Record, state: JobState | None) -> None:
         _note_progress(source, record, state)
         return
     # A requeued job leaves the file of an earlier run; it counts only once the scheduler no longer has the job.
+    unread = ""
     try:
         status = source.folders.read_exit(record)
+    except UnreadableError as unreadable:
+        source.say(f"{record.gid}: {unreadable}")
+        status, unread = "", f"; {unreadable}"
     except HungError as hung:
         source.say(f"{record.gid}: {hung}")
         return
@@ -170,7 +176,7 @@ def _look(source: Source, record: Record, state: JobState | None) -> None:
     elif ended is not None and ended.exit:
         source.keep(advance(record, "ended-here", now, exit=ended.exit, ran=1, reason=ended.reason))
     else:
-        source.keep(advance(record, "failed-here", now, reason=f"local job {record.localid} vanished"))
+        source.keep(advance(record, "failed-here", now, reason=f"local job {record.localid} vanished{unread}"))
 
 
 def _note_progress(source: Source, record: Record, state: JobState) -> None:

@@ -52,13 +52,9 @@ def _find_earlier(job: Job) -> bool:
         _note(job, local_id)
         return True
     status = job.read_status(exit_path(record))
-    if status is None:
-        return False
     if status:
         job.advance("ended", exit=status, then=END, ran=1, reason="", tries=0)
-    else:
-        job.retry(f"{exit_path(record)}: cannot be read", _AGAIN_S)
-    return True
+    return bool(status)
 
 
 def _note(job: Job, local_id: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from migration.passes.source.run_at_source_job_script import HomeFolders
 from migration.passes.source.source_context import NotPrepared
 from migration.programs.run_external_program_with_limits import Finished, run
+from migration.target_job.read_exit_status import UnreadableError
 from policy.migration.job_record_and_copy_updates import Record
 
 RECORD = Record(gid="a.1", user="alice", src="a", dst="a", prog="p", args=("1 2", "$x"))
@@ -71,3 +72,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         HomeFolders(Files("write")).prepare(record, "n")
     with pytest.raises(NotPrepared, match="must be NAME=VALUE"):
         HomeFolders(Files()).prepare(Record(**{**vars(record), "env": ("1",)}), "n")
+
+
+def test_a_status_that_cannot_be_read_is_not_none(tmp_path: Path) -> None:
+    record = Record(**{**vars(RECORD), "dir": str(tmp_path)})
+    with pytest.raises(UnreadableError, match=f"{tmp_path}/.mg.a.1.exit: cannot be read: Permission denied"):
+        HomeFolders(Files("read")).read_exit(record)

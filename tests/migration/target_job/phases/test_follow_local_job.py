@@ -61,6 +61,15 @@ def test_without_a_status_history_decides_and_else_five_minutes(target: FakeTarg
     assert (record.state, record.then, record.reason) == ("Downloading", "Aborted", "the local job 7 vanished")
 
 
+def test_a_status_that_cannot_be_read_is_waited_for_and_then_named(target: FakeTarget) -> None:
+    submitted(target, None, ran=1)
+    target.users.answers["read"] = Finished(1, b"", b"Stale file handle")
+    assert look(target).state == "Submitted"
+    record = look(target, 300)
+    assert record.then == "Aborted"
+    assert record.reason.startswith("the local job 7 vanished; /land/alice/a/home/alice/j/.mg.a.1.exit: cannot be read")
+
+
 def test_a_job_killed_from_outside_ended_by_its_signal(target: FakeTarget) -> None:
     submitted(target, None)
     target.scheduler.past["7"] = Ended("signal 15", ran=True)

@@ -1,0 +1,77 @@
+"""What is concluded of a job that runs in place, and what never is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from migration.schedulers.scheduler_interface import LocalJob, SchedulerSilent
+from migration.target_job.read_exit_status import UnreadableError
+from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S
+from tests.migration.passes.simulated_centre import Centre, Folders
+
+UNREAD = "/home/u/d/.mg.a.1.exit: cannot be read: Stale file handle"
+
+
+def submit_without_reply(tmp_path: Path, fallback_s: int, free_cores: int) -> Centre:
+    """The job's local job has run to its end, the scheduler has forgotten it, and its id was never noted."""
+    centre = Centre(tmp_path, fallback_s=fallback_s)
+    centre.cut = {"b", "c"}
+    centre.queue.free_cores, centre.queue.forgets = free_cores, True
+    submit = centre.queue.submit
+
+    def lose_reply(job: LocalJob) -> str:
+        submit(job)
+        centre.queue.submit = submit  # type: ignore[method-assign]
+        raise SchedulerSilent("qsub: killed after 30 s")
+
+    centre.queue.submit = lose_reply  # type: ignore[method-assign]
+    centre.submit()
+    centre.run_pass()
+    centre.queue.start("1.s")
+    centre.queue.end("1.s")
+    return centre
+
+
+@pytest.mark.parametrize(("fallback_s", "free_cores"), [(3600, 8), (0, 0)], ids=["in place", "also local"])
+def test_while_the_exit_status_cannot_be_read_nothing_is_submitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fallback_s: int, free_cores: int
+) -> None:
+    centre = submit_without_reply(tmp_path, fallback_s, free_cores)
+
+    def unreadable(*_: object) -> str:
+        raise UnreadableError(UNREAD)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Folders, "read_exit", unreadable)
+        for _ in range(3):
+            centre.clock.now += VANISHED_AFTER_S
+            centre.run_pass()
+    assert list(centre.queue.jobs) == ["1.s"]
+    if free_cores:
+        assert centre.record().reason == f"a: tried again: {UNREAD}"
+    centre.run_pass()
+    centre.run_pass()
+    assert (list(centre.queue.jobs), centre.record().state, centre.record().exit) == (["1.s"], "End", "0")
+
+
+def test_a_job_that_is_gone_and_whose_status_cannot_be_read_has_vanished_and_the_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    centre = Centre(tmp_path)
+    centre.queue.free_cores, centre.queue.forgets = 8, True
+    centre.submit()
+    centre.run_pass()
+    centre.queue.start("1.s")
+    centre.queue.end("1.s")
+
+    def unreadable(*_: object) -> str:
+        raise UnreadableError(UNREAD)
+
+    monkeypatch.setattr(Folders, "read_exit", unreadable)
+    centre.run_pass()
+    assert centre.record().state == "Submitted"
+    centre.clock.now += VANISHED_AFTER_S
+    centre.run_pass()
+    assert (centre.record().state, centre.record().reason) == ("Aborted", f"local job 1.s vanished; {UNREAD}")
