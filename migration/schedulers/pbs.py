@@ -65,6 +65,10 @@ _MOST_ONE_BY_ONE = 20
 _LAST_PASS = "last-pass.json"  # noqa: S105 - what pbsteer's passes publish
 _SIGNALLED = 256
 """PBS adds this to the number of the signal that ended a job."""
+_LIMITS = {-24: "NCPUS_BURST", -25: "NCPUS_SUM", -26: "VMEM", -27: "MEM", -28: "CPUT", -29: "WALLTIME"}
+"""The limits for which MoM kills a job, as ``JOB_EXEC_KILL_*`` in PBS's ``job.h`` names them, by ``Exit_status``."""
+_NOT_STARTED = frozenset((-1, -2, -3, -7, -10, -13, -16, -17, -21, -22, -23, -30))
+"""``Exit_status`` of a job whose program MoM could not start, by ``JOB_EXEC_*`` of the same file."""
 
 
 class PbsScheduler:
@@ -184,8 +188,12 @@ class PbsScheduler:
             return None
         status = job.get("Exit_status")
         ran = int(job.get("run_count", 0)) > 0 and "stime" in job
-        if not isinstance(status, int) or status < 0:
+        if not isinstance(status, int):
             return Ended("", ran)
+        if status in _NOT_STARTED:
+            return Ended("", ran=False, not_started=f"Exit_status {status}, {job.get('comment', 'without a comment')}")
+        if status < 0:
+            return Ended(_LIMITS.get(status, f"Exit_status {status}"), ran)
         return Ended(f"signal {status - _SIGNALLED}" if status >= _SIGNALLED else str(status), ran)
 
     def _is_usable(self, node: Mapping[str, Any]) -> bool:

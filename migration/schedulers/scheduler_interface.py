@@ -67,15 +67,25 @@ class JobState(NamedTuple):
 
 class Ended(NamedTuple):
     """History's record of a job that has ended. ``exit`` is a status, ``signal N``, or the scheduler's word for another
-    end, such as ``TIMEOUT``; empty if unknown. ``ran``: it had started."""
+    end, such as ``TIMEOUT``; empty if unknown. ``ran``: it had started. ``not_started`` is what the scheduler says of a
+    job that it has tried to start in vain."""
 
     exit: str
     ran: bool
+    not_started: str = ""
 
     @property
     def reason(self) -> str:
         """What ended the job, where its program did not end by itself; else empty."""
         return "" if not self.exit or self.exit.isdigit() else f"ended by {self.exit}"
+
+    def find_failure(self, local_id: str, *, seen_running: bool) -> str:
+        """Why the job has failed; empty where its program, or its run, has ended in a known way."""
+        if self.not_started:
+            return f"the local job {local_id} could not be started: {self.not_started}"
+        if not (self.ran or seen_running):
+            return f"the local job {local_id} was deleted before it ran"
+        return "" if self.exit else f"the local job {local_id} has ended with an exit status that is not known"
 
 
 def read_job_id(text: str, pattern: re.Pattern[str]) -> str:

@@ -119,8 +119,8 @@ def delete(source: Source, record: Record, queue: Queue) -> bool:
 
 
 def _look(source: Source, record: Record, states: Mapping[str, JobState]) -> None:
-    """A local job that has started, or is gone, takes the request, unless history says that it never ran; one that is
-    still held is released."""
+    """A local job that has started, or is gone, takes the request, unless history says that it was deleted before it
+    ran; one that is still held is released."""
     state = states.get(record.fallback)
     if state is not None and not state.runs and state.state in (HELD, QUEUED):
         if state.state == HELD:
@@ -134,7 +134,7 @@ def _look(source: Source, record: Record, states: Mapping[str, JobState]) -> Non
     if state is not None and is_over and ended is None:
         # The scheduler still shows the job, so a later pass may have its history.
         return
-    if ended is not None and not ended.ran:
+    if ended is not None and not (ended.ran or ended.not_started):
         _put(source, Queue.REQUEST, amend(record, fallback="", reason=f"local job {record.fallback} was deleted"))
         return
     _take_request(source, record, record.fallback)

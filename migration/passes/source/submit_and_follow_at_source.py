@@ -170,13 +170,14 @@ def _look(source: Source, record: Record, state: JobState | None) -> None:
         ended = source.scheduler.history(record.localid)
     except SchedulerSilent:
         return
-    if ended is not None and not (ended.ran or record.ran):
-        why = f"the local job {record.localid} was deleted before it ran"
-        source.keep(advance(record, "failed-here", now, reason=why))
-    elif ended is not None and ended.exit:
-        source.keep(advance(record, "ended-here", now, exit=ended.exit, ran=1, reason=ended.reason))
+    if ended is None:
+        failure = f"the local job {record.localid} vanished{unread}"
     else:
-        source.keep(advance(record, "failed-here", now, reason=f"local job {record.localid} vanished{unread}"))
+        failure = ended.find_failure(record.localid, seen_running=bool(record.ran))
+    if ended is None or failure:
+        source.keep(advance(record, "failed-here", now, reason=failure))
+    else:
+        source.keep(advance(record, "ended-here", now, exit=ended.exit, ran=1, reason=ended.reason))
 
 
 def _note_progress(source: Source, record: Record, state: JobState) -> None:

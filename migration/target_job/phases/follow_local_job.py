@@ -68,10 +68,12 @@ def _conclude(job: Job) -> None:
     ended = job.site.scheduler.history(record.localid)
     if job.is_returning and not record.ran and (is_late or (ended is not None and not ended.ran)):
         job.give_back("did not start in time")
-    elif ended is not None and (ended.ran or record.ran):
-        job.advance("ended", exit=ended.exit, then=END, ran=1, reason=ended.reason, tries=0)
     elif ended is not None:
-        job.fail(f"the local job {record.localid} was deleted before it ran")
+        failure = ended.find_failure(record.localid, seen_running=bool(record.ran))
+        if failure:
+            job.fail(failure)
+        else:
+            job.advance("ended", exit=ended.exit, then=END, ran=1, reason=ended.reason, tries=0)
     elif is_late:
         job.fail(f"the local job {record.localid} vanished{unread}")
 

@@ -267,7 +267,14 @@ def test_changes_are_made_as_the_user_and_what_is_gone_is_no_error() -> None:
     [
         ({"job_state": "F", "Exit_status": 3, "run_count": 1, "stime": "x"}, Ended("3", ran=True)),
         ({"job_state": "F", "Exit_status": 271, "run_count": 1, "stime": "x"}, Ended("signal 15", ran=True)),
-        ({"job_state": "F", "Exit_status": -1, "run_count": 1, "stime": "x"}, Ended("", ran=True)),
+        ({"job_state": "F", "Exit_status": -29, "run_count": 1, "stime": "x"}, Ended("WALLTIME", ran=True)),
+        ({"job_state": "F", "Exit_status": -27, "run_count": 1, "stime": "x"}, Ended("MEM", ran=True)),
+        ({"job_state": "F", "Exit_status": -4, "run_count": 1, "stime": "x"}, Ended("Exit_status -4", ran=True)),
+        (
+            {"job_state": "F", "Exit_status": -10, "run_count": 1, "stime": "x", "comment": "Job not run: bad uid"},
+            Ended("", ran=False, not_started="Exit_status -10, Job not run: bad uid"),
+        ),
+        ({"job_state": "F", "run_count": 1, "stime": "x"}, Ended("", ran=True)),
         ({"job_state": "F"}, Ended("", ran=False)),
         ({"job_state": "R"}, None),
     ],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from migration.schedulers.scheduler_interface import LocalJob, SchedulerSilent
+from migration.schedulers.scheduler_interface import Ended, LocalJob, SchedulerSilent
 from migration.target_job.read_exit_status import UnreadableError
 from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S
 from tests.migration.passes.simulated_centre import Centre, Folders
@@ -74,4 +74,35 @@ def test_a_job_that_is_gone_and_whose_status_cannot_be_read_has_vanished_and_the
     assert centre.record().state == "Submitted"
     centre.clock.now += VANISHED_AFTER_S
     centre.run_pass()
-    assert (centre.record().state, centre.record().reason) == ("Aborted", f"local job 1.s vanished; {UNREAD}")
+    assert (centre.record().state, centre.record().reason) == ("Aborted", f"the local job 1.s vanished; {UNREAD}")
+
+
+@pytest.mark.parametrize("fallback_s", [3600, 0], ids=["in place", "also local"])
+@pytest.mark.parametrize(
+    ("ended", "state", "exit_", "reason"),
+    [
+        (Ended("WALLTIME", ran=True), "End", "WALLTIME", "ended by WALLTIME"),
+        (
+            Ended("", ran=False, not_started="Exit_status -10, no account"),
+            "Aborted",
+            "",
+            "the local job 1.s could not be started: Exit_status -10, no account",
+        ),
+    ],
+)
+def test_history_says_how_a_job_without_a_status_has_ended(
+    tmp_path: Path, fallback_s: int, ended: Ended, state: str, exit_: str, reason: str
+) -> None:
+    centre = Centre(tmp_path, fallback_s=fallback_s)
+    centre.cut = {"b", "c"}
+    centre.queue.free_cores = 8 if fallback_s else 0
+    centre.queue.history = lambda job_id: ended  # type: ignore[method-assign]
+    centre.submit()
+    centre.run_pass()
+    centre.queue.start("1.s")
+    centre.queue.end("1.s")
+    for _ in range(3):
+        centre.clock.now += VANISHED_AFTER_S
+        centre.run_pass()
+    assert (centre.record().state, centre.record().exit, centre.record().reason) == (state, exit_, reason)
+    assert centre.runs("a.1") == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from migration.programs.run_external_program_with_limits import Finished
 from migration.protocol.message_lines_and_fields import MOST_TEXT
 from migration.schedulers.scheduler_interface import Ended, JobState, RequestUnanswered
@@ -75,6 +77,29 @@ def test_a_job_killed_from_outside_ended_by_its_signal(target: FakeTarget) -> No
     target.scheduler.past["7"] = Ended("signal 15", ran=True)
     record = look(target)
     assert (record.state, record.exit, record.then) == ("Downloading", "signal 15", "End")
+
+
+def test_a_job_killed_at_a_limit_ended_by_that(target: FakeTarget) -> None:
+    submitted(target, None, ran=1)
+    target.scheduler.past["7"] = Ended("WALLTIME", ran=True)
+    record = look(target)
+    assert (record.then, record.exit, record.reason) == ("End", "WALLTIME", "ended by WALLTIME")
+
+
+@pytest.mark.parametrize(
+    ("ended", "reason"),
+    [
+        (Ended("", ran=False, not_started="Exit_status -10"), "the local job 7 could not be started: Exit_status -10"),
+        (Ended("", ran=True), "the local job 7 has ended with an exit status that is not known"),
+    ],
+)
+def test_a_job_whose_program_never_ran_or_has_no_known_status_is_a_failure(
+    target: FakeTarget, ended: Ended, reason: str
+) -> None:
+    submitted(target, None, ran=1)
+    target.scheduler.past["7"] = ended
+    record = look(target)
+    assert (record.then, record.exit, record.reason) == ("Aborted", "", reason)
 
 
 def test_a_job_deleted_before_it_ran_is_a_failure(target: FakeTarget) -> None:
