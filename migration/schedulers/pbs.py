@@ -28,6 +28,7 @@ from migration.schedulers.scheduler_interface import (
     RequestUnanswered,
     SchedulerSilent,
     SubmitRefused,
+    SubmitUnclear,
     Verdict,
     read_job_id,
 )
@@ -49,6 +50,7 @@ _NO_HISTORY = "not configured to maintain job history"
 _GONE = ("Unknown Job Id", "Job has finished", _NO_HISTORY)
 _SILENT = (
     "cannot connect to server", "Unknown Host", "No route to host", "Connection refused", "End of File", "timed out",
+    "Premature end of message",
 )  # fmt: skip
 _FOR_NOW = (
     "would exceed", "not enabled", "not running", "Maximum number of jobs", "Server is shutting down", "limit",
@@ -58,9 +60,14 @@ _FOR_NOW = (
 )  # fmt: skip
 """What PBS says while it has no room or time for the job. "inform Admin": a hook ended by its alarm, or failed."""
 _FOR_GOOD = ("violates queue",)
+_SERVER_ERRORS = frozenset(code & 0xFF for code in (*range(15001, 15101), *range(15107, 15230)))
+"""``qsub`` ends with the last byte of the error number with which the server has answered (PBS's ``pbs_error.h``). Not
+among them are 1, 2, 126 and 127 of a shell, and what it and the root helper make of a signal, 128 and its number."""
+_OWN_ERRORS = (1, 2)
+"""How ``qsub`` ends for what it finds itself; a site's program in its place may end so too."""
 _MOST_JOBS_READ = 5_000
 """Above this many jobs, reading the estimates of all of them costs too much."""
-_ID = re.compile(r"[0-9]+(?:\[\])?(?:\.[A-Za-z0-9.-]+)?")
+_ID = re.compile(r"([0-9]+(?:\[\])?(?:\.[A-Za-z0-9._-]+)?)")
 _MOST_ONE_BY_ONE = 20
 _LAST_PASS = "last-pass.json"  # noqa: S105 - what pbsteer's passes publish
 _SIGNALLED = 256
@@ -134,10 +141,12 @@ class PbsScheduler:
             ],
             user=job.user, cwd=job.cwd,
         )  # fmt: skip
+        text = done.problem
+        is_for_now = any(part in text for part in _FOR_NOW) and not any(part in text for part in _FOR_GOOD)
+        if done.status in _SERVER_ERRORS or (done.status in _OWN_ERRORS and is_for_now):
+            raise SubmitRefused(text, lasting=not is_for_now)
         if done.status:
-            text = done.problem
-            lasting = any(part in text for part in _FOR_GOOD) or not any(part in text for part in _FOR_NOW)
-            raise SubmitRefused(text, lasting=lasting)
+            raise SubmitUnclear(f"qsub: {text}")
         return read_job_id(done.text, _ID)
 
     def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:

@@ -26,8 +26,13 @@ class RequestUnanswered(SchedulerSilent):
     concluded about the scheduler either."""
 
 
+class SubmitUnclear(SchedulerSilent):
+    """The program that submits a job has ended without an answer of the scheduler that is known to be one, so the job
+    may be there: killed by a signal, a message of something else, or no id."""
+
+
 class SubmitRefused(Exception):  # noqa: N818
-    """The scheduler refused the job. ``lasting``: the same request will be refused again."""
+    """The scheduler itself refused the job. ``lasting``: the same request will be refused again."""
 
     def __init__(self, text: str, *, lasting: bool) -> None:
         super().__init__(text)
@@ -89,12 +94,13 @@ class Ended(NamedTuple):
 
 
 def read_job_id(text: str, pattern: re.Pattern[str]) -> str:
-    """The id that a program run as the user has printed, which that user may have made up. Raises
-    :class:`SubmitRefused`."""
-    job_id = text.strip()
-    if not pattern.fullmatch(job_id):
-        raise SubmitRefused(f"the scheduler's program printed {job_id!r:.60}: must be the id of a job", lasting=True)
-    return job_id
+    """The id that a program run as the user has printed last, the first group of the pattern. That user may have made
+    it up, and a site's own program may print more before it. Raises :class:`SubmitUnclear`."""
+    last = text.strip().rpartition("\n")[2].strip()
+    found = pattern.fullmatch(last)
+    if found is None:
+        raise SubmitUnclear(f"the scheduler's program printed {last!r:.60}: must be the id of a job")
+    return found[1]
 
 
 class LocalScheduler(Protocol):
@@ -109,7 +115,7 @@ class LocalScheduler(Protocol):
         """The scheduler's own test, without submitting."""
 
     def submit(self, job: LocalJob) -> str:
-        """The local id. Raises :class:`SubmitRefused`."""
+        """The local id. Raises :class:`SubmitRefused`, and :class:`SubmitUnclear` where the job may be there."""
 
     def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
         """The jobs that the scheduler still knows, by few calls; an id that is missing is gone."""

@@ -12,14 +12,21 @@ from typing import Any, NamedTuple
 
 from migration.passes.source.source_context import NotPrepared, Source
 from migration.passes.source.stop_request_state import stops_of_pass
-from migration.schedulers.scheduler_interface import ENDED, RUNNING, JobState, SchedulerSilent, SubmitRefused
+from migration.schedulers.scheduler_interface import (
+    ENDED,
+    RUNNING,
+    JobState,
+    SchedulerSilent,
+    SubmitRefused,
+    SubmitUnclear,
+)
 from migration.spool.queue_file import Queue
 from migration.target_job.read_exit_status import UnreadableError
 from migration.target_job.skip_users_with_hung_disks import HungError
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
 from policy.migration.job_states_and_transitions import SUBMITTED
 from policy.migration.place_on_first_free_cluster import Accepted, Declined
-from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S
+from policy.migration.wait_and_retry_bounds import MOST_UNCLEAR, VANISHED_AFTER_S
 
 _MOST_REASON = 300
 
@@ -49,7 +56,7 @@ def submit_here(source: Source, record: Record) -> Accepted | Declined:
     """Submit a record that is written as Submitted and has no local id."""
     try:
         local_id = submit_once(source, record, record.local_name)
-    except SchedulerSilent as silence:
+    except (SchedulerSilent, HungError) as silence:
         _note_silence(source, record, silence)
         return Accepted()
     except SubmitRefused as refused:
@@ -79,7 +86,11 @@ def find_earlier(source: Source, record: Record, name: str) -> Earlier | None:
 
 
 def submit_once(source: Source, record: Record, name: str) -> str:
-    """The id of the local job of this name, submitted unless it is there. Raises SubmitRefused, SchedulerSilent."""
+    """The id of the local job of this name, submitted unless it is there. Raises SubmitRefused, SchedulerSilent,
+    HungError.
+
+    Before a refusal counts, the job is looked for once more: what submits it is run as the user.
+    """
     found = source.scheduler.find_by_name(name, record.user)
     if found:
         return found
@@ -89,7 +100,20 @@ def submit_once(source: Source, record: Record, name: str) -> str:
         raise SubmitRefused(str(problem), lasting=True) from problem
     except HungError as problem:
         raise SubmitRefused(str(problem), lasting=False) from problem
-    return source.scheduler.submit(job)
+    try:
+        return source.scheduler.submit(job)
+    except SubmitUnclear as unclear:
+        if record.tries + 1 < MOST_UNCLEAR:
+            raise
+        refused = SubmitRefused(f"{unclear}, {MOST_UNCLEAR} times or more", lasting=True)
+    except SubmitRefused as known:
+        refused = known
+    earlier = find_earlier(source, record, name)
+    if earlier is None:
+        raise refused
+    if not earlier.local_id:
+        raise SchedulerSilent(f"{refused}; yet a job of this name has run")
+    return earlier.local_id
 
 
 def refusal_here(source: Source, record: Record, refused: SubmitRefused) -> dict[str, Any]:
