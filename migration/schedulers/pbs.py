@@ -29,6 +29,7 @@ from migration.schedulers.scheduler_interface import (
     RequestUnanswered,
     SchedulerSilent,
     SubmitRefused,
+    SubmitUnclear,
     Verdict,
     read_job_id,
 )
@@ -51,6 +52,7 @@ _NO_HISTORY = "not configured to maintain job history"
 _GONE = ("Unknown Job Id", "Job has finished", _NO_HISTORY)
 _SILENT = (
     "cannot connect to server", "Unknown Host", "No route to host", "Connection refused", "End of File", "timed out",
+    "Premature end of message",
 )  # fmt: skip
 _FOR_NOW = (
     "would exceed", "not enabled", "not running", "Maximum number of jobs", "Server is shutting down", "limit",
@@ -60,15 +62,24 @@ _FOR_NOW = (
 )  # fmt: skip
 """What PBS says while it has no room or time for the job. "inform Admin": a hook ended by its alarm, or failed."""
 _FOR_GOOD = ("violates queue",)
+_SERVER_ERRORS = frozenset(code & 0xFF for code in (*range(15001, 15101), *range(15107, 15230)))
+"""``qsub`` ends with the last byte of the error number with which the server has answered (PBS's ``pbs_error.h``). Not
+among them are 1, 2, 126 and 127 of a shell, and what it and the root helper make of a signal, 128 and its number."""
+_OWN_ERRORS = (1, 2)
+"""How ``qsub`` ends for what it finds itself; a site's program in its place may end so too."""
 _MOST_JOBS_READ = 5_000
 """Above this many jobs, reading the estimates of all of them costs too much."""
-_ID = re.compile(r"[0-9]+(?:\[\])?(?:\.[A-Za-z0-9.-]+)?")
+_ID = re.compile(r"([0-9]+(?:\[\])?(?:\.[A-Za-z0-9._-]+)?)")
 _MOST_ONE_BY_ONE = 20
 _LAST_PASS = "last-pass.json"  # noqa: S105 - what pbsteer's passes publish
 _Texts = Mapping[str, Any]
 """A queue's or a vnode's attributes, in PBS's JSON."""
 _SIGNALLED = 256
 """PBS adds this to the number of the signal that ended a job."""
+_LIMITS = {-24: "NCPUS_BURST", -25: "NCPUS_SUM", -26: "VMEM", -27: "MEM", -28: "CPUT", -29: "WALLTIME"}
+"""The limits for which MoM kills a job, as ``JOB_EXEC_KILL_*`` in PBS's ``job.h`` names them, by ``Exit_status``."""
+_NOT_STARTED = frozenset((-1, -2, -3, -7, -10, -13, -16, -17, -21, -22, -23, -30))
+"""``Exit_status`` of a job whose program MoM could not start, by ``JOB_EXEC_*`` of the same file."""
 
 
 class PbsScheduler:
@@ -135,10 +146,12 @@ class PbsScheduler:
             ],
             user=job.user, cwd=job.cwd,
         )  # fmt: skip
+        text = done.problem
+        is_for_now = any(part in text for part in _FOR_NOW) and not any(part in text for part in _FOR_GOOD)
+        if done.status in _SERVER_ERRORS or (done.status in _OWN_ERRORS and is_for_now):
+            raise SubmitRefused(text, lasting=not is_for_now)
         if done.status:
-            text = done.problem
-            lasting = any(part in text for part in _FOR_GOOD) or not any(part in text for part in _FOR_NOW)
-            raise SubmitRefused(text, lasting=lasting)
+            raise SubmitUnclear(f"qsub: {text}")
         return read_job_id(done.text, _ID)
 
     def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
@@ -189,8 +202,12 @@ class PbsScheduler:
             return None
         status = job.get("Exit_status")
         ran = int(job.get("run_count", 0)) > 0 and "stime" in job
-        if not isinstance(status, int) or status < 0:
+        if not isinstance(status, int):
             return Ended("", ran)
+        if status in _NOT_STARTED:
+            return Ended("", ran=False, not_started=f"Exit_status {status}, {job.get('comment', 'without a comment')}")
+        if status < 0:
+            return Ended(_LIMITS.get(status, f"Exit_status {status}"), ran)
         return Ended(f"signal {status - _SIGNALLED}" if status >= _SIGNALLED else str(status), ran)
 
     def _last_pass(self) -> LastPass | None:

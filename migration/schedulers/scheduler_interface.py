@@ -26,8 +26,13 @@ class RequestUnanswered(SchedulerSilent):
     concluded about the scheduler either."""
 
 
+class SubmitUnclear(SchedulerSilent):
+    """The program that submits a job has ended without an answer of the scheduler that is known to be one, so the job
+    may be there: killed by a signal, a message of something else, or no id."""
+
+
 class SubmitRefused(Exception):  # noqa: N818
-    """The scheduler refused the job. ``lasting``: the same request will be refused again."""
+    """The scheduler itself refused the job. ``lasting``: the same request will be refused again."""
 
     def __init__(self, text: str, *, lasting: bool) -> None:
         super().__init__(text)
@@ -67,24 +72,35 @@ class JobState(NamedTuple):
 
 class Ended(NamedTuple):
     """History's record of a job that has ended. ``exit`` is a status, ``signal N``, or the scheduler's word for another
-    end, such as ``TIMEOUT``; empty if unknown. ``ran``: it had started."""
+    end, such as ``TIMEOUT``; empty if unknown. ``ran``: it had started. ``not_started`` is what the scheduler says of a
+    job that it has tried to start in vain."""
 
     exit: str
     ran: bool
+    not_started: str = ""
 
     @property
     def reason(self) -> str:
         """What ended the job, where its program did not end by itself; else empty."""
         return "" if not self.exit or self.exit.isdigit() else f"ended by {self.exit}"
 
+    def find_failure(self, local_id: str, *, seen_running: bool) -> str:
+        """Why the job has failed; empty where its program, or its run, has ended in a known way."""
+        if self.not_started:
+            return f"the local job {local_id} could not be started: {self.not_started}"
+        if not (self.ran or seen_running):
+            return f"the local job {local_id} was deleted before it ran"
+        return "" if self.exit else f"the local job {local_id} has ended with an exit status that is not known"
+
 
 def read_job_id(text: str, pattern: re.Pattern[str]) -> str:
-    """The id that a program run as the user has printed, which that user may have made up. Raises
-    :class:`SubmitRefused`."""
-    job_id = text.strip()
-    if not pattern.fullmatch(job_id):
-        raise SubmitRefused(f"the scheduler's program printed {job_id!r:.60}: must be the id of a job", lasting=True)
-    return job_id
+    """The id that a program run as the user has printed last, the first group of the pattern. That user may have made
+    it up, and a site's own program may print more before it. Raises :class:`SubmitUnclear`."""
+    last = text.strip().rpartition("\n")[2].strip()
+    found = pattern.fullmatch(last)
+    if found is None:
+        raise SubmitUnclear(f"the scheduler's program printed {last!r:.60}: must be the id of a job")
+    return found[1]
 
 
 class LocalScheduler(Protocol):
@@ -99,7 +115,7 @@ class LocalScheduler(Protocol):
         """The scheduler's own test, without submitting."""
 
     def submit(self, job: LocalJob) -> str:
-        """The local id. Raises :class:`SubmitRefused`."""
+        """The local id. Raises :class:`SubmitRefused`, and :class:`SubmitUnclear` where the job may be there."""
 
     def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
         """The jobs that the scheduler still knows, by few calls; an id that is missing is gone."""

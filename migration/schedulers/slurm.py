@@ -22,6 +22,7 @@ from migration.schedulers.scheduler_interface import (
     RequestUnanswered,
     SchedulerSilent,
     SubmitRefused,
+    SubmitUnclear,
     Verdict,
     read_job_id,
 )
@@ -40,11 +41,17 @@ _SILENT = (
     "Socket timed out",
     "Zero Bytes were transmitted",
     "Connection refused",
+    "Communication connection failure",
+    "Message receive failure",
+    "Message send failure",
+    "Unexpected message received",
 )
 _FOR_NOW = (
     "limit", "temporarily", "slow down", "try again", "authentication", "I/O error writing", "out of memory",
 )  # fmt: skip
 _FOR_GOOD = ("Requested time limit is invalid",)
+_ERROR, _OWN_WORDS = 1, ("sbatch: error: ", "sbatch: fatal: ")
+"""How ``sbatch`` ends, and begins what it says, where it or slurmctld refuses a job."""
 _START = re.compile(r"to start at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)")
 _EXIT = re.compile(r" ExitCode=(\d+:\d+)")
 _STATE = re.compile(r" JobState=(\w+)")
@@ -66,7 +73,7 @@ _NO_ESTIMATE_S = 30 * 86_400
 """Slurm gives a start months or centuries away for a job behind one that no node can ever take."""
 _UNTRIED, _BEHIND_ANOTHER = "None", "Priority"
 """Reasons of a pending job that Slurm has not tried to start yet, and of one that it tries after another one."""
-_ID = re.compile(r"[0-9]+")
+_ID = re.compile(r"([0-9]+)(?:;\S*)?")
 _ASKED_SINCE = "now-7days"
 """Without a time ``sacct`` has the jobs of today alone."""
 _IDS_AT_ONCE = 500
@@ -135,11 +142,13 @@ class SlurmScheduler:
         argv = ["sbatch", "--parsable", *self._options(job), "--job-name", job.name, "--requeue", "--chdir", job.cwd]
         argv += ["--output", job.out.replace("%", "%%"), "--error", job.err.replace("%", "%%"), job.wrapper]
         done = self._call(argv, user=job.user, cwd=job.cwd)
-        if done.status:
-            text = done.problem
+        text = done.problem
+        if done.status == _ERROR and _has(done, _OWN_WORDS):
             lasting = any(part in text for part in _FOR_GOOD) or not any(part in text for part in _FOR_NOW)
             raise SubmitRefused(text, lasting=lasting)
-        return read_job_id(done.text.split(";")[0], _ID)
+        if done.status:
+            raise SubmitUnclear(f"sbatch: {text}")
+        return read_job_id(done.text, _ID)
 
     def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
         """One ``squeue`` for up to 500 jobs; those that it does not know are left out."""

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from hooks.store.atomic_file import replace_file
-from migration.as_user.user_files.user_files_in_landing_folder import NO_FILE
-from migration.programs.run_external_program_with_limits import TIMED_OUT
 from migration.protocol.message_lines_and_fields import MOST_TEXT
 from migration.spool.file_lock import is_path_locked
 from migration.spool.queue_file import Queue
+from migration.target_job.read_exit_status import read_exit_status
 from migration.target_job.service_context import Site
-from migration.target_job.skip_users_with_hung_disks import HungError
 from migration.transfer.ssh_and_rsync_to_source import Connection, TransferError
 from migration.transfer.upload_manifest_and_changed_files import Manifest, read_manifest
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
@@ -36,7 +34,6 @@ _APART = "apart"
 _LOG = "upload.log"
 GAVE_UP = "results could not be brought back: "
 _PASSING = "tried again: "
-_MOST_STATUS = 16
 _MOST_LOG = 1 << 20
 
 
@@ -182,17 +179,9 @@ class Job:
             raise TransferError(f"{self.record.dstdir}: {done.problem}")
         return done.out
 
-    def read_status(self, path: str) -> str | None:
-        """The exit status that a script has left there; None without one, empty if it cannot be read now. Raises
-        HungError where the folder does not answer.
-        """
-        done = self.site.run(["read", path, str(_MOST_STATUS)], user=self.record.account)
-        if done.status == TIMED_OUT:
-            raise HungError(f"{self.record.dstdir}: {done.problem}")
-        if done.status == NO_FILE:
-            return None
-        text = done.text.strip()
-        return text if done.status == 0 and text.isascii() and text.isdigit() else ""
+    def read_status(self, path: str) -> str:
+        """The exit status that a script has left there; empty without one. Raises HungError, UnreadableError."""
+        return read_exit_status(self.site.run, path, self.record.account)
 
     def read_manifest(self) -> Manifest | None:
         """The manifest of the upload; None if it never was complete."""

@@ -125,13 +125,17 @@ class Connection:
     def _rsync(
         self, words: Sequence[str], timeout_s: float, paths: Iterable[str] = (), folder: str | None = None
     ) -> Finished:
-        """In a folder rsync works there, and makes none in the place of one that is removed meanwhile."""
+        """In a folder rsync works there, and makes none in the place of one that is removed meanwhile.
+
+        Each path is sent as ``/PATH``, relative to the folder all the same: rsync takes what begins with ``#`` or ``;``
+        for a comment. For ``./PATH`` it would also give the folder's own mode and time to the one at the source.
+        """
         argv = ["rsync", str(len(self.key)), self._open(), "-a", f"--partial-dir={PART}"]
         argv += [f"--timeout={_IO_TIMEOUT_S}", "--stats"]
         if self.bwlimit_kib:
             argv.append(f"--bwlimit={self.bwlimit_kib}")
         argv += ["-e", " ".join(["ssh", "-o", "ControlMaster=no", *ssh_options()]), *words]
-        data = self.key + b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
+        data = self.key + b"".join(b"/" + path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
         return self.run(argv, user=self.user, cwd=folder, stdin=data, timeout_s=timeout_s, stopped=self.stopped)
 
 

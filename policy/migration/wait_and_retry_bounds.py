@@ -21,6 +21,8 @@ UPLOAD_PAUSES_MIN = (1, 2, 4, 8, 16, 30)
 DOWNLOAD_FOR_S = 7 * 86_400
 BUSY_FOR_S = 600
 """How long a submission is repeated that the scheduler refuses for being busy or at a limit."""
+MOST_UNCLEAR = 3
+"""Submissions that fail without an answer of the scheduler, none of whose jobs is there, before the job goes back."""
 FULL_FOR_S = 3_600
 """How long a cluster without space for a user is left out for that user."""
 VANISHED_AFTER_S = 300

@@ -41,13 +41,14 @@ def submit_also(source: Source, record: Record) -> Accepted | Declined:
 def _complete(source: Source, marked: Record) -> Accepted | Declined:
     try:
         local_id = submit_once(source, marked, local_name(marked.gid))
-    except SchedulerSilent as silence:
-        source.say(f"{marked.gid}: {source.this}'s scheduler is silent, {silence}")
+    except (SchedulerSilent, HungError) as silence:
+        source.say(f"{marked.gid}: is not known to be also submitted here, {silence}")
+        _put(source, Queue.REQUEST, amend(marked, tries=marked.tries + 1))
         return Accepted()
     except SubmitRefused as refused:
-        _put(source, Queue.REQUEST, amend(marked, fallback="", **refusal_here(source, marked, refused)))
+        _put(source, Queue.REQUEST, amend(marked, fallback="", tries=0, **refusal_here(source, marked, refused)))
         return Declined(str(refused), others=False, of_user=not refused.lasting)
-    _put(source, Queue.REQUEST, amend(marked, fallback=local_id))
+    _put(source, Queue.REQUEST, amend(marked, fallback=local_id, tries=0))
     source.say(f"{marked.gid}: also local {local_id}")
     return Accepted()
 
@@ -63,7 +64,7 @@ def _complete_again(source: Source, marked: Record) -> None:
     if earlier is None:
         _complete(source, marked)
     elif earlier.local_id:
-        _put(source, Queue.REQUEST, amend(marked, fallback=earlier.local_id))
+        _put(source, Queue.REQUEST, amend(marked, fallback=earlier.local_id, tries=0))
     else:
         _take_request(source, marked, "")
 
@@ -119,8 +120,8 @@ def delete(source: Source, record: Record, queue: Queue) -> bool:
 
 
 def _look(source: Source, record: Record, states: Mapping[str, JobState]) -> None:
-    """A local job that has started, or is gone, takes the request, unless history says that it never ran; one that is
-    still held is released."""
+    """A local job that has started, or is gone, takes the request, unless history says that it was deleted before it
+    ran; one that is still held is released."""
     state = states.get(record.fallback)
     if state is not None and not state.runs and state.state in (HELD, QUEUED):
         if state.state == HELD:
@@ -134,7 +135,7 @@ def _look(source: Source, record: Record, states: Mapping[str, JobState]) -> Non
     if state is not None and is_over and ended is None:
         # The scheduler still shows the job, so a later pass may have its history.
         return
-    if ended is not None and not ended.ran:
+    if ended is not None and not (ended.ran or ended.not_started):
         _put(source, Queue.REQUEST, amend(record, fallback="", reason=f"local job {record.fallback} was deleted"))
         return
     _take_request(source, record, record.fallback)
@@ -143,7 +144,7 @@ def _look(source: Source, record: Record, states: Mapping[str, JobState]) -> Non
 def _take_request(source: Source, record: Record, local_id: str) -> None:
     started = advance(
         record, "fallback-started", source.clock(), dst=source.this, dstdir=record.dir, account=record.user,
-        localid=local_id, fallback="", ran=1, reason="",
+        localid=local_id, fallback="", ran=1, reason="", tries=0,
     )  # fmt: skip
     with source.spool.change() as change:
         change.move(Queue.REQUEST, Queue.SENT, started)

@@ -11,11 +11,10 @@ from migration.passes.source.source_context import NotPrepared
 from migration.programs.run_external_program_with_limits import TIMED_OUT
 from migration.schedulers.scheduler_interface import LocalJob
 from migration.target_job.phases.local_job_script import exit_path, make_local_job, script_path, write_script
+from migration.target_job.read_exit_status import read_exit_status
 from migration.target_job.skip_users_with_hung_disks import HungError
 from migration.transfer.ssh_and_rsync_to_source import RunAs
 from policy.migration.job_record_and_copy_updates import Record
-
-_MOST_STATUS = 16
 
 
 class HomeFolders:
@@ -39,13 +38,9 @@ class HomeFolders:
         return make_local_job(here)._replace(name=name)
 
     def read_exit(self, record: Record) -> str:
-        """The status that the script has left, if it can be read."""
+        """The status that the script has left."""
         here = _at_home(record)
-        done = self._run(["read", exit_path(here), str(_MOST_STATUS)], user=here.account)
-        if done.status == TIMED_OUT:
-            raise HungError(f"{here.dstdir}: {done.problem}")
-        text = done.text.strip()
-        return text if done.status == 0 and text.isascii() and text.isdigit() else ""
+        return read_exit_status(self._run, exit_path(here), here.account)
 
     def clear(self, record: Record) -> None:
         """Remove the service's own files. The folder is the user's, and stays as it is."""

@@ -33,7 +33,7 @@ class JobFolders(Protocol):
         """The local job of this name, its wrapper written. Raises :class:`NotPrepared`, HungError."""
 
     def read_exit(self, record: Record) -> str:
-        """The exit status that the wrapper has written; empty if there is none. Raises HungError."""
+        """The exit status that the wrapper has written; empty if there is none. Raises HungError, UnreadableError."""
 
     def clear(self, record: Record) -> None:
         """Remove the wrapper and the status. A failure is not reported."""

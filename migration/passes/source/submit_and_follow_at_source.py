@@ -12,13 +12,21 @@ from typing import Any, NamedTuple
 
 from migration.passes.source.source_context import NotPrepared, Source
 from migration.passes.source.stop_request_state import stops_of_pass
-from migration.schedulers.scheduler_interface import ENDED, RUNNING, JobState, SchedulerSilent, SubmitRefused
+from migration.schedulers.scheduler_interface import (
+    ENDED,
+    RUNNING,
+    JobState,
+    SchedulerSilent,
+    SubmitRefused,
+    SubmitUnclear,
+)
 from migration.spool.queue_file import Queue
+from migration.target_job.read_exit_status import UnreadableError
 from migration.target_job.skip_users_with_hung_disks import HungError
 from policy.migration.job_record_and_copy_updates import Record, advance, amend
 from policy.migration.job_states_and_transitions import SUBMITTED
 from policy.migration.place_on_first_free_cluster import Accepted, Declined
-from policy.migration.wait_and_retry_bounds import VANISHED_AFTER_S
+from policy.migration.wait_and_retry_bounds import MOST_UNCLEAR, VANISHED_AFTER_S
 
 _MOST_REASON = 300
 
@@ -48,7 +56,7 @@ def submit_here(source: Source, record: Record) -> Accepted | Declined:
     """Submit a record that is written as Submitted and has no local id."""
     try:
         local_id = submit_once(source, record, record.local_name)
-    except SchedulerSilent as silence:
+    except (SchedulerSilent, HungError) as silence:
         _note_silence(source, record, silence)
         return Accepted()
     except SubmitRefused as refused:
@@ -69,7 +77,8 @@ def _note_silence(source: Source, record: Record, silence: SchedulerSilent | Hun
 
 
 def find_earlier(source: Source, record: Record, name: str) -> Earlier | None:
-    """The local job of this name, also one that has run and ended. Raises SchedulerSilent, HungError."""
+    """The local job of this name, also one that has run and ended. Raises SchedulerSilent, HungError,
+    UnreadableError."""
     scheduler, user = source.scheduler, record.user
     local_id = scheduler.find_by_name(name, user) or scheduler.find_ended_run(name, user) or ""
     status = "" if local_id else source.folders.read_exit(record)
@@ -77,7 +86,11 @@ def find_earlier(source: Source, record: Record, name: str) -> Earlier | None:
 
 
 def submit_once(source: Source, record: Record, name: str) -> str:
-    """The id of the local job of this name, submitted unless it is there. Raises SubmitRefused, SchedulerSilent."""
+    """The id of the local job of this name, submitted unless it is there. Raises SubmitRefused, SchedulerSilent,
+    HungError.
+
+    Before a refusal counts, the job is looked for once more: what submits it is run as the user.
+    """
     found = source.scheduler.find_by_name(name, record.user)
     if found:
         return found
@@ -87,7 +100,20 @@ def submit_once(source: Source, record: Record, name: str) -> str:
         raise SubmitRefused(str(problem), lasting=True) from problem
     except HungError as problem:
         raise SubmitRefused(str(problem), lasting=False) from problem
-    return source.scheduler.submit(job)
+    try:
+        return source.scheduler.submit(job)
+    except SubmitUnclear as unclear:
+        if record.tries + 1 < MOST_UNCLEAR:
+            raise
+        refused = SubmitRefused(f"{unclear}, {MOST_UNCLEAR} times or more", lasting=True)
+    except SubmitRefused as known:
+        refused = known
+    earlier = find_earlier(source, record, name)
+    if earlier is None:
+        raise refused
+    if not earlier.local_id:
+        raise SchedulerSilent(f"{refused}; yet a job of this name has run")
+    return earlier.local_id
 
 
 def refusal_here(source: Source, record: Record, refused: SubmitRefused) -> dict[str, Any]:
@@ -148,8 +174,12 @@ def _look(source: Source, record: Record, state: JobState | None) -> None:
         _note_progress(source, record, state)
         return
     # A requeued job leaves the file of an earlier run; it counts only once the scheduler no longer has the job.
+    unread = ""
     try:
         status = source.folders.read_exit(record)
+    except UnreadableError as unreadable:
+        source.say(f"{record.gid}: {unreadable}")
+        status, unread = "", f"; {unreadable}"
     except HungError as hung:
         source.say(f"{record.gid}: {hung}")
         return
@@ -164,13 +194,14 @@ def _look(source: Source, record: Record, state: JobState | None) -> None:
         ended = source.scheduler.history(record.localid)
     except SchedulerSilent:
         return
-    if ended is not None and not (ended.ran or record.ran):
-        why = f"the local job {record.localid} was deleted before it ran"
-        source.keep(advance(record, "failed-here", now, reason=why))
-    elif ended is not None and ended.exit:
-        source.keep(advance(record, "ended-here", now, exit=ended.exit, ran=1, reason=ended.reason))
+    if ended is None:
+        failure = f"the local job {record.localid} vanished{unread}"
     else:
-        source.keep(advance(record, "failed-here", now, reason=f"local job {record.localid} vanished"))
+        failure = ended.find_failure(record.localid, seen_running=bool(record.ran))
+    if ended is None or failure:
+        source.keep(advance(record, "failed-here", now, reason=failure))
+    else:
+        source.keep(advance(record, "ended-here", now, exit=ended.exit, ran=1, reason=ended.reason))
 
 
 def _note_progress(source: Source, record: Record, state: JobState) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from migration.schedulers.scheduler_interface import ENDED, RUNNING, JobState, RequestUnanswered, SchedulerSilent
 from migration.target_job.job_at_target import GoneError, Job
 from migration.target_job.phases.local_job_script import exit_path
+from migration.target_job.read_exit_status import UnreadableError
 from migration.target_job.skip_users_with_hung_disks import HungError
 from policy.migration.job_record_and_copy_updates import Record
 from policy.migration.job_states_and_transitions import END
@@ -54,21 +55,27 @@ def _look(job: Job, state: JobState | None) -> None:
 
 def _conclude(job: Job) -> None:
     record, is_late = job.record, job.gone_for_s() >= VANISHED_AFTER_S
-    status = job.read_status(exit_path(record))
+    unread = ""
+    try:
+        status = job.read_status(exit_path(record))
+    except UnreadableError as unreadable:
+        if not is_late:
+            return
+        status, unread = "", f"; {unreadable}"
     if status:
         job.advance("ended", exit=status, then=END, ran=1, reason="", tries=0)
-        return
-    if status is not None and not is_late:
         return
     ended = job.site.scheduler.history(record.localid)
     if job.is_returning and not record.ran and (is_late or (ended is not None and not ended.ran)):
         job.give_back("did not start in time")
-    elif ended is not None and (ended.ran or record.ran):
-        job.advance("ended", exit=ended.exit, then=END, ran=1, reason=ended.reason, tries=0)
     elif ended is not None:
-        job.fail(f"the local job {record.localid} was deleted before it ran")
+        failure = ended.find_failure(record.localid, seen_running=bool(record.ran))
+        if failure:
+            job.fail(failure)
+        else:
+            job.advance("ended", exit=ended.exit, then=END, ran=1, reason=ended.reason, tries=0)
     elif is_late:
-        job.fail(f"the local job {record.localid} vanished")
+        job.fail(f"the local job {record.localid} vanished{unread}")
 
 
 def return_unstarted(job: Job) -> None:

@@ -59,14 +59,17 @@ def write_script(record: Record, build: Sequence[str] = ()) -> str:
 
 
 def _program(record: Record) -> str:
-    """The program in the job's folder here, wherever it stood at the source; a bare name is looked for there first."""
+    """The program in the job's folder here, wherever it stood at the source. A bare name is looked for there first, and
+    a folder of that name is no program.
+    """
     inside = f"{record.dir}/"
     name = record.prog[len(inside) :] if record.prog.startswith(inside) else record.prog
     if name.startswith("/"):
         return shlex.quote(name)
     if "/" in name or record.prog.startswith(inside):
         return shlex.quote(f"./{name}")
-    return f'"$([ -x {shlex.quote(f"./{name}")} ] && echo ./)"{shlex.quote(name)}'
+    inside_here = shlex.quote(f"./{name}")
+    return f'"$([ -f {inside_here} ] && [ -x {inside_here} ] && echo ./)"{shlex.quote(name)}'
 
 
 def _export(setting: str) -> str:

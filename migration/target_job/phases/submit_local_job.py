@@ -5,12 +5,12 @@ The process may have been killed, or the reply to the submission lost. Where non
 
 from __future__ import annotations
 
-from migration.schedulers.scheduler_interface import SchedulerSilent, SubmitRefused
+from migration.schedulers.scheduler_interface import SchedulerSilent, SubmitRefused, SubmitUnclear
 from migration.target_job.job_at_target import Job
 from migration.target_job.phases.local_job_script import exit_path, make_local_job, script_path, write_script
 from migration.target_job.skip_users_with_hung_disks import HungError
 from policy.migration.job_states_and_transitions import END
-from policy.migration.wait_and_retry_bounds import BUSY_FOR_S
+from policy.migration.wait_and_retry_bounds import BUSY_FOR_S, MOST_UNCLEAR
 
 _AGAIN_S = 60
 
@@ -20,15 +20,29 @@ def submit(job: Job) -> None:
     try:
         if job.take_first_submission() or not _find_earlier(job):
             _submit_anew(job)
+    except SubmitUnclear as unclear:
+        if job.record.tries + 1 < MOST_UNCLEAR:
+            job.retry(str(unclear)[:300], _AGAIN_S)
+        else:
+            _give_back(job, f"refused: {unclear}, {MOST_UNCLEAR} times or more", excluded=True)
     except (SchedulerSilent, HungError) as silent:
         job.retry(str(silent)[:300], _AGAIN_S)
     except SubmitRefused as refused:
         if refused.lasting:
-            job.give_back(f"refused: {refused}", excluded=True)
+            _give_back(job, f"refused: {refused}", excluded=True)
         elif job.site.now() - job.record.since > BUSY_FOR_S:
-            job.give_back(f"busy: {refused}")
+            _give_back(job, f"busy: {refused}")
         else:
             job.retry(f"busy: {refused}", _AGAIN_S)
+
+
+def _give_back(job: Job, reason: str, *, excluded: bool = False) -> None:
+    """Give the job back, unless its local job is there or has run after all: what refuses it is run as the user."""
+    try:
+        if not _find_earlier(job):
+            job.give_back(reason, excluded=excluded)
+    except (SchedulerSilent, HungError) as silent:
+        job.retry(str(silent)[:300], _AGAIN_S)
 
 
 def _submit_anew(job: Job) -> None:
@@ -52,13 +66,9 @@ def _find_earlier(job: Job) -> bool:
         _note(job, local_id)
         return True
     status = job.read_status(exit_path(record))
-    if status is None:
-        return False
     if status:
         job.advance("ended", exit=status, then=END, ran=1, reason="", tries=0)
-    else:
-        job.retry(f"{exit_path(record)}: cannot be read", _AGAIN_S)
-    return True
+    return bool(status)
 
 
 def _note(job: Job, local_id: str) -> None:

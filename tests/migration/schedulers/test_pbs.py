@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, TOO_MUCH
 from migration.schedulers.pbs import PbsScheduler, select_of
 from migration.schedulers.scheduler_interface import (
     Ended,
@@ -15,6 +15,7 @@ from migration.schedulers.scheduler_interface import (
     RequestUnanswered,
     SchedulerSilent,
     SubmitRefused,
+    SubmitUnclear,
     Verdict,
 )
 from policy.migration.available_to_other_clusters import Shape
@@ -295,7 +296,14 @@ def test_changes_are_made_as_the_user_and_what_is_gone_is_no_error() -> None:
     [
         ({"job_state": "F", "Exit_status": 3, "run_count": 1, "stime": "x"}, Ended("3", ran=True)),
         ({"job_state": "F", "Exit_status": 271, "run_count": 1, "stime": "x"}, Ended("signal 15", ran=True)),
-        ({"job_state": "F", "Exit_status": -1, "run_count": 1, "stime": "x"}, Ended("", ran=True)),
+        ({"job_state": "F", "Exit_status": -29, "run_count": 1, "stime": "x"}, Ended("WALLTIME", ran=True)),
+        ({"job_state": "F", "Exit_status": -27, "run_count": 1, "stime": "x"}, Ended("MEM", ran=True)),
+        ({"job_state": "F", "Exit_status": -4, "run_count": 1, "stime": "x"}, Ended("Exit_status -4", ran=True)),
+        (
+            {"job_state": "F", "Exit_status": -10, "run_count": 1, "stime": "x", "comment": "Job not run: bad uid"},
+            Ended("", ran=False, not_started="Exit_status -10, Job not run: bad uid"),
+        ),
+        ({"job_state": "F", "run_count": 1, "stime": "x"}, Ended("", ran=True)),
         ({"job_state": "F"}, Ended("", ran=False)),
         ({"job_state": "R"}, None),
     ],
@@ -315,8 +323,36 @@ def test_pbs_alone_cannot_say_whether_a_job_would_start() -> None:
 
 @pytest.mark.parametrize("printed", ["abc", "", "12.s 13.s", "1.x@evil", "12.s\nx"])
 def test_what_is_no_id_of_a_job_is_none_whatever_the_users_program_prints(printed: str) -> None:
-    with pytest.raises(SubmitRefused, match="must be the id of a job"):
+    with pytest.raises(SubmitUnclear, match="must be the id of a job"):
         PbsScheduler(FakeRun({"qsub": printed}), "global").submit(JOB)
+
+
+def test_an_id_may_have_a_line_before_it_and_a_server_name_any_letter() -> None:
+    assert PbsScheduler(FakeRun({"qsub": "Welcome\n12.pbs_1\n"}), "global").submit(JOB) == "12.pbs_1"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        failed(137, ""), failed(143, "limit"), failed(-9, "limit"), failed(TOO_MUCH, "limit"), failed(1, "qsub: what?"),
+        failed(127, "qsub.real: not found"),
+    ],
+)  # fmt: skip
+def test_what_is_no_answer_of_the_server_is_no_refusal(answer: Any) -> None:
+    with pytest.raises(SubmitUnclear):
+        PbsScheduler(FakeRun({"qsub": answer}), "global").submit(JOB)
+
+
+def test_a_lost_reply_is_silence() -> None:
+    with pytest.raises(SchedulerSilent, match="Premature end of message") as raised:
+        PbsScheduler(FakeRun({"qsub": failed(183, "qsub: Premature end of message")}), "global").submit(JOB)
+    assert not isinstance(raised.value, SubmitUnclear)
+
+
+def test_what_a_hook_of_the_site_says_is_a_refusal_for_good() -> None:
+    with pytest.raises(SubmitRefused, match="no jobs on Sunday") as raised:
+        PbsScheduler(FakeRun({"qsub": failed(32, "qsub: no jobs on Sunday")}), "global").submit(JOB)
+    assert raised.value.lasting
 
 
 def test_a_request_as_a_user_that_is_not_answered_says_nothing_of_the_scheduler() -> None:

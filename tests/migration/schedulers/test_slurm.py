@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from migration.config.cluster_file import Cluster
-from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, TOO_MUCH
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import (
     Ended,
@@ -15,6 +15,7 @@ from migration.schedulers.scheduler_interface import (
     RequestUnanswered,
     SchedulerSilent,
     SubmitRefused,
+    SubmitUnclear,
 )
 from migration.schedulers.slurm import SlurmScheduler, parse_time_s, show_time
 from policy.migration.available_to_other_clusters import Shape
@@ -292,8 +293,25 @@ def test_the_scheduler_that_the_file_names() -> None:
 
 @pytest.mark.parametrize("printed", ["abc", "", "12,13", "12 13"])
 def test_what_is_no_id_of_a_job_is_none_whatever_the_users_program_prints(printed: str) -> None:
-    with pytest.raises(SubmitRefused, match="must be the id of a job"):
+    with pytest.raises(SubmitUnclear, match="must be the id of a job"):
         SlurmScheduler(FakeRun({"sbatch": printed}), "global").submit(JOB)
+
+
+@pytest.mark.parametrize("printed", ["12\n", "12;cluster\n", "Welcome; read the news\n12;cluster\n"])
+def test_an_id_may_have_the_clusters_name_behind_it_and_a_line_before_it(printed: str) -> None:
+    assert SlurmScheduler(FakeRun({"sbatch": printed}), "global").submit(JOB) == "12"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        failed(137, ""), failed(-9, "sbatch: error: x"), failed(TOO_MUCH, "sbatch: error: x"), failed(1, "what?"),
+        failed(127, "sbatch.real: not found"),
+    ],
+)  # fmt: skip
+def test_what_is_no_answer_of_slurm_is_no_refusal(answer: Any) -> None:
+    with pytest.raises(SubmitUnclear):
+        SlurmScheduler(FakeRun({"sbatch": answer}), "global").submit(JOB)
 
 
 def test_a_request_as_a_user_that_is_not_answered_says_nothing_of_the_scheduler() -> None:

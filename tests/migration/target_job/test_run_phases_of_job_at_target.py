@@ -177,6 +177,13 @@ def test_the_script_runs_the_program_in_its_folder_and_leaves_its_status(tmp_pat
         assert (tmp_path / ".mg.a.1.exit").read_text() == "3\n"
 
 
+def test_a_folder_of_a_bare_programs_name_does_not_hide_that_program(tmp_path: Path) -> None:
+    (tmp_path / "echo").mkdir()
+    (tmp_path / "job").write_text(write_script(Record(gid="a.1", dstdir=str(tmp_path), prog="echo", args=("ran",))))
+    done = subprocess.run(["sh", str(tmp_path / "job")], capture_output=True, text=True, timeout=10, check=False)
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+
+
 def test_downloads_that_wait_are_few_of_a_user_and_the_rest_is_tried_again(target: FakeTarget) -> None:
     target.put(state="Downloading", stop="stop")
     with contextlib.ExitStack() as stack:

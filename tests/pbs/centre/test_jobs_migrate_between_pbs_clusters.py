@@ -77,3 +77,11 @@ def test_a_job_stopped_from_the_source_leaves_no_local_job_process_or_record(pbs
     assert f"mg_{gid}_1" not in pbs_user.local_jobs("b")
     assert pbs_user.sh('cat "$1/begun" 2> /dev/null || true', folder) == ("" if discard else "begun\n")
     pbs_user.wait_until_silent("b", f"cat {HOME}/received.q; pgrep -u mg mgproc || true")
+
+
+@pytest.mark.slow
+def test_a_guest_that_pbs_kills_at_its_walltime_ended_by_that(pbs_user: SiteUser) -> None:
+    folder = pbs_user.folder("walltime", "echo begun > begun; exec sleep 900")
+    job = pbs_user.wait_for(pbs_user.submit(folder, "-t", "b", "-w", "00:00:05"))
+    assert (job["state"], job["exit"], job["reason"]) == ("End", "WALLTIME", "ended by WALLTIME"), job
+    assert pbs_user.read(f"{folder}/begun") == "begun\n"

@@ -13,6 +13,7 @@ from migration.as_user.user_files.user_files_in_landing_folder import unlink
 from migration.passes.source.run_at_source_job_script import HomeFolders
 from migration.passes.source.source_context import NotPrepared
 from migration.programs.run_external_program_with_limits import Finished, run
+from migration.target_job.read_exit_status import UnreadableError
 from policy.migration.job_record_and_copy_updates import Record
 
 RECORD = Record(gid="a.1", user="alice", src="a", dst="a", prog="p", args=("1 2", "$x"))
@@ -90,3 +91,9 @@ def test_clearing_leaves_the_folder_as_open_to_its_group_as_it_was_and_makes_non
     folder.rmdir()
     folders.clear(record)
     assert not folder.exists()
+
+
+def test_a_status_that_cannot_be_read_is_not_none(tmp_path: Path) -> None:
+    record = Record(**{**vars(RECORD), "dir": str(tmp_path)})
+    with pytest.raises(UnreadableError, match=f"{tmp_path}/.mg.a.1.exit: cannot be read: Permission denied"):
+        HomeFolders(Files("read")).read_exit(record)

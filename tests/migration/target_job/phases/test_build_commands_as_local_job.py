@@ -67,6 +67,15 @@ def test_a_build_without_a_status_has_vanished(target: FakeTarget) -> None:
     assert build(target).reason.startswith("the build's local job vanished")
 
 
+def test_a_build_whose_status_cannot_be_read_is_not_run_again(target: FakeTarget) -> None:
+    target.scheduler.refusal = SubmitRefused("submitted again", lasting=True)
+    target.users.answers["read"] = Finished(1, b"", b"Stale file handle")
+    record = build(target)
+    assert record.state == "Making"
+    assert record.reason.endswith(".build.1.exit: cannot be read: Stale file handle")
+    assert "submit" not in target.scheduler.calls
+
+
 def test_a_late_build_is_deleted(target: FakeTarget) -> None:
     target.scheduler.names[NAME] = "9"
     target.scheduler.jobs["9"] = JobState("running", 1)

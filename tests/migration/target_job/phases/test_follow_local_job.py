@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from migration.programs.run_external_program_with_limits import Finished
 from migration.protocol.message_lines_and_fields import MOST_TEXT
 from migration.schedulers.scheduler_interface import Ended, JobState, RequestUnanswered
@@ -61,11 +63,43 @@ def test_without_a_status_history_decides_and_else_five_minutes(target: FakeTarg
     assert (record.state, record.then, record.reason) == ("Downloading", "Aborted", "the local job 7 vanished")
 
 
+def test_a_status_that_cannot_be_read_is_waited_for_and_then_named(target: FakeTarget) -> None:
+    submitted(target, None, ran=1)
+    target.users.answers["read"] = Finished(1, b"", b"Stale file handle")
+    assert look(target).state == "Submitted"
+    record = look(target, 300)
+    assert record.then == "Aborted"
+    assert record.reason.startswith("the local job 7 vanished; /land/alice/a/home/alice/j/.mg.a.1.exit: cannot be read")
+
+
 def test_a_job_killed_from_outside_ended_by_its_signal(target: FakeTarget) -> None:
     submitted(target, None)
     target.scheduler.past["7"] = Ended("signal 15", ran=True)
     record = look(target)
     assert (record.state, record.exit, record.then) == ("Downloading", "signal 15", "End")
+
+
+def test_a_job_killed_at_a_limit_ended_by_that(target: FakeTarget) -> None:
+    submitted(target, None, ran=1)
+    target.scheduler.past["7"] = Ended("WALLTIME", ran=True)
+    record = look(target)
+    assert (record.then, record.exit, record.reason) == ("End", "WALLTIME", "ended by WALLTIME")
+
+
+@pytest.mark.parametrize(
+    ("ended", "reason"),
+    [
+        (Ended("", ran=False, not_started="Exit_status -10"), "the local job 7 could not be started: Exit_status -10"),
+        (Ended("", ran=True), "the local job 7 has ended with an exit status that is not known"),
+    ],
+)
+def test_a_job_whose_program_never_ran_or_has_no_known_status_is_a_failure(
+    target: FakeTarget, ended: Ended, reason: str
+) -> None:
+    submitted(target, None, ran=1)
+    target.scheduler.past["7"] = ended
+    record = look(target)
+    assert (record.then, record.exit, record.reason) == ("Aborted", "", reason)
 
 
 def test_a_job_deleted_before_it_ran_is_a_failure(target: FakeTarget) -> None:
