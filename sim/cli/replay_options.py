@@ -84,13 +84,13 @@ class Source:
         """The workload resampled and at its load, and the cluster with its reservations. Raises CommandError."""
         if self.think_times and self.load is not None:
             raise CommandError(f"--think-times: not with --load {self.load:g}: waits were recorded at the trace's load")
-        option = "--think-times"
+        recorded, option = workload, "--resample"
         try:
-            if self.think_times:
-                workload = with_think_times(workload)
-            option = "--resample"
             if self.resample is not None:
                 workload = resample(workload, cluster, self.resample)
+            option = "--think-times"
+            if self.think_times:
+                workload = with_think_times(workload, recorded)
             option = "--load"
             if self.load is not None and self.jobs is None:
                 workload = scale_to_load(workload, cluster, self.load)
