@@ -76,13 +76,14 @@ class JobHistory:
             self.cores = fields.cores or self.cores
 
     def begin(self, fields: Fields) -> None:
-        """A run starts from the beginning of the job. Only this record has all cores taken, so later records do not
-        change them.
+        """A run starts from the beginning of the job, also after a checkpoint: PBS has other records of restarts. Only
+        this record has all cores taken, so later records do not change them.
         """
         if self.running and fields.start_s == self.start_s:
             return
         if self.running:
             self.requeues += 1  # The end of the run before was never written: the server went down with it.
+        self.saved_s = 0
         self._running_since_s = self.start_s = fields.start_s
         self._forget_interruptions()
         self._note_start(fields)

@@ -66,6 +66,18 @@ def test_a_checkpoint_that_is_not_restarted_from_is_no_work(tmp_path: Path) -> N
     assert only(tmp_path, *lines).run_s == 30
 
 
+def test_work_saved_for_a_restart_is_lost_where_the_job_then_begins_anew(tmp_path: Path) -> None:
+    lines = [
+        record("S", 1, NOON_S, fields(start=NOON_S)),
+        record("C", 1, NOON_S + 100),
+        record("T", 1, NOON_S + 500),
+        record("R", 1, NOON_S + 510, fields(start=NOON_S + 500, end=NOON_S + 510)),
+        record("S", 1, NOON_S + 600, fields(start=NOON_S + 600)),
+        record("E", 1, NOON_S + 630, fields(start=NOON_S + 600, end=NOON_S + 630)),
+    ]
+    assert only(tmp_path, *lines).run_s == 30
+
+
 SPRING, AUTUMN = (1, 2), (2, 1)
 """Hours before UTC, before and after the change of clocks."""
 
