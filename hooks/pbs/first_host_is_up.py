@@ -13,7 +13,10 @@ from collections.abc import Mapping
 EXEC_VNODE = "exec_vnode"
 _FIRST_VNODE = re.compile(r"\(?([^():+\s]+)(?:[:+)]|$)")
 """PBS omits the parentheses after ``qrun -H VNODE`` (``n1:ncpus=8``)."""
-_NOT_THERE = frozenset({"down", "state-unknown", "stale"})
+MOM_AWAY = frozenset({"down", "state-unknown", "unresolvable"})
+"""States of a vnode whose MoM does not answer."""
+STALE = "Stale"
+"""The state of a vnode that its MoM no longer reports, in PBS's spelling."""
 
 
 def find_first_vnode(texts: Mapping[str, str]) -> str:
@@ -25,4 +28,10 @@ def find_first_vnode(texts: Mapping[str, str]) -> str:
 def is_there(vnode: Mapping[str, str]) -> bool:
     """Whether the MoM of a vnode with these attributes is up and known to the server. A vnode of unknown state counts
     as up."""
-    return _NOT_THERE.isdisjoint(vnode.get("state", "").replace(" ", "").split(","))
+    states = states_of(vnode)
+    return states.isdisjoint(MOM_AWAY) and STALE not in states
+
+
+def states_of(vnode: Mapping[str, str]) -> frozenset[str]:
+    """The states of a vnode with these attributes, each a word of PBS's."""
+    return frozenset(vnode.get("state", "").replace(" ", "").split(","))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Union
+from typing import Callable, NamedTuple, Union
 
 from policy.migration.available_to_other_clusters import Answer, find_shortfall, take
 from policy.migration.job_demand import Demand
@@ -195,14 +195,19 @@ def place(
     answers: Mapping[str, Answer],
     settings: PlacingSettings,
     state: PassState = _NOTHING_KNOWN,
+    offer: Callable[[Offer], Outcome] = lambda _: Accepted(),
 ) -> Placements:
-    """The pass where all answers are known and every offer is accepted. A cluster without an answer is unreachable."""
+    """The pass where all answers are known, and ``offer`` gives the outcome of each offer. A cluster without an answer
+    is unreachable."""
     steps = placing(requests, settings, state)
     outcome: Outcome = None
     try:
         while True:
             step = steps.send(outcome)
-            outcome = answers.get(step.cluster, NoAnswer()) if isinstance(step, Ask) else Accepted()
+            if isinstance(step, Ask):
+                outcome = answers.get(step.cluster, NoAnswer())
+            else:
+                outcome = offer(step) if isinstance(step, Offer) else Accepted()
     except StopIteration as end:
         placements: Placements = end.value
         return placements

@@ -12,18 +12,16 @@ from pathlib import Path
 
 import click
 
+from sim.cli.output_files import check_writable, file_option, writing
 from sim.cli.replay_beside_references import Evidence, evidence_options, replay_beside_references
 from sim.cli.replay_options import (
     CommandError,
     Sharing,
     Source,
-    check_writable,
-    file_option,
     find_policies,
     policy_option,
     sharing_options,
     source_options,
-    writing,
 )
 from sim.cli.replicates import refuse_with_replicates, replicates_option, show_replicates
 from sim.evidence.weeks_of_submission import Weeks
@@ -102,6 +100,7 @@ def compare(
     policies = [build(workload, cluster) for build in found]
     wide_above_cores = wide_above(workload.jobs)
     titles = [policy.name for policy in policies]
+    check_writable(files, titles)
     job_files = csv_paths(jobs_csv_file, titles) if jobs_csv_file else []
     runs_files = csv_paths(runs_csv_file, titles) if runs_csv_file else []
     compared: list[Compared] = []

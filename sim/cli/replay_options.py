@@ -19,7 +19,6 @@ import click
 from sim.replay.job_records import Replay
 from sim.replay.named_policies import Build, Policy, PolicyError, find
 from sim.replay.replay import demand_replayable, replay
-from sim.report.plot_format_styles_and_labels import PlotError, check_plot
 from sim.report.replay_table_json_and_csv import printable
 from sim.traces.read_trace import TraceError, read_traces
 from sim.workload.application_contention_traits import KINDS
@@ -84,13 +83,13 @@ class Source:
         """The workload resampled and at its load, and the cluster with its reservations. Raises CommandError."""
         if self.think_times and self.load is not None:
             raise CommandError(f"--think-times: not with --load {self.load:g}: waits were recorded at the trace's load")
-        option = "--think-times"
+        recorded, option = workload, "--resample"
         try:
-            if self.think_times:
-                workload = with_think_times(workload)
-            option = "--resample"
             if self.resample is not None:
                 workload = resample(workload, cluster, self.resample)
+            option = "--think-times"
+            if self.think_times:
+                workload = with_think_times(workload, recorded)
             option = "--load"
             if self.load is not None and self.jobs is None:
                 workload = scale_to_load(workload, cluster, self.load)
@@ -277,12 +276,6 @@ def policy_option(default: str) -> Callable[[Callable[..., None]], Callable[...,
     )
 
 
-def file_option(option: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """An option that names a file to write; `--plot` is passed as `plot_file`."""
-    name = option.strip("-").replace("-", "_") + "_file"
-    return click.option(option, name, type=click.Path(path_type=Path), metavar="FILE", help=text)
-
-
 def find_policies(names: Sequence[str]) -> list[Build]:
     """Functions that build the policies of these names or files for a workload. Called before a workload is read, so
     that a wrong name is reported at once. Raises CommandError.
@@ -343,27 +336,3 @@ def progress(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
     ) as bar:
         yield lambda done: bar.update(done - bar.pos)
         bar.update(length - bar.pos)
-
-
-def check_writable(files: Mapping[str, Path | None]) -> None:
-    """Refuse, before the work, files (by option) that could not be written later. The file of --plot must be a
-    picture.
-    """
-    for option, path in files.items():
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
-            raise CommandError(f"{option} {path}: must be a file in a folder that exists")
-    plot = files.get("--plot")
-    if plot is not None:
-        try:
-            check_plot(plot)
-        except PlotError as error:
-            raise CommandError(f"--plot: {error}") from error
-
-
-@contextmanager
-def writing(option: str, path: Path) -> Iterator[None]:
-    """Turn a failure to write the file of an option into one line that names both."""
-    try:
-        yield
-    except OSError as error:
-        raise CommandError(f"{option} {path}: {error.strerror}") from error

@@ -49,7 +49,7 @@ def show_replicates(
         title = title or f"{printable(workload.name)} and {count - 1} more: {len(workload.jobs):,} jobs on {cluster}"
     if as_json:
         for policy, of_policy, of_gains in zip(policies, measured, gains):
-            click.echo(to_json(policy, of_policy, of_gains))
+            click.echo(to_json(policy, jobs, of_policy, of_gains))
         return
     click.echo(to_text(title, policies, jobs, measured, gains))
 

@@ -51,8 +51,11 @@ def simulate_clusters(
         return
     jobs = sum(len(site.workload.jobs) for site in sites)
     cores = sum(site.cluster.cores for site in sites)
+    reservations = sum(len(site.cluster.reservations) for site in sites)
+    reserved = f", {reservations:,} reservation{'s' * (reservations != 1)}" if reservations else ""
     click.echo(
-        f"{len(sites)} clusters, {cores:,} cores, {jobs:,} jobs, policy {names[0]}; separate, and with migration:\n"
+        f"{len(sites)} clusters, {cores:,} cores, {jobs:,} jobs{reserved}, policy {names[0]}; separate, and with "
+        "migration:\n"
     )
     moved = [
         ["jobs moved", *(f"{one.moved_jobs:,}" for one in replays)],
@@ -91,9 +94,16 @@ def _load_file(path: Path, source: Source) -> list[tuple[str, Workload, Cluster]
         raise CommandError(
             f"--clusters {path}: the file names the traces and clusters: no TRACE, --generate or --cluster"
         )
-    for option, given in (("--load", source.load), ("--resample", source.resample)):
+    for option, given in (
+        ("--load", source.load),
+        ("--resample", source.resample),
+        ("--reservations", source.reservations),
+        ("--users", source.users),
+        ("--seed", source.seed),
+        ("--applications", source.applications),
+    ):
         if given is not None:
-            raise CommandError(f"{option} {given:g}: not with --clusters {path}")
+            raise CommandError(f"{option} {given}: not with --clusters {path}")
     try:
         data = read_toml(path)
     except TomlFileError as error:

@@ -9,18 +9,16 @@ from pathlib import Path
 
 import click
 
+from sim.cli.output_files import check_writable, file_option, writing
 from sim.cli.replay_beside_references import Evidence, evidence_options, replay_beside_references
 from sim.cli.replay_options import (
     CommandError,
     Sharing,
     Source,
-    check_writable,
-    file_option,
     find_policies,
     policy_option,
     sharing_options,
     source_options,
-    writing,
 )
 from sim.cli.replicates import refuse_with_replicates, replicates_option, show_replicates
 from sim.cli.several_clusters import simulate_clusters
@@ -115,6 +113,7 @@ def simulate(
     workload, cluster = sharing.apply(*source.load_workload())
     policies = [build(workload, cluster) for build in found]
     titles = [policy.name for policy in policies]
+    check_writable(files, titles)
     csv_files = csv_paths(jobs_csv_file, titles) if jobs_csv_file else []
     runs_files = csv_paths(runs_csv_file, titles) if runs_csv_file else []
     numbers = evidence.measured_jobs(workload)

@@ -14,16 +14,8 @@ import click
 
 from policy.model.jobs_runs_vnodes_queues import Queue
 from policy.settings.site_settings import Settings, SettingsError
-from sim.cli.replay_options import (
-    CommandError,
-    check_writable,
-    file_option,
-    find_policies,
-    load_trace,
-    progress,
-    say_left_out,
-    writing,
-)
+from sim.cli.output_files import check_writable, file_option, writing
+from sim.cli.replay_options import CommandError, find_policies, load_trace, progress, say_left_out
 from sim.replay.named_policies import QUEUE, Build, shares
 from sim.tune.candidate_settings import Candidate, grid
 from sim.tune.choose_settings import FEWEST_WEEKS, TuneError, Tuning, measured_weeks

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import click
 
-from sim.cli.replay_options import CommandError, check_writable, load_trace, progress, say_left_out, writing
+from sim.cli.output_files import check_writable, writing
+from sim.cli.replay_options import CommandError, load_trace, progress, say_left_out
 from sim.evidence.block_bootstrap_over_weeks import FEWEST_WEEKS, PERCENT, SAMPLES
 from sim.evidence.gains_over_references import REFERENCES
 from sim.figures.evidence_replays import KeptReplays

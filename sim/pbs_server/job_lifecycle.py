@@ -19,6 +19,10 @@ from sim.pbs_server.objects.object_inventory import Inventory
 HISTORY_S = 14 * 24 * 3600
 """Seconds for which PBS keeps ended jobs where `job_history_duration` is not set."""
 
+_DELETED, _FINISHED, _FAILED = "91", "92", "93"
+_ENDINGS = {_DELETED: " and terminated", _FINISHED: " and finished", _FAILED: " and failed"}
+"""What PBS adds to the comment of an array at its end, by substate."""
+
 _OF_A_RUN = ("exec_host", "exec_vnode", "jobdir", "resources_used")
 
 
@@ -144,10 +148,7 @@ class JobLife(Inventory):
         self._count(job, -1)
         used = self.moms.used(job.id)
         self._free(job)
-        substate = (
-            "92" if status == 0 or (job.is_array and status is None) else "91" if status in (None, KILLED) else "93"
-        )
-        changes = {"substate": substate, "mtime": now, "history_timestamp": now, **used}
+        changes = {"substate": _substate_at_end(job, status), "mtime": now, "history_timestamp": now, **used}
         if "comment" in job.texts:
             changes["comment"] = job.texts["comment"] + ending
         if status is not None:
@@ -158,17 +159,23 @@ class JobLife(Inventory):
             job.set(job.count_subjobs())
         self.note(job.id, f"Exit_status={status}" if status is not None else "Job deleted")
         if job.parent is not None:
-            self._close_array(job.parent)
+            self._close_array(job.parent, status)
             return
         self._history.append((self.clock.now_s, job.id))
         self._forget()
         self._release_dependents(job.id, status)
 
-    def _close_array(self, array: SimJob) -> None:
-        """After a subjob has ended: update the array's counts, and end the array when no subjob waits or runs."""
+    def _close_array(self, array: SimJob, status: int | None = None) -> None:
+        """After a subjob has ended with a status, or was deleted before it ran: update the array's counts, and end the
+        array when no subjob waits or runs. Its own status is 0, 1 (above 0) or 2 (below) by the last one, whatever the
+        others were (PBS's update_sj_parent).
+        """
         array.set(array.count_subjobs())
+        if status is not None:
+            array.set({"Exit_status": str(0 if status == 0 else 1 if status > 0 else 2)})
         if not array.waiting and not any(subjob.state == "R" for subjob in array.subjobs.values()):
-            self._finish(array, 0, " and finished")
+            of_array = int(array.texts.get("Exit_status", "0"))
+            self._finish(array, of_array, _ENDINGS[_substate_at_end(array, of_array)])
 
     def _forget(self) -> None:
         duration = self.texts.get("job_history_duration", "")
@@ -221,6 +228,16 @@ class JobLife(Inventory):
 
     def _count(self, job: SimJob, step: int) -> None:
         self.states[job.texts["queue"], job.state] += step
+
+
+def _substate_at_end(job: SimJob, status: int | None) -> str:
+    """Of an array: that of its first subjob that failed or was deleted."""
+    if job.is_array:
+        ended = (subjob.texts["substate"] for _, subjob in sorted(job.subjobs.items()))
+        return next(
+            (substate for substate in ended if status is not None and substate in (_DELETED, _FAILED)), _FINISHED
+        )
+    return _FINISHED if status == 0 else _DELETED if status in (None, KILLED) else _FAILED
 
 
 def change_holds(job: SimJob, added: str = "", removed: str = "") -> str:

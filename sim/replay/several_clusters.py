@@ -2,13 +2,15 @@
 
 A migration pass runs each minute in which anything has changed. It uses the placing of the real system
 (:mod:`policy.migration.place_on_first_free_cluster`): a job that waits goes to the first other cluster that can start
-it, arrives there when its files have been copied, and waits in that cluster's queue if the cores are gone by then.
+it, outside its reservations, arrives there when its files have been copied, and waits in that cluster's queue if the
+cores are gone by then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from heapq import heappop, heappush
 from math import ceil, inf
 from time import process_time
@@ -17,15 +19,20 @@ from policy import Changes, Job, Ledger, Request, Snapshot, decide
 from policy.migration import place_on_first_free_cluster
 from policy.migration.available_to_other_clusters import Answer, FreeNodes, Shape, make_answer, reserved_for_head
 from policy.migration.job_demand import Demand
-from policy.migration.place_on_first_free_cluster import PassState, PlacingSettings, place
+from policy.migration.place_on_first_free_cluster import Accepted, Declined, Offer, PassState, PlacingSettings, place
 from policy.migration.wait_and_retry_bounds import MOST_ATTEMPTS, WaitSettings
+from policy.state.closure_windows import NOTHING_CLOSED, windows_of
+from sim.replay.job_life import JobLife
 from sim.replay.job_records import JobRecord, Replay
 from sim.replay.named_policies import Policy
 from sim.replay.replay import vnodes_of
+from sim.workload.windows_of_given_reservations import Reservation
 from sim.workload.workload import Cluster, TraceJob, Workload
 
 PASS_S = 60
 _OWN = "its own scheduler decides"
+_RESERVED = Declined("could not start it now beside its reservations")
+_MOMENT_S = 1e-3
 
 
 @dataclass(frozen=True)
@@ -70,9 +77,22 @@ def replay_clusters(sites: Sequence[Site], copying: Copying | None) -> ClustersR
     run = _Centre(sites, copying)
     run.to_the_end()
     cores = sum(site.cluster.cores for site in sites)
+    together = Cluster(cores, 1, tuple(_reservations_of_all(sites)))
     name = "separate" if copying is None else "migrating"
-    replay = Replay(name, Cluster(cores, 1), run.records(), run.skipped(), process_time() - began_s, 0.0, 0.0)
+    replay = Replay(name, together, run.records(), run.skipped(), process_time() - began_s, 0.0, 0.0)
     return ClustersReplay(replay, run.moved_jobs, run.moved_bytes)
+
+
+def _reservations_of_all(sites: Sequence[Site]) -> Iterator[Reservation]:
+    """The reservations of all clusters, on one cluster with a node for each of their cores."""
+    first = 1
+    for site in sites:
+        cores = site.cluster.cores_per_node
+        for each in site.cluster.reservations:
+            kept = range(cores if each.cores is None else each.cores)
+            nodes = tuple(first + (node - 1) * cores + core for node in each.nodes for core in kept)
+            yield replace(each, name=f"{site.name} {each.name}", nodes=nodes, cores=None)
+        first += site.cluster.cores
 
 
 class _Scheduler:
@@ -85,7 +105,7 @@ class _Scheduler:
         self._queue = site.policy.queue.name
         self._snapshot = Snapshot.build(0, vnodes_of(site.cluster), [site.policy.queue], server=site.policy.server)
         self._ledger = Ledger()
-        self.waiting: dict[str, TraceJob] = {}
+        self.waiting: dict[str, JobLife] = {}
         self.running: dict[str, tuple[float, TraceJob]] = {}
         """The estimated end of each run."""
         self.in_flight: list[Demand] = []
@@ -98,22 +118,21 @@ class _Scheduler:
     def changed(self) -> bool:
         return bool(self._queued or self._gone)
 
-    def submit(self, job: TraceJob) -> None:
-        self.waiting[str(job.number)] = job
-        self._queued.append(
-            Job(
-                str(job.number), job.user, Request.of_cores(job.cores), self._queue, job.submit_s, job.estimate_s,
-                job.group, sequence=job.number, application=job.application,
-            )
+    def submit(self, trace: TraceJob) -> None:
+        job = Job(
+            str(trace.number), trace.user, Request.of_cores(trace.cores), self._queue, trace.submit_s, trace.estimate_s,
+            trace.group, sequence=trace.number, application=trace.application,
         )  # fmt: skip
+        self.waiting[job.id] = JobLife(trace, job)
+        self._queued.append(job)
 
     def leave(self, job_id: str) -> TraceJob:
-        """The job has ended, or goes elsewhere."""
+        """The job has ended, or goes elsewhere, and with it what it was promised here."""
         self._gone.append(job_id)
-        job = self.waiting.pop(job_id, None)
-        return job if job is not None else self.running.pop(job_id)[1]
+        life = self.waiting.pop(job_id, None)
+        return life.trace if life is not None else self.running.pop(job_id)[1]
 
-    def decide(self, now_s: float) -> list[tuple[TraceJob, tuple[str, ...]]]:
+    def decide(self, now_s: float) -> list[tuple[JobLife, tuple[str, ...]]]:
         """The jobs that start now, with their vnodes."""
         snapshot = self._snapshot.apply(Changes(now_s, self._queued, (), self._gone))
         self._queued, self._gone = [], []
@@ -122,23 +141,45 @@ class _Scheduler:
         self.wake_s = inf if plan.next_s is None else plan.next_s
         started = []
         for start in plan.starts:
-            job = self.waiting.pop(start.id)
-            self.running[start.id] = (now_s + job.estimate_s, job)
-            started.append((job, start.allocation.vnodes))
+            life = self.waiting.pop(start.id)
+            life.note_delay(now_s)
+            self.running[start.id] = (now_s + life.trace.estimate_s, life.trace)
+            started.append((life, start.allocation.vnodes))
+        for moved in plan.moved:
+            self.waiting[moved.id].move_promise(moved, now_s)
         heads = [(self.waiting[head.id], head.promised_s) for head in plan.estimates if head.id in self.waiting]
-        self._head = min(heads, key=lambda head: head[1]) if heads else None
+        for life, promised_s in heads:
+            if life.promised_s is None:
+                life.promised_s, life.promised_at_s = promised_s, now_s
+        first = min(heads, key=lambda head: head[1]) if heads else None
+        self._head = None if first is None else (first[0].trace, first[1])
         return started
 
     def answer(self, now_s: float) -> Answer:
         """What is free here now, as findavl says it."""
-        runs = [(job.cores, end_s - now_s) for end_s, job in self.running.values()]
-        idle = self.cores - sum(cores for cores, _ in runs)
+        idle = self._idle(now_s, now_s + _MOMENT_S)
         free = FreeNodes("sim", self.cores, (Shape(1, idle, 0, 0),))
         if self._head is not None:
             job, at_s = self._head
+            runs = [(job.cores, end_s - now_s) for end_s, job in self.running.values()]
             reserved = reserved_for_head(idle, job.cores, at_s - now_s, runs)
             free = free._replace(reserved=reserved, head_in_s=max(0, int(at_s - now_s)))
         return make_answer(self.name, free, self.in_flight, len(self.in_flight) + 8)
+
+    def can_start(self, demand: Demand, now_s: float) -> bool:
+        """Whether enough cores are idle that no reservation closes to a run of that length, beyond those for jobs on
+        their way here. The answer says only what is closed at the moment."""
+        promised = sum(each.cores for each in self.in_flight)
+        return demand.cores <= self._idle(now_s, now_s + demand.walltime_s) - promised
+
+    def _idle(self, now_s: float, until_s: float) -> int:
+        """Idle cores that are open to a run until then."""
+        cluster = self._snapshot.cluster()
+        windows, capacity = windows_of(cluster, now_s, 0.0), cluster.capacity
+        any_job = Request.of_cores(1)
+        closed = NOTHING_CLOSED if windows is None else windows.closed_for(any_job, self._queue, now_s, until_s)
+        with closed.applied_to(capacity):
+            return capacity.idle(capacity.usable & ~closed.vnodes)
 
 
 class _Centre:
@@ -154,6 +195,9 @@ class _Centre:
         """How often a job has moved, and when it last arrived."""
         self._never = 0
         self._skipped: dict[str, int] = {}
+        ends = {end_s for site in sites for each in site.cluster.reservations for _, end_s in each.occurrences()}
+        self._openings = sorted(ends, reverse=True)
+        """When a reservation ends, and jobs of other clusters may find room; the next one is the last."""
         self.moved_bytes = 0.0
         number = 0
         for place_, site in enumerate(sites):
@@ -170,13 +214,17 @@ class _Centre:
         next_pass_s = inf
         while True:
             wake_s = min(scheduler.wake_s for scheduler in self._sites)
-            now_s = min(self._events[0][0] if self._events else inf, wake_s, next_pass_s)
+            opens_s = self._openings[-1] if self._openings else inf
+            now_s = min(self._events[0][0] if self._events else inf, wake_s, next_pass_s, opens_s)
             if now_s == inf:
                 return
             while self._events and self._events[0][0] == now_s:
                 _, _, place_, what, job = heappop(self._events)
                 self._happen(self._sites[place_], what, job)
             changed = self._decide(now_s)
+            if now_s == opens_s:
+                self._openings.pop()
+                changed = True
             if now_s == next_pass_s:
                 next_pass_s = inf
                 self._migrate(now_s)
@@ -211,9 +259,11 @@ class _Centre:
             if not scheduler.changed and scheduler.wake_s > now_s:
                 continue
             any_changed = True
-            for job, vnodes in scheduler.decide(now_s):
-                end_s = now_s + job.run_s
-                self._records[job.number] = JobRecord(job, ((now_s, end_s),), vnodes, 0, None)
+            for life, vnodes in scheduler.decide(now_s):
+                job, end_s = life.trace, now_s + life.trace.run_s
+                self._records[job.number] = JobRecord(
+                    job, ((now_s, end_s),), vnodes, 0, life.head_delay_s, life.moved, life.moved_delay_s
+                )
                 self._push(end_s, place_, "end", job)
         return any_changed
 
@@ -226,22 +276,31 @@ class _Centre:
         answers = {name: scheduler.answer(now_s) for name, scheduler in self._by_name.items()}
         for scheduler in self._sites:
             requests = [
-                place_on_first_free_cluster.Request(job_id, job.user, _demand(job))
-                for job_id, job in scheduler.waiting.items()
-                if self._may_move(job, now_s)
+                place_on_first_free_cluster.Request(job_id, life.trace.user, _demand(life.trace))
+                for job_id, life in scheduler.waiting.items()
+                if self._may_move(life.trace, now_s)
             ]
             order = tuple(name for name in names if name != scheduler.name)
             settings = PlacingSettings(scheduler.name, order, fallback_s=inf)
-            found = place(requests, answers, settings, PassState(silent={scheduler.name: _OWN}))
-            for job_id, name in found.placed.items():
-                job = scheduler.leave(job_id)
-                target = self._by_name[name]
-                target.in_flight.append(_demand(job))
-                answers[name] = target.answer(now_s)
-                arrives_s = now_s + copying.takes_s(job)
-                self._moves[job.number] = (self._moves.get(job.number, (0, 0.0))[0] + 1, arrives_s)
-                self.moved_bytes += copying.size(job)
-                self._push(arrives_s, self._sites.index(target), "arrive", job)
+            offer = partial(self._move, scheduler, answers, now_s, copying)
+            place(requests, answers, settings, PassState(silent={scheduler.name: _OWN}), offer)
+
+    def _move(
+        self, source: _Scheduler, answers: dict[str, Answer], now_s: float, copying: Copying, offer: Offer
+    ) -> Accepted | Declined:
+        """Send a job that waits to the cluster that it is offered to, if it can start there."""
+        target = self._by_name[offer.cluster]
+        demand = _demand(source.waiting[offer.gid].trace)
+        if not target.can_start(demand, now_s):
+            return _RESERVED
+        job = source.leave(offer.gid)
+        target.in_flight.append(demand)
+        answers[offer.cluster] = target.answer(now_s)
+        arrives_s = now_s + copying.takes_s(job)
+        self._moves[job.number] = (self._moves.get(job.number, (0, 0.0))[0] + 1, arrives_s)
+        self.moved_bytes += copying.size(job)
+        self._push(arrives_s, self._sites.index(target), "arrive", job)
+        return Accepted()
 
     def _may_move(self, job: TraceJob, now_s: float) -> bool:
         """A job that has moved and still waits goes on only after a while, and not after its last attempt."""

@@ -147,14 +147,14 @@ def csv_paths(path: Path, policies: Sequence[str]) -> list[Path]:
     """The file for each policy's jobs: `path` itself for one policy; for several, `jobs.csv` becomes `jobs-easy.csv`
     and so on.
 
-    Characters of a policy's name that are awkward in file names become underscores; a name that is taken gets a number,
-    `jobs-easy-2.csv`.
+    Policies are named as in the table's head, so a formula is `formula`. Characters that are awkward in file names
+    become underscores; a name that is taken gets a number, `jobs-easy-2.csv`.
     """
     if len(policies) == 1:
         return [path]
     paths: list[Path] = []
-    for policy in policies:
-        stem = f"{path.stem}-{re.sub(r'[^A-Za-z0-9._-]', '_', policy)}"
+    for name in heads(policies):
+        stem = f"{path.stem}-{re.sub(r'[^A-Za-z0-9._-]', '_', name)}"
         candidate, again = path.with_name(stem + path.suffix), 2
         while candidate in paths:
             candidate, again = path.with_name(f"{stem}-{again}{path.suffix}"), again + 1

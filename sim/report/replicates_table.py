@@ -37,8 +37,7 @@ def to_text(
     """
     count = len(measured[0])
     names = [
-        name + LEFT_OUT * any(each.jobs < every for each, every in zip(of_policy, jobs))
-        for name, of_policy in zip(heads(policies), measured)
+        name + LEFT_OUT * (not _every_job_ran(jobs, of_policy)) for name, of_policy in zip(heads(policies), measured)
     ]
     rows = [["", *names]]
     for label, figure, form in _FIGURES:
@@ -60,9 +59,10 @@ def to_text(
     )
 
 
-def to_json(policy: str, measured: Sequence[Metrics], gains: Sequence[Gains]) -> str:
+def to_json(policy: str, jobs: Sequence[int], measured: Sequence[Metrics], gains: Sequence[Gains]) -> str:
     """One line: each figure as its mean over the replicates with the ends of its interval, the gains in the same way,
-    and the gains of each replicate."""
+    the gains of each replicate, and whether every job of every replicate ran. ``jobs`` is how many each replicate has.
+    """
     figures: dict[str, object] = {}
     for name in (each.name for each in fields(Metrics) if each.name not in ("policy", "ran", "reserved_core_s")):
         values = [getattr(each, name) for each in measured]
@@ -75,11 +75,16 @@ def to_json(policy: str, measured: Sequence[Metrics], gains: Sequence[Gains]) ->
     data = {
         "policy": policy,
         "replicates": len(measured),
+        "every_job_ran": _every_job_ran(jobs, measured),
         "figures": figures,
         "gain_over": _without_weeks(mean_gains(gains)),
         "gain_over_in_each": [_gains_alone(each) for each in gains],
     }
     return json.dumps(data, allow_nan=False)
+
+
+def _every_job_ran(jobs: Sequence[int], measured: Sequence[Metrics]) -> bool:
+    return all(each.jobs == every for each, every in zip(measured, jobs))
 
 
 def mean_gains(gains: Sequence[Gains]) -> Gains:

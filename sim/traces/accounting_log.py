@@ -93,6 +93,7 @@ def read_log(paths: Sequence[Path]) -> AccountingLog:
             histories.take(record)
         except SenselessError as cause:
             left_out.add(str(cause), record.place.line, record.place.file)
+    histories.close()
     jobs = []
     for history in histories.all:
         job = _past_job(history)

@@ -15,12 +15,22 @@ from sim.workload.workload import UNKNOWN, Follows, TraceJob, Workload
 SESSION_S = 3600
 
 
-def with_think_times(workload: Workload) -> Workload:
+def with_think_times(workload: Workload, recorded: Workload | None = None) -> Workload:
     """The workload with the jobs that follow others. Its name says how many.
 
-    ValueError for a workload without recorded waits, in which nothing says when a job had ended.
+    ``recorded``: the workload before users' jobs were moved. A job that was not moved with all those that it follows
+    there comes at its own time. ValueError for a workload without recorded waits, in which nothing says when a job had
+    ended.
     """
-    follows = find_follows(workload)
+    follows = find_follows(recorded or workload)
+    if recorded is not None:
+        recorded_s = {job.number: job.submit_s for job in recorded.jobs}
+        moved_s = {job.number: job.submit_s - recorded_s[job.number] for job in workload.jobs}
+        follows = {
+            number: each
+            for number, each in follows.items()
+            if all(moved_s[before] == moved_s[number] for before in each.numbers)
+        }
     name = f"{workload.name}, {len(follows):,} jobs a think time after their user's last batch in the session"
     return replace(workload, name=name, follows=follows)
 

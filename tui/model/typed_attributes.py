@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hooks.pbs.custom_resources import PRIORITY
+from hooks.pbs.first_host_is_up import STALE
 from hooks.pbs.job_attributes.job_ids_and_states import count_indices
 from policy.model.limit_attributes import LimitError, Limits, parse_limits
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
@@ -92,7 +93,7 @@ def vnode_state(attributes: Attributes) -> VnodeState:
     """A vnode's state for an administrator: its most serious part as the letter, all of it in words."""
     text = attributes.get("state", "")
     parts = {part.strip() for part in text.split(",") if part.strip()}
-    if parts & {"down", "stale"}:
+    if parts & {"down", STALE}:
         return VnodeState("d", text, False)
     if "offline" in parts:
         return VnodeState("o", text, False)

@@ -36,7 +36,7 @@ def test_a_start_that_the_server_does_not_count_yet_takes_its_cores_all_the_same
     ("state", "usable"),
     [
         ("free", True), ("job-busy", True), ("job-exclusive", True), ("resv-exclusive", False), ("offline", False),
-        ("down", False), ("down,offline", False), ("state-unknown,down", False), ("stale", False), ("busy", False),
+        ("down", False), ("down,offline", False), ("state-unknown,down", False), ("Stale", False), ("busy", False),
         ("maintenance", False), ("provisioning", False), ("job-busy,offline", False), ("", False), ("new-word", False),
     ],
 )  # fmt: skip

@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -261,6 +263,44 @@ def test_a_vnode_set_offline_shows_alike(pbs: PbsCluster) -> None:
         reply = run_line(server, line.format("simulated-m1"))
         real = re.sub(r"\d+(kb|gb|mb)", "SIZE", done.stdout.replace(pbs.mom_names[0], "VNODE"))
         assert re.sub(r"\d+(kb|gb|mb)", "SIZE", reply.text.replace("simulated-m1", "VNODE")) == real
+
+
+def test_arrays_end_alike(pbs: PbsCluster) -> None:
+    """Two subjobs one after the other, of which one may be deleted, and a job that waits for the array's success."""
+    pbs.qmgr("set server scheduling = false")
+    server = make_simulated(pbs)
+    for exit_status, deleted in ((0, None), (3, None), (0, 1), (0, 2)):
+        script = f"#!/bin/sh\n[ $PBS_ARRAY_INDEX = {deleted or 0} ] && exec sleep 600\nexit {exit_status}\n"
+        array = pbs.qsub("alice", script, options=["-J", "1-2"])
+        behind = pbs.qsub("alice", ("/bin/true",), options=["-W", f"depend=afterok:{array}"])
+        asked = {"Resource_List.select": "1:ncpus=1", "array_indices_submitted": "1-2"}
+        mine = server.submit("alice", "chem", asked, 60.0, exit_status=exit_status)
+        depend = {"Resource_List.select": "1:ncpus=1", "depend": f"afterok:{mine}"}
+        mine_behind = server.submit("alice", "chem", depend, 60.0)
+        for index in (1, 2):
+            subjob, my_subjob = (job_id.replace("[]", f"[{index}]") for job_id in (array, mine))
+            pbs.run(["qrun", "-H", pbs.mom_names[0], subjob]).demand_success()
+            server.run_job(my_subjob, "(simulated-m1:ncpus=1)")
+            if index == deleted:
+                pbs.wait_for_state(subjob, "R")
+                pbs.run(["qdel", subjob]).demand_success()
+                server.delete_job(my_subjob)
+            server.clock.run_until(server.clock.now_s + 61)
+            pbs.wait_until(partial(_has_ended, pbs, subjob), 60.0, f"{subjob} has ended")
+        pbs.wait_for_state(array, "F")
+        found = [_ending(pbs.job(job_id)) for job_id in (array, behind)]
+        assert [_ending(server.jobs[job_id].texts) for job_id in (mine, mine_behind)] == found
+
+
+def _has_ended(pbs: PbsCluster, job_id: str) -> bool:
+    return pbs.job(job_id)["job_state"] in ("X", "F")
+
+
+def _ending(texts: Mapping[str, Any]) -> tuple[str, ...]:
+    """How a job has ended, without the day on which it began; of one that never began, its state alone."""
+    ended = texts["job_state"] == "F" and "comment" in texts
+    shown = (texts.get("Exit_status", ""), texts["substate"], texts["comment"].rpartition(" ")[2]) if ended else ()
+    return (texts["job_state"], *map(str, shown))
 
 
 def read_probes(log: list[str]) -> list[dict[str, Any]]:

@@ -147,6 +147,17 @@ def test_a_policy_that_cannot_be_replayed_so_is_refused_before_any_replay(monkey
     )
 
 
+def test_files_of_policies_that_cannot_be_written_are_refused_before_any_replay(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(replay_options, "replay", lambda *_, **__: pytest.fail("a policy was replayed"))
+    policies = ("--policy", "easy", "--policy", "fcfs")
+    jobs, summary = tmp_path / f"{'x' * 250}.csv", tmp_path / "a-easy.csv"
+    assert "-easy.csv: File name too long" in refused(*DRAWN, *policies, "--jobs-csv", str(jobs))
+    twice = refused(*DRAWN, *policies, "--csv", str(summary), "--runs-csv", str(tmp_path / "a.csv"))
+    assert "a-easy.csv: --csv writes this file too" in twice
+
+
 @pytest.mark.parametrize(
     ("options", "names"),
     [(("--policy", "no-such-policy"), "no-such-policy"), (("--cluster", "4by4"), "--cluster: cluster '4by4'")],

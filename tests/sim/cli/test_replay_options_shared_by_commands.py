@@ -1,43 +1,22 @@
-"""What commands share: files are refused before the work, failures are one line, progress is silent off a terminal."""
+"""What commands share: failures are one line, progress is silent off a terminal."""
 
 from __future__ import annotations
 
-import errno
 from pathlib import Path
 
 import pytest
 
 from sim.cli.replay_options import (
     CommandError,
-    check_writable,
     find_policies,
     load_trace,
     progress,
     replay_each,
-    writing,
 )
 from sim.replay.named_policies import PolicyError
 from sim.workload.windows_of_given_reservations import Reservation
 from sim.workload.workload import Cluster, Workload
 from tests.sim.small_jobs_and_replays import a_job, swf_record, swf_text
-
-
-def test_a_file_that_could_be_written_passes_and_so_does_none(tmp_path: Path) -> None:
-    check_writable({"--csv": tmp_path / "a.csv", "--jobs-csv": None})
-
-
-@pytest.mark.parametrize("name", [".", "absent/a.csv"])
-def test_a_file_that_could_not_be_written_is_named_with_its_option(tmp_path: Path, name: str) -> None:
-    with pytest.raises(CommandError, match=r"^--csv .*: must be a file in a folder that exists$"):
-        check_writable({"--csv": tmp_path / name})
-
-
-def test_a_failure_to_write_names_the_option_and_the_cause(tmp_path: Path) -> None:
-    with (
-        pytest.raises(CommandError, match=r"^--csv .*full: No space left on device$"),
-        writing("--csv", tmp_path / "full"),
-    ):
-        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_an_error_is_data_on_the_terminal() -> None:

@@ -55,6 +55,28 @@ def test_a_file_names_clusters_and_traces(tmp_path: Path) -> None:
     assert [one["jobs"] for one in figures("--clusters", file)] == [21, 21]
 
 
+def test_reservations_are_of_each_cluster_and_are_reported(tmp_path: Path) -> None:
+    reservations = tmp_path / "reservations.toml"
+    reservations.write_text('[[reservation]]\nnodes = "1-2"\nstart = 0\nduration = 3600\n')
+    both = figures(*BUSY, "--reservations", reservations)
+    assert [one["reserved_core_s"] for one in both] == [3 * 2 * 4 * 3600] * 2
+    assert all(one["max_head_delay_s"] is not None for one in both)
+    table = COMMAND.run(*BUSY, "--reservations", reservations).stdout
+    assert "3 clusters, 96 cores, 180 jobs, 3 reservations, policy easy; separate, and with migration:" in table
+    assert "\nreserved " in table
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--load", "0.5"), ("--resample", "3"), ("--reservations", "res.toml"), ("--users", "3"), ("--seed", "7"),
+        ("--applications", "memory"),
+    ],
+)  # fmt: skip
+def test_an_option_that_a_file_of_clusters_would_ignore_is_refused(option: str, value: str) -> None:
+    assert f"{option} {value}: not with --clusters c.toml" in COMMAND.refused("--clusters", "c.toml", option, value)
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

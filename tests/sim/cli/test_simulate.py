@@ -194,6 +194,7 @@ def test_a_header_without_a_whole_cluster_asks_for_one(tmp_path: Path) -> None:
         (("--policy", "absent.toml"), "absent.toml"),
         (("--plot", "story.pdf"), "--plot: plot file story.pdf: must end in .svg or .png"),
         (("--jobs-csv", "absent/jobs.csv"), "--jobs-csv absent/jobs.csv: must be a file in a folder that exists"),
+        (("--jobs-csv", "a.csv", "--runs-csv", "./a.csv"), "--runs-csv a.csv: --jobs-csv writes this file too"),
         (("--plot", "absent/story.svg"), "--plot absent/story.svg: must be a file in a folder that exists"),
         (("--seed", "3"), "--seed 3: only with --generate"),
         (("--load", "0"), "--load: load 0.0: must be above 0"),

@@ -190,6 +190,35 @@ def test_subjobs_of_an_array_run_one_by_one(server: SimServer) -> None:
     assert texts(server, array)["array_indices_remaining"] == "-"
 
 
+@pytest.mark.parametrize(
+    ("walltime", "exit_status", "deleted", "expected"),
+    [
+        ("00:10:00", 0, None, ("0", "92", "finished", "Q")),
+        ("00:10:00", 3, None, ("1", "93", "failed", "F")),
+        ("00:00:50", 0, None, ("2", "93", "failed", "F")),
+        ("00:10:00", 0, 1, ("0", "91", "terminated", "Q")),  # the last one ended with 0
+        ("00:10:00", 0, 2, ("1", "91", "terminated", "F")),
+    ],
+)
+def test_an_array_ends_as_its_last_subjob_does_and_so_do_jobs_behind_it(
+    server: SimServer, walltime: str, exit_status: int, deleted: int | None, expected: tuple[str, ...]
+) -> None:
+    """A substate of 91 is deleted, 92 finished, 93 failed: that of the first subjob that did not finish."""
+    asked = {**ONE_CORE, "Resource_List.walltime": walltime, "array_indices_submitted": "1-2"}
+    array = server.submit("alice", "chem", asked, 60.0, exit_status=exit_status)
+    behind = server.submit("alice", "chem", {**ONE_CORE, "depend": f"afterok:{array}"}, 60.0)
+    for index in (1, 2):
+        subjob = array.replace("[]", f"[{index}]")
+        server.run_job(subjob, "(v1:ncpus=1)")
+        if index == deleted:
+            server.delete_job(subjob)
+        wait(server, 61)
+    ended = texts(server, array)
+    assert ended["job_state"] == "F"
+    found = (ended["Exit_status"], ended["substate"], ended["comment"].rpartition(" ")[2])
+    assert (*found, texts(server, behind)["job_state"]) == expected
+
+
 def test_an_array_is_deleted_with_its_subjobs(server: SimServer) -> None:
     array = server.submit("alice", "chem", {**ONE_CORE, "array_indices_submitted": "1-4"}, 60.0)
     server.run_job("0[1].sim", "(v1:ncpus=1)")

@@ -154,3 +154,10 @@ def test_several_policies_write_a_file_each() -> None:
     paths = csv_paths(Path("out/jobs.csv"), ["fcfs", "easy", "my/../policy", "easy", "easy-2"])
     names = ["jobs-fcfs.csv", "jobs-easy.csv", "jobs-my_.._policy.csv", "jobs-easy-2.csv", "jobs-easy-2-2.csv"]
     assert paths == [Path("out", name) for name in names]
+
+
+def test_the_file_of_a_formula_has_a_short_name() -> None:
+    whole = "formula:ncpus" + " + 0 * ncpus" * 25
+    assert [path.name for path in csv_paths(Path("jobs.csv"), [whole, "fcfs"])] == ["jobs-formula.csv", "jobs-fcfs.csv"]
+    two = [path.name for path in csv_paths(Path("jobs.csv"), [whole, "formula:walltime"])]
+    assert two == ["jobs-formula_1.csv", "jobs-formula_2.csv"]

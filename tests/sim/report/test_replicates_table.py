@@ -41,10 +41,13 @@ def test_a_policy_that_left_jobs_out_in_a_replicate_is_marked() -> None:
     text = to_text("three", ["easy", "mine"], [2, 2, 2], [EASY, fewer], [[{}] * 3, gaining(0.1, 0.2, 0.3)])
     assert text.splitlines()[1] == "NOT COMPARABLE where marked *: jobs were left out"
     assert text.splitlines()[3].split() == ["easy", "mine*"]
+    gains = gaining(0.1, 0.2, 0.3)
+    lines = [to_json("mine", [2, 2, 2], each, gains) for each in (MINE, fewer)]
+    assert [json.loads(line)["every_job_ran"] for line in lines] == [True, False]
 
 
 def test_json_has_every_figure_as_its_mean() -> None:
-    answer = json.loads(to_json("mine", MINE, gaining(0.1, 0.2, 0.3)))
+    answer = json.loads(to_json("mine", [2, 2, 2], MINE, gaining(0.1, 0.2, 0.3)))
     assert (answer["policy"], answer["replicates"]) == ("mine", 3)
     wait = answer["figures"]["mean_wait_s"]
     assert wait["mean"] == 150

@@ -66,6 +66,59 @@ def test_a_checkpoint_that_is_not_restarted_from_is_no_work(tmp_path: Path) -> N
     assert only(tmp_path, *lines).run_s == 30
 
 
+def test_work_saved_for_a_restart_is_lost_where_the_job_then_begins_anew(tmp_path: Path) -> None:
+    lines = [
+        record("S", 1, NOON_S, fields(start=NOON_S)),
+        record("C", 1, NOON_S + 100),
+        record("T", 1, NOON_S + 500),
+        record("R", 1, NOON_S + 510, fields(start=NOON_S + 500, end=NOON_S + 510)),
+        record("S", 1, NOON_S + 600, fields(start=NOON_S + 600)),
+        record("E", 1, NOON_S + 630, fields(start=NOON_S + 600, end=NOON_S + 630)),
+    ]
+    assert only(tmp_path, *lines).run_s == 30
+
+
+SPRING, AUTUMN = (1, 2), (2, 1)
+"""Hours before UTC, before and after the change of clocks."""
+
+
+@pytest.mark.parametrize(("before_h", "after_h"), [SPRING, AUTUMN])
+@pytest.mark.parametrize("change_s", [300, 900, 1500, 2100])
+@pytest.mark.parametrize("others", [False, True])
+def test_a_suspension_is_as_long_as_it_was_where_the_clocks_are_changed(
+    tmp_path: Path, before_h: int, after_h: int, change_s: int, others: bool
+) -> None:
+    """Started at 0, suspended from 600 to 1800, ended at 2400; other jobs' records, with their times, before and after
+    the change or none."""
+
+    def at(kind: str, job: int, after_s: int, text: str = "") -> tuple[int, str]:
+        return after_s, record(kind, job, NOON_S + after_s, text, zone_h=before_h if after_s < change_s else after_h)
+
+    lines = [
+        at("S", 1, 0, fields(start=NOON_S)),
+        at("z", 1, 600),
+        at("r", 1, 1800),
+        at("E", 1, 2400, fields(start=NOON_S, end=NOON_S + 2400)),
+    ]
+    if others:
+        lines += [at("Q", 2, after_s, fields(created=NOON_S + after_s)) for after_s in (change_s - 60, change_s + 60)]
+    job = only(tmp_path, *(line for _, line in sorted(lines)))
+    assert (job.run_s, job.suspended_s) == (1200, 1200)
+
+
+@pytest.mark.parametrize(("before_h", "after_h"), [SPRING, AUTUMN])
+def test_what_a_checkpoint_saved_is_as_much_where_the_clocks_are_changed(
+    tmp_path: Path, before_h: int, after_h: int
+) -> None:
+    lines = [
+        record("S", 1, NOON_S, fields(start=NOON_S), zone_h=before_h),
+        record("C", 1, NOON_S + 1200, zone_h=after_h),
+        record("T", 1, NOON_S + 1500, zone_h=after_h),
+        record("E", 1, NOON_S + 1600, fields(start=NOON_S + 1500, end=NOON_S + 1600), zone_h=after_h),
+    ]
+    assert only(tmp_path, *lines).run_s == 1300
+
+
 def test_a_job_suspended_to_its_end_stops_there(tmp_path: Path) -> None:
     queued, start, end = ended(1, NOON_S, NOON_S + 60)
     assert only(tmp_path, queued, start, record("z", 1, NOON_S + 20), end).run_s == 20

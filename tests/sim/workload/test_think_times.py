@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from sim.replay.named_policies import resolve
 from sim.replay.replay import replay
+from sim.workload.scale_and_resample import resample
 from sim.workload.think_times import SESSION_S, find_follows, with_think_times
-from sim.workload.workload import UNKNOWN, Cluster, TraceJob, Workload
+from sim.workload.workload import UNKNOWN, WEEK_S, Cluster, TraceJob, Workload
 
 ONE = Cluster(1, 1)
 
@@ -50,6 +51,20 @@ def test_a_session_ends_where_nothing_is_submitted_for_an_hour(later_s: float, w
 def test_a_session_is_of_submissions_however_long_the_jobs_run() -> None:
     """The next job comes a minute after the end of the first one, which ran for two hours: it follows nothing."""
     assert follows(a(1, 0, 7200), a(2, 7260, 10)) == {}
+
+
+def test_of_users_moved_by_weeks_no_job_follows_one_that_was_moved_elsewhere() -> None:
+    """Around the end of a week, what comes after it may be moved to the beginning, and what comes before it not."""
+    pairs = [(a(2 * n, n * WEEK_S - 100, 50), a(2 * n + 1, n * WEEK_S + 10, 50)) for n in range(1, 6)]
+    recorded = Workload("t", ONE, (a(1, 0, 10), *(job for pair in pairs for job in pair)))
+    for seed in range(5):
+        moved = resample(recorded, ONE, seed)
+        submit_s = {job.number: job.submit_s for job in moved.jobs}
+        together = {2 * n + 1 for n in range(1, 6) if submit_s[2 * n + 1] == submit_s[2 * n] + 110}
+        workload = with_think_times(moved, recorded)
+        assert set(workload.follows) == together
+        assert 3 <= len(together) < 5
+        assert f", {len(together)} jobs a think time after" in workload.name
 
 
 def test_users_follow_nobody_else_and_unknown_ones_not_at_all() -> None:

@@ -52,6 +52,7 @@ def test_a_vnode_says_its_state_in_a_letter_and_in_words() -> None:
         "down,offline": "d",
         "state-unknown,down": "d",
         "state-unknown": "?",
+        "Stale": "d",
         "": "?",
         "resv-exclusive": "r",
         "wondrous": "?",

@@ -8,7 +8,7 @@ from typing import Any
 from hooks.deploy.hook_names import HOOKS
 from hooks.deploy.settings_and_partition.settings_choice import choose
 from policy.settings.site_settings import Settings
-from tui.cli.doctor.finding import AS_ROOT, Finding, ok, show_first, unseen, warn, wrong
+from tui.cli.doctor.finding import AS_ROOT, Finding, invalid_setting, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_host_and_server import Observed
 
 _SHOWN = 3
@@ -61,12 +61,7 @@ def _seconds(entry: Mapping[str, Any]) -> float:
 
 def check_settings(observed: Observed) -> Iterator[Finding]:
     """Settings that contradict each other, the server or the host, and a file that has not been applied."""
-    found = [
-        wrong("settings", problem, f"mend it, and see pbsteer check {observed.policy}")._replace(
-            shared=problem.partition(" = ")[0].partition(": not TOML")[0]
-        )
-        for problem in observed.site_problems
-    ]
+    found = [invalid_setting(problem, observed.policy) for problem in observed.site_problems]
     if "settings" in observed.unseen:
         found.append(unseen("settings", observed.unseen["settings"], AS_ROOT))
     if observed.unfit:

@@ -10,10 +10,12 @@ from pathlib import Path
 from hooks.deploy.bundle_hook import VERSION, source_digest
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE, PAUSED_ATTRIBUTE
 from hooks.pbs.custom_resources_on_hosts import READING
+from hooks.pbs.first_host_is_up import MOM_AWAY, STALE, states_of
 from hooks.pbs.pause_in_server_attributes import is_stopped, name_pause
 from hooks.pbs.scheduler_object_of_queue import find_scheduler, is_down, is_scheduling
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, ServerStatus, read_whole
 from hooks.telemetry.host_reading_format import parse_reading
+from policy.model.limit_attributes import LimitError, parse_limits
 from policy.model.pbs_units import show_count
 from policy.settings.settings_of_server_and_passes import MODES
 from tui.backends.pbs.open_hook_deployment import qmgr_command
@@ -32,7 +34,6 @@ _SKEW_S = 5.0
 
 _SHOWN = 5
 _MOST_QUEUED = "max_queued"
-_DOWN_STATES = ("down", "unresolvable", "state-unknown")
 
 
 def check_versions(observed: Observed) -> Iterator[Finding]:
@@ -83,12 +84,21 @@ def check_number_of_jobs(status: ServerStatus, modes: Mapping[str, str]) -> Iter
     unbounded = [
         name
         for name, mode in sorted(modes.items())
-        if mode != "observe" and not status.queues[name].get(_MOST_QUEUED) and not status.server.get(_MOST_QUEUED)
+        if mode != "observe" and not any(_bounds_every_user(texts) for texts in (status.queues[name], status.server))
     ]
     if unbounded:
         shown = show_first(unbounded, _SHOWN)
         text = f"no {_MOST_QUEUED} bounds the jobs of a user in {shown}: each pass reads them all"
         yield warn("queues", text, qmgr_command(f"set server {_MOST_QUEUED} = [u:PBS_GENERIC=5000]"))
+
+
+def _bounds_every_user(texts: Mapping[str, str]) -> bool:
+    """Whether users without an entry of their own are bounded: entries of single users or groups do not bind them."""
+    try:
+        limits = parse_limits(texts.get(_MOST_QUEUED, ""), _MOST_QUEUED)
+    except LimitError:
+        return False
+    return any(limits.bounds("", "", ""))
 
 
 def _is_started(status: ServerStatus, queue: str) -> bool:
@@ -137,20 +147,23 @@ def _find_other_schedulers(proc: Path) -> set[str]:
 
 
 def check_vnodes(status: ServerStatus) -> Iterator[Finding]:
-    """Vnodes whose MoM does not answer; a server without any."""
+    """Vnodes whose MoM does not answer, or no longer reports them; a server without any."""
     if not status.vnodes:
         yield warn("MoMs", "the server has no vnodes: no job can start", qmgr_command("create node HOST"))
         return
-    down = [
-        name
-        for name, texts in sorted(status.vnodes.items())
-        if any(word in texts.get("state", "").split(",") for word in _DOWN_STATES)
-    ]
-    if down:
-        text = f"of {show_count(len(status.vnodes), 'vnode')} {len(down):,} do not answer: {show_first(down, _SHOWN)}"
+    all_ = show_count(len(status.vnodes), "vnode")
+    states = {name: states_of(texts) for name, texts in sorted(status.vnodes.items())}
+    away = [name for name, words in states.items() if not words.isdisjoint(MOM_AWAY)]
+    stale = [name for name, words in states.items() if STALE in words]
+    if away:
+        text = f"of {all_} {len(away):,} do not answer: {show_first(away, _SHOWN)}"
         yield warn("MoMs", text, "start pbs_mom on these hosts; pbsteer vnodes lists them")
-    else:
-        yield ok("MoMs", f"all of {show_count(len(status.vnodes), 'vnode')} answer")
+    if stale:
+        text = f"of {all_} {len(stale):,} are {STALE}, their MoM no longer reports them: {show_first(stale, _SHOWN)}"
+        remedy = "have pbs_mom report them again (pbs_mom -s list), or " + qmgr_command("delete node VNODE")
+        yield warn("MoMs", text, remedy)
+    if not away and not stale:
+        yield ok("MoMs", f"all of {all_} answer")
 
 
 def check_clocks(status: ServerStatus, now_s: float, last_pass_s: float) -> Iterator[Finding]:

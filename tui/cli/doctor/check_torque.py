@@ -16,7 +16,7 @@ from tui.backends.pbs.open_hook_deployment import qmgr_command
 from tui.cli.doctor.check_hooks_passes_settings import check_passes
 from tui.cli.doctor.check_server_queues_schedulers import check_clocks, check_server, check_vnodes
 from tui.cli.doctor.check_state_folder_and_disk import check_disk, check_folder
-from tui.cli.doctor.finding import AS_ROOT, Finding, ok, show_first, unseen, warn, wrong
+from tui.cli.doctor.finding import AS_ROOT, Finding, invalid_setting, ok, show_first, unseen, warn, wrong
 from tui.cli.doctor.observe_torque import ObservedTorque
 
 TESTED_VERSIONS = ("6.1.3",)
@@ -121,12 +121,7 @@ def _check_reports(status: ServerStatus, reports_s: Mapping[str, float]) -> Iter
 
 def _check_settings(observed: ObservedTorque) -> Iterator[Finding]:
     """What of the settings file is wrong, or has no effect on this server."""
-    found = [
-        wrong("settings", problem, f"mend it, and see pbsteer check {observed.policy}")._replace(
-            shared=problem.partition(" = ")[0].partition(": not TOML")[0]
-        )
-        for problem in observed.site_problems
-    ]
+    found = [invalid_setting(problem, observed.policy) for problem in observed.site_problems]
     if "settings" in observed.unseen:
         found.append(unseen("settings", observed.unseen["settings"], AS_ROOT))
     settings, status = observed.applied, observed.server_status

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from pathlib import Path
 from typing import NamedTuple
 
 AS_ROOT = "run pbsteer doctor as root on the server's host"
 """The remedy where this user may not look."""
+
+_PLACE = re.compile(
+    r"[^:]*: (?:(?:queue (?:'[^']*'|[0-9]+)|cluster): )?"
+    r"(?:unknown key|not (?:TOML|JSON)|cannot be read|[a-z_]+(?:\.[a-z_]+)?)"
+)
+"""The place that a sentence on a settings file begins with: the file, the queue where it is about one, and the key."""
 
 
 class Level(str, Enum):
@@ -52,6 +60,14 @@ def warn(about: str, text: str, remedy: str = "") -> Finding:
 def wrong(about: str, text: str, remedy: str = "") -> Finding:
     """A finding that has to be mended."""
     return Finding(Level.WRONG, about, text, remedy)
+
+
+def invalid_setting(problem: str, policy: Path) -> Finding:
+    """A sentence on what is wrong in the settings file ``policy``. A bundle has only the place: what the file says
+    there, also as a key that does not exist, may be a secret or a name."""
+    place = _PLACE.match(problem)
+    shared = place.group() if place else str(policy)
+    return wrong("settings", problem, f"mend it, and see pbsteer check {policy}")._replace(shared=shared)
 
 
 def unseen(about: str, why: str, remedy: str = "") -> Finding:

@@ -214,7 +214,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("state", "there"),
     [("free", True), ("job-busy", True), ("offline", True), ("down", False), ("job-busy,down", False),
-     ("state-unknown,down", False), ("stale", False)],
+     ("state-unknown,down", False), ("Stale", False), ("unresolvable,down", False)],
 )  # fmt: skip
 def test_whether_its_host_is_there_says_the_vnode(state: str, there: bool) -> None:
     text = show_marks({None: MARK})

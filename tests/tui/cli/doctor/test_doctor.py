@@ -54,6 +54,7 @@ def test_on_a_healthy_server_everything_is_ok(tmp_path: Path) -> None:
     ("part", "name", "texts", "level", "words", "remedy"),
     [
         ("vnodes", "v2", {"state": "down,offline"}, Level.WARN, "of 3 vnodes 1 do not answer: v2", "start pbs_mom"),
+        ("vnodes", "v2", {"state": "Stale"}, Level.WARN, "of 3 vnodes 1 are Stale", "delete node"),
         (
             "queues", "gpu", {MODE_ATTRIBUTE: "dirve"}, Level.WRONG,
             "queue gpu has mode 'dirve' and is taken as observe", "pbsteer do mode gpu observe --yes",
@@ -94,6 +95,8 @@ def test_where_passes_act_and_nothing_bounds_the_number_of_jobs_that_is_reported
     assert [each.level for each in found] == [Level.WARN]
     assert "workq" in found[0].text
     assert "set server max_queued" in found[0].remedy
+    of_one_user = edited(acting, "queues", "workq", **{MODE_ATTRIBUTE: "drive", "max_queued": "[u:alice=5],[g:chem=9]"})
+    assert [each.level for each in bad(of_one_user) if "max_queued" in each.text] == [Level.WARN]
     of_queue = edited(acting, "queues", "workq", **{MODE_ATTRIBUTE: "drive", "max_queued": "[u:PBS_GENERIC=9]"})
     assert not [each for each in bad(of_queue) if "workq" in each.text and "max_queued" in each.text]
 

@@ -16,8 +16,10 @@ from policy.settings.settings_of_server_and_passes import AlertSettings, ServerS
 from policy.settings.site_settings import Settings
 from tests.tui.cli.doctor.observed_healthy_server import PASS, a_healthy_server
 from tests.tui.scripted_server import a_job, changed
+from tui.cli.doctor.check_hooks_passes_settings import check_settings
 from tui.cli.doctor.doctor import examine
 from tui.cli.doctor.finding import wrong
+from tui.cli.doctor.observe_host_and_server import read_site
 from tui.cli.doctor.support_bundle import bundle_members, write_bundle
 
 SECRET = "hunter2-token"
@@ -60,6 +62,31 @@ def a_bundle(tmp_path: Path) -> dict[str, str]:
 def test_no_name_and_no_secret_is_in_a_bundle(tmp_path: Path) -> None:
     text = "\n".join(a_bundle(tmp_path).values())
     assert [word for word in (*NAMES, *PRIVATE) if word in text] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (f'[alerts]\ncommand = "curl {SECRET}"\n', "alerts.command"),
+        (f'[alerts]\n"command {SECRET}" = 1\n', "unknown key"),
+        (f"{SECRET} = 1\n", "unknown key"),
+        (f'[alerts]\ncommand = ["{SECRET}"\n[quota]\n', "not TOML"),
+        (f'[ranking]\nmode = "{SECRET}"\n', "ranking.mode"),
+        (f'[[queue]]\nname = "workq"\nquotas = {{ncpus = "{SECRET} 7"}}\n', "queue 'workq': quotas"),
+        (f'[[queue]]\nname = "workq"\n"{SECRET}" = 7\n', "queue 'workq': unknown key"),
+        (f'[[queue]]\nname = "workq"\npriorities = "[u:{SECRET}=1],[u:{SECRET}=2]"\n', "queue 'workq': priorities"),
+        (f'[cluster]\nmax_run_res = "{SECRET}"\n', "cluster: max_run_res"),
+    ],
+)  # fmt: skip
+def test_of_an_invalid_setting_only_the_place_is_in_a_bundle(tmp_path: Path, text: str, place: str) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(text)
+    site, problems = read_site(policy, {})
+    assert any(SECRET in problem for problem in problems) or place == "not TOML"
+    observed = replace(a_healthy_server(tmp_path), policy=policy, site_settings=site, site_problems=problems)
+    findings = bundle_members(observed, list(check_settings(observed)))["findings.json"]
+    assert [each["text"] for each in json.loads(findings)] == [f"{policy}: {place}"]
+    assert SECRET not in findings
 
 
 def test_pseudonyms_are_the_same_throughout_a_bundle(tmp_path: Path) -> None:

@@ -1,0 +1,67 @@
+"""The files that a command writes by its options: what could not be written is refused before the replays.
+
+A failure while one is written becomes a line that names the option and the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from stat import S_ISDIR
+from typing import Callable
+
+import click
+
+from sim.cli.replay_options import CommandError
+from sim.report.plot_format_styles_and_labels import PlotError, check_plot
+from sim.report.replay_table_json_and_csv import csv_paths
+
+_FOR_EACH_POLICY = ("--jobs-csv", "--runs-csv")
+
+
+def file_option(option: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """An option that names a file to write; `--plot` is passed as `plot_file`."""
+    name = option.strip("-").replace("-", "_") + "_file"
+    return click.option(option, name, type=click.Path(path_type=Path), metavar="FILE", help=text)
+
+
+def check_writable(files: Mapping[str, Path | None], policies: Sequence[str] = ("",)) -> None:
+    """Refuse, before the work, files (by option) that could not be written later, and a file that two options name.
+    Options for runs and jobs have a file for each of the ``policies``. The file of --plot must be a picture.
+    """
+    taken: dict[Path, str] = {}
+    for option, named in files.items():
+        if named is None:
+            continue
+        for path in csv_paths(named, policies) if option in _FOR_EACH_POLICY else [named]:
+            _check_place(option, path)
+            other = taken.setdefault(path.resolve(), option)
+            if other != option:
+                raise CommandError(f"{option} {path}: {other} writes this file too; give each a file of its own")
+    plot = files.get("--plot")
+    if plot is not None:
+        try:
+            check_plot(plot)
+        except PlotError as error:
+            raise CommandError(f"--plot: {error}") from error
+
+
+def _check_place(option: str, path: Path) -> None:
+    try:
+        is_folder = S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_folder = False
+    except OSError as error:
+        raise CommandError(f"{option} {path}: {error.strerror}") from error
+    if is_folder or not path.parent.is_dir():
+        raise CommandError(f"{option} {path}: must be a file in a folder that exists")
+
+
+@contextmanager
+def writing(option: str, path: Path) -> Iterator[None]:
+    """Turn a failure to write the file of an option into one line that names both."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"{option} {path}: {error.strerror}") from error
