@@ -108,7 +108,9 @@ def test_history_says_how_a_job_without_a_status_has_ended(
     assert centre.runs("a.1") == 1
 
 
-def fail_submissions(tmp_path: Path, fallback_s: int, problem: Exception, *, is_there: bool) -> Centre:
+def fail_submissions(
+    tmp_path: Path, fallback_s: int, problem: Exception, *, is_there: bool, want: str = "any"
+) -> Centre:
     """A request whose every ``qsub`` here fails, though the server has taken the job where ``is_there``. It is tried in
     place, or with a ``fallback_s`` of 0 in the local queue as well."""
     centre = Centre(tmp_path, fallback_s=fallback_s)
@@ -122,7 +124,7 @@ def fail_submissions(tmp_path: Path, fallback_s: int, problem: Exception, *, is_
         raise problem
 
     centre.queue.submit = fail  # type: ignore[method-assign]
-    centre.submit()
+    centre.submit(want=want)
     return centre
 
 
@@ -155,11 +157,10 @@ def test_a_job_whose_submissions_never_get_an_answer_is_refused_here(tmp_path: P
 
 
 def test_a_job_that_stays_here_is_aborted_with_what_its_last_submission_said(tmp_path: Path) -> None:
-    centre = fail_submissions(tmp_path, 3600, SubmitUnclear("qsub: what?"), is_there=False)
-    centre.submit(want="local")
+    centre = fail_submissions(tmp_path, 3600, SubmitUnclear("qsub: what?"), is_there=False, want="local")
     for _ in range(MOST_UNCLEAR):
         centre.run_pass()
-    assert (centre.record("a.2").state, centre.record("a.2").reason) == ("Aborted", "a: qsub: what?, 3 times or more")
+    assert (centre.record().state, centre.record().reason) == ("Aborted", "a: qsub: what?, 3 times or more")
 
 
 @BOTH
