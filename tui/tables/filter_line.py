@@ -21,6 +21,7 @@ Fields = Mapping[str, Callable[[Row], Value]]
 Test = Callable[[Value], bool]
 
 _ASKED_AFTER = 500
+_LONGEST_WORD = 40
 _HEAD = re.compile(r"(!?)(?:([A-Za-z_][\w.\[\]-]*):)?(>=|<=|>|<|=)?")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ALONE = re.compile(r"\S+")
@@ -267,6 +268,15 @@ def complete_filter(
     wanted = typed[len(equal) :].lower()
     found = (each for each in values_of(field) if each.lower().startswith(wanted))
     return [f"{begun}{negation}{field}:{more}{equal}{_as_typed(each)}" for each in found]
+
+
+def texts_to_complete(values: Iterable[Value]) -> list[str]:
+    """The texts among a field's values that are short enough to be offered."""
+    found: dict[str, None] = {}
+    for value in values:
+        texts = value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
+        found.update(dict.fromkeys(text for text in texts if text and len(text) <= _LONGEST_WORD))
+    return sorted(found)
 
 
 def _as_typed(value: str) -> str:
