@@ -15,7 +15,7 @@ from policy.model.pbs_units import UnitError, parse_duration_s, parse_size_kib
 from tui.model.attribute_types import typed
 from tui.model.typed_attributes import Attributes
 from tui.tables.columns import Column
-from tui.tables.filter_line import Value
+from tui.tables.filter_line import SizeKib, Value
 from tui.text.screen_line import safe
 
 Key = TypeVar("Key")
@@ -34,7 +34,7 @@ def value_of(text: str | None) -> Value:
         if text.isdigit():
             return int(text)
         with contextlib.suppress(UnitError):
-            return parse_size_kib(text)
+            return SizeKib(parse_size_kib(text))
         with contextlib.suppress(UnitError):
             return parse_duration_s(text)
     return text

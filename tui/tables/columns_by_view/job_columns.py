@@ -24,7 +24,7 @@ from tui.state.ended_jobs import ended_at
 from tui.tables.columns import SPARE, Column
 from tui.tables.columns_by_view.job_start_and_end import expected_end, likely_start, real_end, started_at
 from tui.tables.columns_by_view.planned_job_outcome import outcome_of
-from tui.tables.filter_line import Value
+from tui.tables.filter_line import SizeKib, Value
 from tui.text.memory_amount_as_text import in_bytes
 from tui.text.screen_line import Line, plain, safe
 from tui.text.text_bars import thin_bar
@@ -139,8 +139,8 @@ def _request_columns(cluster: ClusterView, jobs: _Jobs) -> list[Column[str]]:
     def show_gpus(job_id: str) -> Line:
         return ((f"{gpus(job_id):,}", ""),) if gpus(job_id) else (("-", "dim"),)
 
-    def memory(job_id: str) -> int:
-        return amount(jobs[job_id], "Resource_List.mem")
+    def memory(job_id: str) -> SizeKib:
+        return SizeKib(amount(jobs[job_id], "Resource_List.mem"))
 
     def show_memory(job_id: str) -> Line:
         return ((in_bytes(memory(job_id)), ""),) if memory(job_id) else (("-", "dim"),)
