@@ -162,6 +162,11 @@ class Table(LineView, Generic[Key]):
         """What is marked of what these keys stand for, in their order."""
         return list(dict.fromkeys(target for target in self._targets_in(keys) if target in self.marked))
 
+    @property
+    def hidden_marks(self) -> int:
+        """How much of what is marked no key that is shown stands for."""
+        return len(self.marked) - len(self.marks_in(self.keys))
+
     def _targets_in(self, keys: Iterable[Key]) -> Iterable[Hashable]:
         return chain.from_iterable(map(self._targets_of, keys))
 

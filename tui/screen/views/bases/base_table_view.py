@@ -5,8 +5,10 @@ counts.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Generic, TypeVar, cast
 
@@ -45,6 +47,7 @@ class TableView(View, Generic[Key]):
         self.table: Table[Key] = Table(self.targets_of, classes="body")
         self.filter_text = ""
         self.layout_chosen = Layout()
+        self._shown_with = "", Layout()
         self._total = 0
         self._name_at_cursor = ""
         self._spelled: dict[str, str] = {}
@@ -101,23 +104,30 @@ class TableView(View, Generic[Key]):
         self._total = len(keys)
         self.table.forget_marks_but(keys)
         wanted, sort = self.parse(self.filter_text) if self.filter_text else None, self.layout_chosen.sort
-        shown = chosen(columns, self.layout_chosen.columns)
+        arranged, shown = partial(arrange, keys, columns, wanted, sort), chosen(columns, self.layout_chosen.columns)
         if len(keys) <= _AT_ONCE or not (wanted or sort.column):
             self.workers.cancel_group(self, "arrange")
-            self._show(arrange(keys, columns, wanted, sort), shown, sort)
+            with self._or_as_before():
+                self._show(arranged(), shown, sort)
         else:
-            self.run_worker(self._arrange_aside(keys, columns, shown, wanted, sort), group="arrange", exclusive=True)
+            self.run_worker(self._arrange_aside(arranged, shown, sort), group="arrange", exclusive=True)
 
-    async def _arrange_aside(
-        self,
-        keys: Sequence[Key],
-        columns: list[Column[Key]],
-        shown: list[Column[Key]],
-        wanted: Filter[Key] | None,
-        sort: Sort,
-    ) -> None:
+    async def _arrange_aside(self, arranged: Callable[[], Sequence[Key]], shown: list[Column[Key]], sort: Sort) -> None:
         """Filter and sort in a thread, so that the screen goes on reacting to keys; only the latest result is shown."""
-        self._show(await asyncio.to_thread(arrange, keys, columns, wanted, sort), shown, sort)
+        with self._or_as_before():
+            self._show(await asyncio.to_thread(arranged), shown, sort)
+
+    @contextmanager
+    def _or_as_before(self) -> Iterator[None]:
+        """If the rows cannot be shown, return to the filter and the layout that they were shown with, and where that
+        fails too to none: the table would stand still, as each later poll failed."""
+        try:
+            yield
+        except Exception:
+            self.filter_text, self.layout_chosen = self._shown_with
+            self._shown_with = "", Layout()
+            raise
+        self._shown_with = self.filter_text, self.layout_chosen
 
     def _show(self, keys: Sequence[Key], columns: list[Column[Key]], sort: Sort) -> None:
         is_filtered = self._total and self.filter_text
@@ -183,7 +193,7 @@ class TableView(View, Generic[Key]):
             parts.append((f" of {self._total:,} · filter {safe(self.filter_text)}", "warn"))
         if self.table.marked:
             parts.append((f" · {len(self.table.marked):,} marked", "bold"))
-            hidden = self._hidden_marks()
+            hidden = self.table.hidden_marks if self.filter_text else 0
             if hidden:
                 parts.append((f", {hidden:,} of them hidden by the filter", "warn"))
         if self.gone:
@@ -199,11 +209,6 @@ class TableView(View, Generic[Key]):
     def rows_in_words(self, cluster: ClusterView, shown: int) -> str:
         """How many rows are shown, and of what where a row may stand for several."""
         return f"{shown:,}"
-
-    def _hidden_marks(self) -> int:
-        """How many marks the filter hides."""
-        table = self.table
-        return len(table.marked) - len(table.marks_in(table.keys)) if self.filter_text else 0
 
     def _sorted_by(self) -> str:
         column, down = self.layout_chosen.sort
@@ -355,11 +360,10 @@ class TableView(View, Generic[Key]):
         """Move the cursor; left and right scroll the columns."""
         if name in ("left", "right"):
             self.table.shift(1 if name == "right" else -1)
-            self.retitle()
         else:
             self.table.move(lines_of(name, self.table.page))
-            # Immediately, so that the effect of a key appears in one frame.
-            self.retitle()
+        # Immediately, so that the effect of a key appears in one frame.
+        self.retitle()
 
     @property
     def cursor_name(self) -> str | None:
