@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, parent_of
 from policy.model.pbs_units import show_job
@@ -284,13 +285,19 @@ def _has_gpus(cluster: ClusterView) -> bool:
 
 def job_fields_also(cluster: ClusterView) -> dict[str, Callable[[str], Value]]:
     """Further filter fields without a column: the counted resource by its own name, the id by its title, of a subjob
-    also its array's, the vnodes of a job, and the exit status of an ended one."""
+    also its array's, the vnodes of a job, of an array those of its running subjobs, and the exit status of an ended
+    job."""
     jobs = _Jobs(cluster)
+
+    def vnodes(job_id: str) -> tuple[str, ...]:
+        placed = (jobs[each].get("exec_vnode", "") for each in (job_id, *cluster.subjob_ids.get(job_id, ())))
+        return tuple(dict.fromkeys(chain.from_iterable(map(vnodes_of, placed))))
+
     return {
         cluster.counted: lambda job_id: amount(jobs[job_id], f"Resource_List.{cluster.counted}"),
         "job": lambda job_id: tuple(dict.fromkeys((show_job(job_id), show_job(parent_of(job_id))))),
         "exit": lambda job_id: _exit_status(jobs[job_id]),
-        "vnode": lambda job_id: vnodes_of(jobs[job_id].get("exec_vnode", "")),
+        "vnode": vnodes,
     }
 
 
