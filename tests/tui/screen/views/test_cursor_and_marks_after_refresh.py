@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.console_under_test import open_console
 from tests.tui.operate_on_screen import confirm, look
-from tests.tui.scripted_server import ScriptedBackend, a_job, changed, with_job
+from tests.tui.scripted_server import ScriptedBackend, a_job, a_vnode, changed, with_job
 
 
 def end(backend: ScriptedBackend, job_id: str) -> None:
@@ -115,3 +115,21 @@ async def test_the_quota_under_the_cursor_is_not_changed_to_another_users(
         await steered.repoll()
         await steered.press("e")
         assert "edit: zoe is no longer there: move the cursor first" in steered.text
+
+
+async def test_on_the_overview_what_is_gone_leaves_the_cursor_on_nothing(backend: ScriptedBackend, audit: Path) -> None:
+    async with open_console(backend, audit, (140, 40)) as steered:
+        await steered.press("g")
+        while "v3" not in steered.main.view.chosen:
+            await steered.press("j")
+        backend.server_status = changed(
+            backend.server_status, vnodes={**backend.server_status.vnodes, "v3": a_vnode(8, 0)}
+        )
+        await steered.repoll()
+        assert not steered.main.view.chosen
+        await steered.press("a")
+        assert "act: what was under the cursor is no longer there: move the cursor first" in steered.text
+        await steered.press("enter")
+        assert steered.main.view_name == "overview"
+        await steered.press("j")
+        assert steered.main.view.cursor_name is not None
