@@ -22,8 +22,9 @@ MIGRATION = "migration"
 
 @dataclass(frozen=True)
 class Situation:
-    """What decides whether an action is available: the view, the lock, the cursor, and whether there is an undo.
-    ``migrates``: the site has other clusters."""
+    """What decides whether an action is available: the view, the lock, the cursor, the marks, and whether there is an
+    undo. ``migrates``: the site has other clusters. ``gone`` is what a refresh has taken away from under the cursor, or
+    what was marked, until the cursor is moved."""
 
     view: str
     unlocked: bool
@@ -32,6 +33,8 @@ class Situation:
     has_cursor: bool = False
     can_undo: bool = False
     migrates: bool = False
+    has_marks: bool = False
+    gone: str = ""
 
 
 Availability = Callable[[Situation], str]
@@ -81,11 +84,21 @@ def _simulated(situation: Situation) -> str:
 
 
 def _on_row(situation: Situation) -> str:
-    return "" if situation.has_cursor else "nothing is under the cursor here"
+    return "" if situation.has_cursor else why_nothing(situation.gone)
+
+
+def _on_rows(situation: Situation) -> str:
+    there = situation.has_marks or (situation.has_cursor and not situation.gone)
+    return "" if there else why_nothing(situation.gone)
+
+
+def why_nothing(gone: str) -> str:
+    """Why there is no row to act on; ``gone`` is what a refresh has taken away."""
+    return f"{gone} is no longer there: move the cursor first" if gone else "nothing is under the cursor here"
 
 
 def _to_open(situation: Situation) -> str:
-    return "" if situation.has_cursor else "nothing here to open"
+    return "" if situation.has_cursor else why_nothing(situation.gone) if situation.gone else "nothing here to open"
 
 
 def _in_table(situation: Situation) -> str:
@@ -179,16 +192,16 @@ ACTIONS: tuple[Action, ...] = (
         ("J",),
         "go",
         "to the jobs of a queue, vnode or user; of a job, those of its user",
-        unavailable=_on_row,
+        unavailable=_on_rows,
     ),
     Action(
         "to-vnodes",
         ("V",),
         "go",
         "to the vnodes of what is marked or under the cursor: jobs, a user, a queue",
-        unavailable=_on_row,
+        unavailable=_on_rows,
     ),
-    Action("to-quotas", ("Q",), "go", "to the quotas of a queue; of a job, to its user's", unavailable=_on_row),
+    Action("to-quotas", ("Q",), "go", "to the quotas of a queue; of a job, to its user's", unavailable=_on_rows),
     Action("back", ("escape",), "go", "clear the filter, or go back"),
     Action("earlier", ("left_square_bracket",), "go", "go back to the previous place"),
     Action("later", ("right_square_bracket",), "go", "go forward again"),
@@ -253,8 +266,8 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("mark", ("space",), "find", "mark or unmark the row", unavailable=_on_row),
     Action("mark-all", ("asterisk",), "find", "mark all rows that are shown, or unmark them", unavailable=_in_table),
-    Action("copy", ("y",), "find", "copy the marked names, or the one under the cursor", unavailable=_on_row),
-    Action("copy-row", ("Y",), "find", "copy the marked rows, or the one under the cursor", unavailable=_on_row),
+    Action("copy", ("y",), "find", "copy the marked names, or the one under the cursor", unavailable=_on_rows),
+    Action("copy-row", ("Y",), "find", "copy the marked rows, or the one under the cursor", unavailable=_on_rows),
     Action(
         "export",
         (),
@@ -306,9 +319,9 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("resume-pbsteer", (), "change", "let pbsteer start and preempt again", unavailable=_needs_cluster),
     Action("undo", ("z",), "change", "undo the last change made here, with a preview", unavailable=_undoable),
-    Action("act", ("a",), "act", "menu of operations on the marked rows, or on this one", unavailable=_on_row),
+    Action("act", ("a",), "act", "menu of operations on the marked rows, or on this one", unavailable=_on_rows),
     *(Action(verb.name, (), "act", verb.help, verb.usage, _completes(verb), _needs_cluster) for verb in VERBS),
-    Action("ssh", ("S",), "act", "log in to the host of this vnode, or of this job", unavailable=_on_row),
+    Action("ssh", ("S",), "act", "log in to the host of this vnode, or of this job", unavailable=_on_rows),
     Action(
         "mgstop",
         (),

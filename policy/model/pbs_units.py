@@ -12,7 +12,7 @@ _SIZE = re.compile(r"^([0-9]{1,18})([kmgtp]?)([bw]?)$", re.IGNORECASE)
 _KIB_SHIFT = {"": -10, "k": 0, "m": 10, "g": 20, "t": 30, "p": 40}
 _WORD_BYTES = 8
 _INDEX = re.compile(r"\[[0-9]+\]")
-_MOST_DIGITS = 18
+MOST_DIGITS = 18
 """Numbers with more digits are refused: arithmetic with them would overflow, or take for ever."""
 
 SIZES = frozenset({"mem", "vmem", "accelerator_memory"})
@@ -40,7 +40,7 @@ def parse_duration_s(text: str) -> int:
     parts = text.strip().split(":")
     whole, dot, fraction = parts[-1].partition(".")
     numbers = [*parts[:-1], whole]
-    known = all(n.isascii() and n.isdigit() and len(n) <= _MOST_DIGITS for n in numbers)
+    known = all(n.isascii() and n.isdigit() and len(n) <= MOST_DIGITS for n in numbers)
     if len(parts) > 3 or not known or (dot and not fraction.isdigit()):
         raise UnitError(f"{text!r} is no duration: allowed is [[hours:]minutes:]seconds")
     seconds = 0
@@ -52,7 +52,7 @@ def parse_duration_s(text: str) -> int:
 def parse_amount(text: str) -> int | None:
     """An amount of a consumable: a whole number, or a size in KiB; None where the text is neither."""
     stripped = text.strip()
-    if stripped.isascii() and stripped.isdigit() and len(stripped) <= _MOST_DIGITS:
+    if stripped.isascii() and stripped.isdigit() and len(stripped) <= MOST_DIGITS:
         return int(stripped)
     if _SIZE.match(stripped):
         return parse_size_kib(stripped)

@@ -74,6 +74,14 @@ class Steered:
         self.console.post_message(Paste(text))
         await self.press("enter")
 
+    async def put_cursor_on(self, name: str) -> None:
+        """Go down the table from its first row to the one of this name."""
+        await self.press("g")
+        while self.main.view.cursor_name != name:
+            before = self.title
+            await self.press("j")
+            assert self.title != before, f"no row {name}:\n{self.text}"
+
     async def until(self, holds: Callable[[], object], what: str = "") -> None:
         """Wait for it, on a busy machine longer: as long as the screen goes on changing."""
         clock = asyncio.get_running_loop().time

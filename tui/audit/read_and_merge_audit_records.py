@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from hooks.audit.shared_audit_file import RECORDED
 from hooks.store.bounded_json import parse_json
 from tui.audit.audit_file import UNCONFIRMED
-from tui.audit.match_server_names import goes_by
 from tui.audit.request_of_command import QMGR_WORDS
+from tui.config.match_server_names import goes_by
 
 CONSOLE, REQUEST, LOG = "console", "request", "log"
 DONE = "done"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from migration.config.parse_toml import parse_toml
+from tui.config.match_server_names import goes_by
 from tui.config.xdg_folders import config_folder
 
 SITE_FILE = Path("/etc/pbsteer/console.toml")
@@ -33,9 +34,8 @@ class Site:
     servers: tuple[str, ...] = ()
 
     def is_production(self, server: str) -> bool:
-        """Whether the server's name is listed, as given or without its domain."""
-        names = {server.lower(), server.partition(".")[0].lower(), EVERY_SERVER}
-        return not names.isdisjoint(self.production)
+        """Whether the server's name is listed; either of the two names may have its domain, or not."""
+        return EVERY_SERVER in self.production or goes_by(self.production, server)
 
 
 def console_files(environment: Mapping[str, str]) -> tuple[Path, Path]:

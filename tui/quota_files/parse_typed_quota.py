@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from policy.model.limit_attributes import ALL, EntityKey
 from policy.quota_plan.planned_quotas import MOST_QUOTA
 from tui.backends.interface.commands_interface import ChangeError, Commands
+from tui.text.typed_numbers import parse_whole
 
 _KINDS = ("u", "g", "p", "o")
-_WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}(,[0-9]{3})+|[0-9]{1,3}(_[0-9]{3})+")
-"""Commas only between thousands: 1,5 is one and a half where a comma is the decimal point, and never fifteen."""
-_MOST_DIGITS = 100
-"""Python refuses to read a number of some thousand digits."""
 
 
 def parse_quota(text: str, what: str = "quota") -> int | None:
@@ -20,10 +15,10 @@ def parse_quota(text: str, what: str = "quota") -> int | None:
     stripped = text.strip()
     if stripped.lower() == "none":
         return None
-    digits = stripped.replace(",", "").replace("_", "") if _WHOLE.fullmatch(stripped) else ""
-    if not digits or len(digits) > _MOST_DIGITS or int(digits) > MOST_QUOTA:
+    quota = parse_whole(stripped)
+    if quota is None or quota > MOST_QUOTA:
         raise ChangeError(f"{what} {stripped!r}: allowed is a whole number from 0 to {MOST_QUOTA:,}, or none")
-    return int(digits)
+    return quota
 
 
 def parse_entity(commands: Commands, text: str) -> EntityKey:

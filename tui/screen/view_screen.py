@@ -6,7 +6,7 @@ It goes from place to place and draws what the last poll has brought; it reads n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -23,6 +23,7 @@ from tui.screen.dialogs.lines_below_header import LEAST_LINES
 from tui.screen.views.all_views import make_views
 from tui.screen.views.bases.base_view import View
 from tui.screen.views.bases.visited_places import Place, Places
+from tui.screen.views.jobs import JobsView
 from tui.screen.widgets.base_line_view import Paper
 from tui.screen.widgets.clickable_tabs import Tabs
 from tui.screen.widgets.footer import Footer, ShownMessage
@@ -124,8 +125,11 @@ class ViewScreen(Screen[None], inherit_bindings=False):
         self.places.go(self.view.place, place)
         self.show(place)
 
-    def jump(self, name: str, text: str) -> None:
-        """Go to a view with a filter that comes from another view."""
+    def jump(self, name: str, text: str, jobs: Iterable[str] = ()) -> None:
+        """Go to a view with a filter that comes from another view; the arrays of which ``jobs`` has subjobs unfold."""
+        view = self.views[name]
+        if isinstance(view, JobsView):
+            view.unfold_arrays_of(jobs)
         self.visit(Place(name, filter=text, jumped=True, before=self.views[name].place.filter))
 
     def show(self, place: Place) -> None:

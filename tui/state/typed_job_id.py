@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from policy.model.pbs_units import show_job
-from tui.audit.match_server_names import is_same
+from tui.config.match_server_names import is_same
 
 
 class AmbiguousJobError(ValueError):

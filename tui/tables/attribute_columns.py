@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from policy.model.pbs_units import UnitError, parse_duration_s, parse_size_kib
+from policy.model.pbs_units import MOST_DIGITS, UnitError, parse_duration_s, parse_size_kib
 from tui.model.attribute_types import typed
 from tui.model.typed_attributes import Attributes
 from tui.tables.columns import Column
-from tui.tables.filter_line import Value
+from tui.tables.filter_line import SizeKib, Value
 from tui.text.screen_line import safe
 
 Key = TypeVar("Key")
@@ -27,14 +27,15 @@ _LOOKED_AT = 500
 
 
 def value_of(text: str | None) -> Value:
-    """An attribute's value: a number, a size in KiB, a duration in seconds, else its text; None without a text."""
+    """An attribute's value: a number, a size in KiB, a duration in seconds, else its text; None without a text. A
+    number of more digits than PBS's amounts have is a text."""
     if text is None:
         return None
     if text.isascii() and text[:1].isdigit():
-        if text.isdigit():
+        if text.isdigit() and len(text) <= MOST_DIGITS:
             return int(text)
         with contextlib.suppress(UnitError):
-            return parse_size_kib(text)
+            return SizeKib(parse_size_kib(text))
         with contextlib.suppress(UnitError):
             return parse_duration_s(text)
     return text

@@ -5,22 +5,28 @@ Its grammar is in docs/console.md; case is ignored, and a field with several val
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar, Union
 
-from policy.model.pbs_units import UnitError, parse_size_kib
+from policy.model.pbs_units import parse_size_kib
 from tui.text.times_and_durations import parse_span_s
+from tui.text.typed_numbers import parse_decimal
 
 Value = Union[str, int, float, "tuple[str, ...]", None]
 Row = TypeVar("Row")
 Fields = Mapping[str, Callable[[Row], Value]]
 Test = Callable[[Value], bool]
 
+
+class SizeKib(int):
+    """A size in KiB as a field's value: ``500m`` is compared with it as 500 MiB, with other numbers as 500 minutes."""
+
+
 _ASKED_AFTER = 500
+_LONGEST_WORD = 40
 _HEAD = re.compile(r"(!?)(?:([A-Za-z_][\w.\[\]-]*):)?(>=|<=|>|<|=)?")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ALONE = re.compile(r"\S+")
@@ -202,11 +208,11 @@ def _contains(wanted: str, *, literal: bool) -> Test:
 
 
 def _equals(wanted: str) -> Test:
-    lowered, number = wanted.lower(), _number(wanted)
+    lowered, bounds = wanted.lower(), _Bounds.read(wanted)
 
     def equals(value: Value) -> bool:
         if isinstance(value, (int, float)):
-            return value == number
+            return value == bounds.of(value)
         return lowered in _texts(value)
 
     return equals
@@ -219,31 +225,50 @@ def _texts(value: Value) -> tuple[str, ...]:
 
 
 def _compares(term: _Term, wanted: str) -> Test:
-    bound = _number(wanted)
-    if bound is None:
+    bounds = _Bounds.read(wanted)
+    if bounds == _Bounds(None, None):
         raise FilterError(
             f"{term.field}:{term.comparison}{wanted}: {wanted!r} is no number, no time like 2h or 12:00:00 and no size"
             " like 64gb",
             term.start,
             term.end,
         )
-    holds, limit = _COMPARISONS[term.comparison or ""], bound
+    holds = _COMPARISONS[term.comparison or ""]
 
     def compare(value: Value) -> bool:
-        return isinstance(value, (int, float)) and holds(value, limit)
+        if not isinstance(value, (int, float)):
+            return False
+        bound = bounds.of(value)
+        return bound is not None and holds(value, bound)
 
     return compare
 
 
-def _number(text: str) -> float | None:
-    """A number, a duration in seconds, or a size in KiB; None for anything else."""
-    with contextlib.suppress(ValueError):
-        return float(text.replace(",", ""))
-    with contextlib.suppress(ValueError):
-        return parse_span_s(text)
-    with contextlib.suppress(UnitError):
-        return parse_size_kib(text)
-    return None
+class _Bounds(NamedTuple):
+    """What a typed amount means: beside sizes, and beside numbers and durations; None where it has no such meaning."""
+
+    size_kib: float | None
+    number: float | None
+
+    @staticmethod
+    def read(text: str) -> _Bounds:
+        """A number in the field's own unit; else a size, a duration, or what may be both."""
+        number = parse_decimal(text)
+        if number is not None:
+            return _Bounds(number, number)
+        size_kib, span_s = _read(parse_size_kib, text), _read(parse_span_s, text)
+        return _Bounds(size_kib, size_kib if span_s is None else span_s)
+
+    def of(self, value: float) -> float | None:
+        """What the value of a field is compared with."""
+        return self.size_kib if isinstance(value, SizeKib) else self.number
+
+
+def _read(read: Callable[[str], float], text: str) -> float | None:
+    try:
+        return read(text)
+    except ValueError:
+        return None
 
 
 def complete_filter(
@@ -267,6 +292,15 @@ def complete_filter(
     wanted = typed[len(equal) :].lower()
     found = (each for each in values_of(field) if each.lower().startswith(wanted))
     return [f"{begun}{negation}{field}:{more}{equal}{_as_typed(each)}" for each in found]
+
+
+def texts_to_complete(values: Iterable[Value]) -> list[str]:
+    """The texts among a field's values that are short enough to be offered."""
+    found: dict[str, None] = {}
+    for value in values:
+        texts = value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
+        found.update(dict.fromkeys(text for text in texts if text and len(text) <= _LONGEST_WORD))
+    return sorted(found)
 
 
 def _as_typed(value: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 from policy.model.pbs_units import UnitError, parse_duration_s, show_duration
+from tui.text.typed_numbers import parse_decimal
 
 __all__ = [
     "clock_time",
@@ -65,7 +66,10 @@ def short_span(seconds: float) -> str:
 def parse_span_s(text: str) -> float:
     """The seconds of ``90``, ``15m``, ``2h``, ``1d`` or PBS's ``hh:mm:ss``. Raises ValueError with what is allowed."""
     unit = _UNITS_S.get(text[-1:].lower())
+    number = parse_decimal(text[:-1]) if unit else None
+    if unit and number is not None:
+        return number * unit
     try:
-        return float(text[:-1]) * unit if unit else float(parse_duration_s(text))
-    except (UnitError, ValueError) as error:
+        return float(parse_duration_s(text))
+    except UnitError as error:
         raise ValueError(f"{text!r} is no length of time: allowed are 90, 15m, 2h, 1d or 12:00:00") from error

@@ -15,7 +15,6 @@ from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, ScriptedBackend
 from tests.tui.written_journal_and_audit import write_changes
 from tui.audit.audit_file import UNCONFIRMED, Actor, AuditError, AuditLog
-from tui.audit.match_server_names import names_of
 from tui.audit.read_and_merge_audit_records import (
     CONSOLE,
     LOG,
@@ -24,6 +23,7 @@ from tui.audit.read_and_merge_audit_records import (
     read_recorded_since_s,
     read_trail,
 )
+from tui.config.match_server_names import names_of
 from tui.pages.cluster.changes_since_opened import changed_lines
 from tui.state.cluster_view import ClusterView, see
 from tui.text.screen_line import plain

@@ -28,6 +28,21 @@ def test_the_users_file_adds_to_the_sites_and_takes_nothing_away(tmp_path: Path)
     ]
 
 
+@pytest.mark.parametrize(
+    ("listed", "server", "production"),
+    [
+        ("hpc1.example.org", "hpc1", True),
+        ("Hpc1.example.org", "hpc1.example.org", True),
+        ("hpc1", "hpc1.example.org", True),
+        ("hpc1.example.org", "hpc1.example.com", False),
+        ("hpc1.example.org", "hpc10", False),
+        ("hpc1.example.org", "hpc", False),
+    ],
+)
+def test_a_production_server_is_known_with_and_without_its_domain(listed: str, server: str, production: bool) -> None:
+    assert Site(frozenset({listed.lower()})).is_production(server) is production
+
+
 def test_files_that_are_not_there_say_nothing_and_a_star_means_all(tmp_path: Path) -> None:
     assert read_site((tmp_path / "nosuch.toml",)) == Site()
     path = tmp_path / "console.toml"

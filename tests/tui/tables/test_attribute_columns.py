@@ -27,6 +27,14 @@ def test_attributes_are_counted_in_one_unit() -> None:
     assert value_of(None) is None
 
 
+def test_a_number_longer_than_any_of_pbs_is_a_text_and_sorts_among_numbers() -> None:
+    jobs = {"1": {"Resource_List.software": "9" * 5000}, "2": {"Resource_List.software": "12"}}
+    assert value_of("9" * 18) == 10**18 - 1
+    assert value_of("9" * 19) == "9" * 19
+    software = attribute_column("Resource_List.software", jobs.get, {})
+    assert set(arrange(list(jobs), [software], None, Sort(software.name, down=True))) == {"1", "2"}
+
+
 def test_an_attribute_sorts_by_amount_and_shows_pbs_own_text() -> None:
     mem = attribute_column("Resource_List.mem", JOBS.get, {})
     assert list(arrange(list(JOBS), [mem], None, Sort(mem.name, down=True))) == ["1", "2", "3"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.tables.filter_line import FilterError, Value, parse_filter
+from tui.tables.filter_line import FilterError, SizeKib, Value, parse_filter
 
 Row = dict[str, Value]
 
@@ -17,7 +17,7 @@ ALICE: Row = {
     "time": 7200.0,
     "name": "My Run",
     "vnodes": ("v1", "v2"),
-    "mem": 4 << 20,
+    "mem": SizeKib(4 << 20),
 }
 BOB: Row = {
     "user": "bob",
@@ -26,7 +26,7 @@ BOB: Row = {
     "time": None,
     "name": "alice's friend",
     "vnodes": ("v10",),
-    "mem": 512 << 10,
+    "mem": SizeKib(512 << 10),
 }
 FIELDS = {name: (lambda row, name=name: row[name]) for name in ALICE}
 
@@ -72,6 +72,13 @@ def _custom(row: Row) -> Value:
         ("!vnodes:=v1|v10", []),
         ("mem:>1gb", ["alice"]),
         ("mem:=524288", ["bob"]),
+        ("mem:>500m", ["alice", "bob"]),
+        ("mem:<=512m", ["bob"]),
+        ("mem:=512m", ["bob"]),
+        ("mem:<2h", []),
+        ("time:=120m", ["alice"]),
+        ("ncpus:<1,000", ["alice", "bob"]),
+        ("ncpus:=1,28", []),
         ("ncpus:=128|64", ["alice", "bob"]),
         ('name:"my|run"', []),
         (r'name:"\"my"', []),
@@ -92,6 +99,10 @@ def test_a_filter_lets_these_rows_through(text: str, users: list[str]) -> None:
         ("user:a|", "needs a value"),
         ("!", "needs a value"),
         ("ncpus:>lots", "'lots' is no number"),
+        ("ncpus:>1,5", "'1,5' is no number"),
+        ("ncpus:>nan", "'nan' is no number"),
+        ("ncpus:<inf", "'inf' is no number"),
+        ("time:>nanh", "'nanh' is no number"),
     ],
 )
 def test_an_unreadable_filter_says_what_is_allowed(text: str, says: str) -> None:

@@ -17,7 +17,6 @@ from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_folder import state_folder
 from policy import Settings
-from tui.audit.match_server_names import goes_by, is_same, names_of
 from tui.backends.interface.backend_protocol import BackendError, NotSentError, Reply
 from tui.backends.pass_journal import JournalReader
 from tui.backends.pbs.build_change_commands import PROGRAMS, PbsCommands
@@ -31,6 +30,7 @@ from tui.backends.reader_or_programs.server_by_reader_or_programs import (
     READ_TIMEOUT_S,
     ServerByReaderOrPrograms,
 )
+from tui.config.match_server_names import goes_by, is_same, names_of
 from tui.model.typed_attributes import moment
 
 WRITE_TIMEOUT_S = 30.0

@@ -25,7 +25,6 @@ from torque.translate.arrays import fold_arrays
 from torque.translate.jobs import ENDED, read_ended_jobs, read_job
 from torque.translate.nodes import read_node, read_report
 from torque.translate.server_status import read_queue, read_server, read_server_status
-from tui.audit.match_server_names import names_of
 from tui.backends.find_torque import TorquePlace
 from tui.backends.interface.backend_protocol import BackendError, NotSentError, Reply
 from tui.backends.pass_journal import JournalReader
@@ -39,6 +38,7 @@ from tui.backends.torque.build_change_commands import PROGRAMS, TorqueCommands
 from tui.backends.torque.explain_unreachable_torque import explain
 from tui.backends.torque.settings_file import EditError, edit_settings_file
 from tui.backends.torque.torque_reader import torque_reader
+from tui.config.match_server_names import names_of
 from tui.config.read_site_policy_toml import DEFAULT_POLICY, read_settings
 
 _PATIENCE_S = 2.0

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from hooks.pbs.job_attributes.depend_as_pbs_parses_it import BEFORE, ON, RUNONE, find_kinds, find_named_jobs
 from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.pbs_units import show_count, show_job
-from tui.audit.match_server_names import is_same
+from tui.config.match_server_names import is_same
 from tui.model.typed_attributes import RUNNING_STATES
 from tui.state.cluster_view import ClusterView
 from tui.text.screen_line import Line, safe

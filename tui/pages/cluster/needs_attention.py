@@ -228,10 +228,8 @@ def _idle_jobs(cluster: ClusterView) -> list[Need]:
             (f"holds {show_count(cores, 'core')} at {100 * (1 - idle / cores):.0f}%", "warn"),
             (f": {'job' if len(ids) == 1 else 'jobs'} {first}{more}", ""),
         )
-        which = "job" if len(ids) == 1 else ""
-        text = "id:=" + "|".join(quoted(show_job(job_id)) for job_id in ids[:_MOST_NAMES])
-        link = Link("job", subject=ids[0], kind="job", names=(ids[0],)) if which else Link("jobs", filter=text)
-        needed.append((idle, Need(line, link)))
+        one = Link("job", subject=ids[0], kind="job", names=(ids[0],))
+        needed.append((idle, Need(line, one if len(ids) == 1 else _link_to(ids))))
     needed.sort(key=lambda item: -item[0])
     return [need for _, need in needed[:_MOST_NOTES]]
 
@@ -253,8 +251,13 @@ def _past_end(over: Sequence[str], verbs: tuple[str, str], why: str) -> list[Nee
         (f"{verbs[len(over) != 1]} past the walltime", "bad"),
         (why, "dim"),
     )
-    text = "id:=" + "|".join(quoted(show_job(job_id)) for job_id in over[:_MOST_NAMES])
-    return [Need(line, Link("jobs", filter=text, kind="job", names=tuple(over[:_MOST_NAMES])))]
+    return [Need(line, _link_to(over))]
+
+
+def _link_to(ids: Sequence[str]) -> Link:
+    """Where to look at these jobs, some of which may be subjobs."""
+    names = tuple(ids[:_MOST_NAMES])
+    return Link("jobs", filter="job:=" + "|".join(quoted(show_job(each)) for each in names), kind="job", names=names)
 
 
 def _problems(cluster: ClusterView) -> list[Need]:

@@ -23,6 +23,7 @@ from tui.screen.actions.on_views.jump_to_related import JumpActions
 from tui.screen.actions.on_views.navigate import NavigateActions
 from tui.screen.actions.on_views.show_subjobs_ended_users_ranks import InspectActions
 from tui.screen.actions.screen_api import ScreenApi
+from tui.screen.views.bases.base_table_view import TableView
 from tui.screen.views.bases.base_view import MOVES
 from tui.tables.filter_line import FilterError
 
@@ -76,6 +77,8 @@ class Dispatcher:
             screen_api.view.cursor_name is not None,
             screen_api.runner.can_undo,
             screen_api.migration is not None,
+            isinstance(screen_api.view, TableView) and bool(screen_api.view.table.marked),
+            screen_api.view.gone,
         )
 
     def _do(self, action: Action, argument: str) -> None:

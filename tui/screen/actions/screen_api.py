@@ -7,7 +7,7 @@ is a file of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tui.backends.interface.backend_protocol import Backend, SteeredBackend
@@ -71,8 +71,8 @@ class ScreenApi(Protocol):
     def visit(self, place: Place) -> None:
         """Go to a place; the place that is left is remembered."""
 
-    def jump(self, name: str, text: str) -> None:
-        """Go to a view with a filter that comes from another view."""
+    def jump(self, name: str, text: str, jobs: Iterable[str] = ()) -> None:
+        """Go to a view with a filter that comes from another view; the arrays of which ``jobs`` has subjobs unfold."""
 
     def show(self, place: Place) -> None:
         """Show a place without adding it to the places visited."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from hooks.pbs.job_attributes.job_ids_and_states import parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from tui.screen.views.bases.table_with_details import TableWithDetails
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
@@ -48,6 +48,10 @@ class JobsView(TableWithDetails[str]):
             self.table.move_to(list(self.table.keys).index(array))
         self.repaint()
         return len(self.shown.cluster.subjob_ids.get(array, ())) if self.shown is not None else 0
+
+    def unfold_arrays_of(self, job_ids: Iterable[str]) -> None:
+        """Show the running subjobs of the arrays that these subjobs are of, the next time that the view is shown."""
+        self.unfolded |= {parent_of(job_id) for job_id in job_ids if is_subjob(job_id)}
 
     def heading(self, cluster: ClusterView) -> str:
         """The name, with the number of ended jobs, or why they are not known."""

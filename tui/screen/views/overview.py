@@ -7,6 +7,7 @@ from textual.app import ComposeResult
 from tui.pages.cluster.overview_page import Row, overview_rows
 from tui.pages.link_target_type import Link
 from tui.screen.views.bases.base_view import FAR, View, lines_of
+from tui.screen.views.bases.visited_places import Place
 from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.text.screen_line import Line, fit_line
 from tui.text.text_bars import is_picture
@@ -32,6 +33,9 @@ class OverviewView(View):
         self._at: _AT = (0, 0)
         self._which = 0
         self._link: Link | None = None
+        self._is_gone = False
+        """Whether a refresh has taken away what the cursor was on, and the cursor was not moved since."""
+        self._other_lines = True
 
     def compose(self) -> ComposeResult:
         """The title, which only an old picture has, and the lines."""
@@ -46,20 +50,30 @@ class OverviewView(View):
     @property
     def link(self) -> Link | None:
         """Where the part under the cursor leads to."""
-        return self._link
+        return None if self._is_gone else self._link
 
     @property
     def cursor_name(self) -> str | None:
         """The name of what the part under the cursor is about."""
-        return None if self._link is None else next(iter(self._link.names), self._link.view)
+        return None if self.link is None else next(iter(self.link.names), self.link.view)
 
     @property
     def chosen(self) -> tuple[str, ...]:
         """The targets of an operation on the part under the cursor."""
-        return self._link.names if self._link is not None else ()
+        return self.link.names if self.link is not None else ()
+
+    @property
+    def gone(self) -> str:
+        """As in tables; the part may be there with other names, as of jobs that are idle."""
+        return "what was under the cursor" if self._is_gone else ""
+
+    def resume(self, place: Place) -> None:
+        """What the cursor was on may be gone since the page was left."""
+        self._other_lines = True
 
     def repaint(self) -> None:
-        """Make the page again; the cursor stays on what it was on, or near by."""
+        """Make the page again; the cursor stays on what it was on. If a refresh takes that away it is on nothing until
+        it is moved, and after the user has changed the page it is near by."""
         if self.shown is None:
             return
         shown = self.shown
@@ -78,9 +92,15 @@ class OverviewView(View):
         elif here:
             # Several lines may lead to the same place.
             here = [here[min(self._which, len(here) - 1)]]
-        else:
+        elif self._other_lines:
             here = self._near(self._at)
-        self._put(here[0] if here else (0, 0))
+        self._other_lines = False
+        self._is_gone = self._link is not None and not here and bool(self._places)
+        if self._is_gone:
+            self.kind = ""
+            self._paint()
+        else:
+            self._put(here[0] if here else (0, 0))
 
     def _first(self) -> list[_AT]:
         """The first thing that needs attention if it is in sight, else the first part that can be entered."""
@@ -95,17 +115,20 @@ class OverviewView(View):
         return self._rows[at[0]].parts[at[1]].link
 
     def _put(self, at: _AT) -> None:
-        self._at = at
+        self._at, self._is_gone = at, False
         self._link = self._link_at(at) if self._places else None
         same = [each for each in self._places if self._link_at(each) == self._link]
         self._which = same.index(at) if at in same else 0
         self.kind = self._link.kind if self._link is not None else ""
+        self._paint()
+
+    def _paint(self) -> None:
         self.paper.show([self._line(number, row) for number, row in enumerate(self._rows)])
 
     def _line(self, number: int, row: Row) -> Line:
         spans: list[tuple[str, str]] = [(" ", "")]
         for index, (part, cells) in enumerate(zip(row.parts, row.cells)):
-            here = (number, index) == self._at and part.link is not None
+            here = (number, index) == self._at and part.link is not None and not self._is_gone
             spans.append(("▸" if here else " ", "mark"))
             line = fit_line(part.line, cells)
             if here:
@@ -118,6 +141,7 @@ class OverviewView(View):
 
     def on_resize(self) -> None:
         """The page depends on the size; the cursor stays in sight."""
+        self._other_lines = True
         super().on_resize()
         self.paper.show_index(self._at[0])
 
@@ -125,6 +149,10 @@ class OverviewView(View):
         """Move the cursor to the next part above, below or beside; at either end scroll to it."""
         if not self._places:
             super().move(name)
+            return
+        if self._is_gone:
+            self._put(self._near(self._at)[0])
+            self._show_cursor(name)
             return
         row, part = self._at
         if name in ("left", "right"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 from textual.app import ComposeResult
 
@@ -16,7 +16,7 @@ from tui.screen.widgets.base_line_view import LineView, Paper
 from tui.screen.widgets.clickable_passes import PassRow
 from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf
-from tui.tables.columns import Column
+from tui.tables.columns import Column, Sort
 from tui.tables.columns_by_view.job_columns import job_columns
 from tui.tables.columns_by_view.plan_foldable_parts_and_columns import Parts, PlanKey, parts_of, plan_columns, plan_keys
 from tui.tables.filter_line import Value
@@ -189,12 +189,27 @@ class PlanView(TableView[PlanKey]):
         """The job or part under the cursor; None in an earlier pass."""
         return None if self._is_past else super().cursor_name
 
+    def targets_of(self, key: PlanKey) -> Collection[Hashable]:
+        """The job, by its id in whatever part it is; all jobs of a part."""
+        return (key.job_id,) if key.job_id else self._parts.get(key, ())
+
+    def name_of_target(self, target: Hashable) -> str:
+        """The job's id."""
+        return str(target)
+
+    def _show(self, keys: Sequence[PlanKey], columns: list[Column[PlanKey]], sort: Sort) -> None:
+        """The cursor follows its job into another part."""
+        sought = self.table.sought
+        if sought is not None and sought.job_id and sought not in keys:
+            self.table.look_for(next((key for key in keys if key.job_id == sought.job_id), None))
+        super()._show(keys, columns, sort)
+
     @property
     def chosen(self) -> tuple[str, ...]:
         """The marked jobs, else the one under the cursor, else all jobs of the part under it."""
-        key = self.table.cursor
-        if self._is_past or key is None:
-            return ()
-        marked = tuple(dict.fromkeys(each.job_id for each in self.table.keys if each in self.table.marked))
-        own = (key.job_id,) if key.job_id else tuple(self._parts.get(key, ()))
-        return tuple(job_id for job_id in marked if job_id) or own
+        return () if self._is_past else super().chosen
+
+    @property
+    def gone(self) -> str:
+        """As in each table; an earlier pass has no cursor."""
+        return "" if self._is_past else super().gone

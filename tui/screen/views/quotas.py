@@ -46,6 +46,7 @@ class QuotasView(TableView[EntityKey]):
     def unfold(self) -> str:
         """Show the entries without jobs, or hide them; returns what is shown now."""
         self.shows_idle = not self.shows_idle
+        self.table.expect_other_rows()
         self.repaint()
         words = "and those without jobs" if self.shows_idle else "with jobs"
         return f"users, groups and projects {words}"
@@ -103,7 +104,7 @@ class QuotasView(TableView[EntityKey]):
         """Show another queue."""
         self.queue = queue
         self._name_cells = 0
-        self.table.forget_widths()
+        self.table.expect_other_rows()
         self.repaint()
 
     def name_of(self, key: EntityKey) -> str:

@@ -1,15 +1,17 @@
 """A virtual table: any number of keys; columns are computed only for the rows on the screen.
 
-The cursor and the marks belong to keys, not to row numbers, so a refresh, a sort or a filter never changes the targets
-of an action. A key that is gone loses its mark, one that a filter hides keeps it; the cursor of a key that is gone
-stays at its row number.
+The cursor belongs to a key, and the marks to what keys stand for, not to row numbers: a refresh never changes the
+targets of an action. What is gone loses its mark, what a filter hides keeps it. When a refresh takes away the cursor's
+key, or all that was marked, there is no target until the user moves the cursor: keys typed before it was seen would act
+on another row.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Generic, TypeVar
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp, Resize
@@ -50,12 +52,19 @@ class Table(LineView, Generic[Key]):
             super().__init__()
             self.column = column
 
-    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(name=name, id=id, classes=classes)
+    def __init__(self, targets_of: Callable[[Key], Collection[Hashable]], *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._targets_of = targets_of
+        """What a mark on a key marks: mostly the key itself."""
         self.keys: Sequence[Key] = []
         self.columns: list[Column[Key]] = []
         self.sort = Sort()
-        self.marked: set[Key] = set()
+        self.marked: set[Hashable] = set()
+        self.marks_gone = False
+        """Whether a refresh has taken away all that was marked, and the cursor was not moved since."""
+        self.cursor_gone = False
+        """Whether a refresh has taken away the key under the cursor, and the cursor was not moved since."""
+        self._other_rows = False
         self.numbered = False
         self._index = 0
         self._cursor: Key | None = None
@@ -70,7 +79,12 @@ class Table(LineView, Generic[Key]):
 
     @property
     def cursor(self) -> Key | None:
-        """The key that the cursor is on; None in an empty table."""
+        """The key that the cursor is on; None in an empty table, and where a refresh has taken the key away."""
+        return None if self.cursor_gone else self._cursor
+
+    @property
+    def sought(self) -> Key | None:
+        """The key that the cursor is on, or was on before a refresh took it away."""
         return self._cursor
 
     @property
@@ -79,7 +93,7 @@ class Table(LineView, Generic[Key]):
         return self._index
 
     def show(self, keys: Sequence[Key], columns: list[Column[Key]], sort: Sort) -> None:
-        """Show these keys; the cursor stays on its key."""
+        """Show these keys; the cursor stays on its key, or is on none if that is gone."""
         self.keys, self.columns, self.sort = keys, columns, sort
         self.skipped = max(0, min(self.skipped, len(columns) - 2))
         self._widths.look_again()
@@ -96,12 +110,15 @@ class Table(LineView, Generic[Key]):
         self._rows.clear()
 
     def move(self, steps: int) -> None:
-        """Move the cursor down by ``steps`` rows, up where negative."""
-        self.move_to(self._index + steps)
+        """Move the cursor down by ``steps`` rows, up where negative. Where its key has gone, it is one step down to the
+        row that is there now."""
+        self.move_to(self._index + steps - (1 if self.cursor_gone and steps > 0 else 0))
 
     def move_to(self, index: int) -> None:
         """Move the cursor to a row."""
+        self.cursor_gone = self.marks_gone = False
         if not self.keys:
+            self._cursor = None
             return
         self._index = max(0, min(index, len(self.keys) - 1))
         self._cursor = self.keys[self._index]
@@ -111,7 +128,7 @@ class Table(LineView, Generic[Key]):
 
     def forget_cursor(self) -> None:
         """Put the cursor on the first row when keys are shown next."""
-        self._index, self._cursor = 0, None
+        self._index, self._cursor, self.cursor_gone = 0, None, False
 
     def look_for(self, key: Key | None) -> None:
         """Put the cursor on this key when keys are shown next, if it is among them."""
@@ -120,23 +137,44 @@ class Table(LineView, Generic[Key]):
 
     def toggle_mark(self) -> None:
         """Mark or unmark the key under the cursor, and go to the next row."""
-        if self._cursor is not None:
-            self.marked ^= {self._cursor}
+        if self.cursor is not None:
+            self._toggle(self._targets_of(self.cursor))
             self.move(1)
 
     def mark_all(self) -> int:
         """Mark all keys that are shown, those that are marked already too; if all are, unmark them. Returns how many
         are marked now."""
-        shown = set(self.keys)
-        self.marked = self.marked - shown if shown <= self.marked else self.marked | shown
+        self._toggle(set(self._targets_in(self.keys)))
+        self.marks_gone = False
         self.update()
         self.post_message(self.Moved())
         return len(self.marked)
 
+    def _toggle(self, targets: Collection[Hashable]) -> None:
+        self.marked = self.marked.difference(targets) if self.marked.issuperset(targets) else self.marked.union(targets)
+
+    def is_marked(self, key: Key) -> bool:
+        """Whether all that the key stands for is marked."""
+        targets = self._targets_of(key)
+        return bool(targets) and self.marked.issuperset(targets)
+
+    def marks_in(self, keys: Iterable[Key]) -> list[Hashable]:
+        """What is marked of what these keys stand for, in their order."""
+        return list(dict.fromkeys(target for target in self._targets_in(keys) if target in self.marked))
+
+    @property
+    def hidden_marks(self) -> int:
+        """How much of what is marked no key that is shown stands for."""
+        return len(self.marked) - len(self.marks_in(self.keys))
+
+    def _targets_in(self, keys: Iterable[Key]) -> Iterable[Hashable]:
+        return chain.from_iterable(map(self._targets_of, keys))
+
     def forget_marks_but(self, keys: Sequence[Key]) -> None:
-        """Drop the marks of keys that are gone; those that a filter hides stay."""
+        """Drop the marks of what is gone; those that a filter hides stay."""
         if self.marked:
-            self.marked &= set(keys)
+            self.marked.intersection_update(self._targets_in(keys))
+            self.marks_gone = not self.marked and not self._other_rows
 
     def shift(self, steps: int) -> None:
         """Scroll the columns after the first by ``steps``."""
@@ -154,9 +192,12 @@ class Table(LineView, Generic[Key]):
         self.numbered = numbered
         self.update()
 
-    def forget_widths(self) -> None:
-        """Allow columns to become narrower; called when other rows are about to be shown."""
+    def expect_other_rows(self) -> None:
+        """Other rows are about to be shown because the user asked for them: columns may become narrower, and the cursor
+        goes to another row if its own is not among them."""
         self._widths.forget()
+        self._other_rows = True
+        self.marks_gone = False
 
     def update(self) -> None:
         """Fit the columns to the rows on the screen, then repaint what changed."""
@@ -219,13 +260,19 @@ class Table(LineView, Generic[Key]):
         if not self.keys:
             return (("  ", ""), (safe(self.nothing), "dim"))
         key = self.keys[index]
-        mark = "*" if key in self.marked else " "
+        mark = self._mark(key)
         line: Line = ((f"{mark} ", "mark"), *self._row(placed, key))
-        if index == self._index:
+        if index == self._index and not self.cursor_gone:
             line = ((f"{mark}▸", "mark"), *fit_line(line[1:], cells - _MARK_CELLS))
             # Without colours the row is in reverse, but for its pictures.
             return tuple((text, f"{role} {'behind' if is_picture(text) else 'here'}".strip()) for text, role in line)
         return line
+
+    def _mark(self, key: Key) -> str:
+        """``*`` on a marked row, ``-`` where a part of what it stands for is marked."""
+        if not self.marked or self.marked.isdisjoint(self._targets_of(key)):
+            return " "
+        return "*" if self.is_marked(key) else "-"
 
     def _row(self, placed: list[Placed[Key]], key: Key) -> Line:
         """The cells of a row; the painted ones are cached until keys or columns change."""
@@ -282,9 +329,7 @@ class Table(LineView, Generic[Key]):
 
     def _find_cursor(self) -> None:
         keys = self.keys
-        if not keys:
-            self._index, self._cursor = 0, None
-            return
+        may_move, self._other_rows, self.cursor_gone = self._other_rows or self._cursor is None, False, False
         if self._index < len(keys) and keys[self._index] == self._cursor:
             return
         with contextlib.suppress(ValueError):
@@ -292,4 +337,7 @@ class Table(LineView, Generic[Key]):
                 self._index = keys.index(self._cursor)
                 return
         self._index = max(0, min(self._index, len(keys) - 1))
-        self._cursor = keys[self._index]
+        if may_move:
+            self._cursor = keys[self._index] if keys else None
+        else:
+            self.cursor_gone = True

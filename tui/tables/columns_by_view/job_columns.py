@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, parent_of
 from policy.model.pbs_units import show_job
@@ -24,7 +25,7 @@ from tui.state.ended_jobs import ended_at
 from tui.tables.columns import SPARE, Column
 from tui.tables.columns_by_view.job_start_and_end import expected_end, likely_start, real_end, started_at
 from tui.tables.columns_by_view.planned_job_outcome import outcome_of
-from tui.tables.filter_line import Value
+from tui.tables.filter_line import SizeKib, Value
 from tui.text.memory_amount_as_text import in_bytes
 from tui.text.screen_line import Line, plain, safe
 from tui.text.text_bars import thin_bar
@@ -139,8 +140,8 @@ def _request_columns(cluster: ClusterView, jobs: _Jobs) -> list[Column[str]]:
     def show_gpus(job_id: str) -> Line:
         return ((f"{gpus(job_id):,}", ""),) if gpus(job_id) else (("-", "dim"),)
 
-    def memory(job_id: str) -> int:
-        return amount(jobs[job_id], "Resource_List.mem")
+    def memory(job_id: str) -> SizeKib:
+        return SizeKib(amount(jobs[job_id], "Resource_List.mem"))
 
     def show_memory(job_id: str) -> Line:
         return ((in_bytes(memory(job_id)), ""),) if memory(job_id) else (("-", "dim"),)
@@ -284,13 +285,19 @@ def _has_gpus(cluster: ClusterView) -> bool:
 
 def job_fields_also(cluster: ClusterView) -> dict[str, Callable[[str], Value]]:
     """Further filter fields without a column: the counted resource by its own name, the id by its title, of a subjob
-    also its array's, the vnodes of a job, and the exit status of an ended one."""
+    also its array's, the vnodes of a job, of an array those of its running subjobs, and the exit status of an ended
+    job."""
     jobs = _Jobs(cluster)
+
+    def vnodes(job_id: str) -> tuple[str, ...]:
+        placed = (jobs[each].get("exec_vnode", "") for each in (job_id, *cluster.subjob_ids.get(job_id, ())))
+        return tuple(dict.fromkeys(chain.from_iterable(map(vnodes_of, placed))))
+
     return {
         cluster.counted: lambda job_id: amount(jobs[job_id], f"Resource_List.{cluster.counted}"),
         "job": lambda job_id: tuple(dict.fromkeys((show_job(job_id), show_job(parent_of(job_id))))),
         "exit": lambda job_id: _exit_status(jobs[job_id]),
-        "vnode": lambda job_id: vnodes_of(jobs[job_id].get("exec_vnode", "")),
+        "vnode": vnodes,
     }
 
 

@@ -11,7 +11,7 @@ from policy.model.pbs_units import show_job
 from tui.model.typed_attributes import Attributes, amount, group_of, moment, state_in_words, user_of, vnode_state
 from tui.state.cluster_view import ClusterView
 from tui.tables.columns import SPARE, Column
-from tui.tables.filter_line import Value
+from tui.tables.filter_line import SizeKib, Value
 from tui.text.screen_line import Line, safe
 from tui.text.text_bars import thin_bar
 from tui.text.times_and_durations import day_and_time
@@ -150,8 +150,8 @@ def _core_columns(cluster: ClusterView, vnodes: _Vnodes) -> list[Column[str]]:
 def _memory_and_gpu_columns(vnodes: _Vnodes) -> list[Column[str]]:
     """The vnode's memory and GPUs."""
 
-    def memory_left(name: str) -> int:
-        return vnodes.left(name, "mem")
+    def memory_left(name: str) -> SizeKib:
+        return SizeKib(vnodes.left(name, "mem"))
 
     def memory(name: str) -> Line:
         has = amount(vnodes[name], "resources_available.mem")

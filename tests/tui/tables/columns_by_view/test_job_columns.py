@@ -5,7 +5,9 @@ from __future__ import annotations
 from policy import Ledger, Settings
 from tests.tui.scripted_server import NOON_S, a_job, a_server_status, a_vnode, changed, running
 from tui.state.cluster_view import ClusterView, see
+from tui.tables.cli_table_rows_and_columns import jobs as listed
 from tui.tables.column_layout import Widths
+from tui.tables.columns import Sort
 from tui.tables.columns_by_view.job_columns import job_columns, job_fields_also
 from tui.text.screen_line import plain
 
@@ -49,6 +51,18 @@ def test_how_much_of_its_walltime_a_job_has_had() -> None:
     assert plain(done.show("7.hpc1")).endswith(" 25%")
     assert {role: text for text, role in done.show("8.hpc1")}["bad"] == " 200%"
     assert done.show("9.hpc1") == ()
+
+
+def test_an_array_is_on_the_vnodes_of_its_running_subjobs() -> None:
+    jobs = {
+        "16[].hpc1": a_job("dave", 1, "B", array="True"),
+        "16[1].hpc1": running("dave", 1, "v1"),
+        "16[2].hpc1": running("dave", 1, "v3"),
+    }
+    seen = see(changed(a_server_status(), jobs=jobs), Settings(), Ledger(), 0.1)
+    on = job_fields_also(seen)["vnode"]
+    assert [on(job_id) for job_id in jobs] == [("v1", "v3"), ("v1",), ("v3",)]
+    assert list(listed(seen).arranged("vnode:=v3", Sort())) == ["16[].hpc1"]
 
 
 def test_the_exit_status_is_a_number_to_filter_by() -> None:

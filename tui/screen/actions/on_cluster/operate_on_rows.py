@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from policy.model.pbs_units import show_count, show_job
-from tui.action_registry import MIGRATION
+from tui.action_registry import MIGRATION, why_nothing
 from tui.backends.interface.commands_interface import ChangeError
 from tui.command_line import CommandError
 from tui.model.typed_attributes import amount, user_of
@@ -43,6 +43,8 @@ class OperateActions:
             raise CommandError(
                 f"{verb.name}: which {verb.kind}? :{verb.name} {verb.usage}, or on a row of {verb.kind}s"
             )
+        if not view.chosen:
+            raise CommandError(f"{verb.name}: {why_nothing(view.gone)}")
         return view.chosen
 
     def _ask(self, verb: Verb, names: tuple[str, ...], value: str, *, asks: bool = True) -> None:

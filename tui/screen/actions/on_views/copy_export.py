@@ -34,9 +34,13 @@ class ExportActions:
     def copy_row(self) -> None:
         """Copy the marked rows, or the one under the cursor, as they are shown."""
         view = self._screen.view
-        if not isinstance(view, TableView) or view.table.cursor is None:
+        if not isinstance(view, TableView):
             raise CommandError("copy-row: works in a table")
-        keys = [key for key in view.table.keys if key in view.table.marked] or [view.table.cursor]
+        table = view.table
+        rows = filter(table.is_marked, table.keys) if table.marked else (table.cursor,)
+        keys = [key for key in rows if key is not None]
+        if not keys:
+            raise CommandError("copy-row: none of the marked rows is shown")
         if len(keys) > _MOST_ROWS:
             raise CommandError(f"copy-row: {len(keys):,} rows are marked, allowed are {_MOST_ROWS:,}; see :export")
         self._copy("\n".join(as_row(view.columns_shown, key) for key in keys))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, parent_of
 from policy.model.limit_attributes import GENERIC
@@ -12,6 +13,7 @@ from tui.model.typed_attributes import user_of
 from tui.screen.actions.screen_api import ScreenApi
 from tui.screen.views.bases.visited_places import Place
 from tui.screen.views.quotas import QuotasView
+from tui.tables.columns_by_view.vnode_columns import ids_on
 from tui.tables.filter_line import quoted
 
 _MOST = 100
@@ -32,8 +34,11 @@ class JumpActions:
             self._screen.jump("jobs", self._of_entity(view))
         elif view.kind == "job":
             self._screen.jump("jobs", _one_of("user", self._users(chosen)))
-        elif view.kind in ("queue", "vnode") and chosen:
-            self._screen.jump("jobs", _one_of(view.kind, chosen))
+        elif view.kind == "vnode" and chosen:
+            there = chain.from_iterable(ids_on(self._screen.known_cluster(), name) for name in chosen)
+            self._screen.jump("jobs", _one_of("vnode", chosen), there)
+        elif view.kind == "queue" and chosen:
+            self._screen.jump("jobs", _one_of("queue", chosen))
         else:
             raise CommandError("to-jobs: works on a job, a vnode, a queue or a quota")
 

@@ -75,7 +75,7 @@ class NavigateActions:
         if link.view == "job":
             self._show_job(link.subject)
         elif link.filter:
-            self._screen.jump(link.view, link.filter)
+            self._screen.jump(link.view, link.filter, link.names if link.kind == "job" else ())
         elif link.subject or link.cursor is not None:
             self._screen.visit(Place(link.view, subject=link.subject, cursor=link.cursor))
         else:

@@ -5,14 +5,16 @@ counts.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Generic, TypeVar, cast
 
 from textual.app import ComposeResult
 
-from policy.model.pbs_units import show_count
+from policy.model.pbs_units import show_count, show_job
 from tui.screen.views.bases.base_view import Shown, View, lines_of
 from tui.screen.views.bases.visited_places import Place
 from tui.screen.widgets.base_line_view import LineView
@@ -21,20 +23,17 @@ from tui.state.cluster_view import ClusterView
 from tui.tables.attribute_columns import AttributesOf, attribute_column, attribute_names, find_attribute
 from tui.tables.columns import Column, Sort, arrange, chosen, fields, numbers, usual
 from tui.tables.export_table import Origin
-from tui.tables.filter_line import Filter, FilterError, Value, parse_filter
+from tui.tables.filter_line import Filter, FilterError, Value, parse_filter, texts_to_complete
 from tui.text.screen_line import Line, plain, safe, width
 from tui.user.user_preferences import Layout
 
 Key = TypeVar("Key", bound=Hashable)
 _AT_ONCE = 5000
 """Most rows that are filtered and sorted within one frame; more are in a thread."""
-
-
 _MARGINS = 4
 """Cells of a title line before, between and after its parts."""
 _DEFAULT = ("default", "-")
 _LOOKED_AT = 500
-_LONGEST_WORD = 40
 
 
 class TableView(View, Generic[Key]):
@@ -45,10 +44,12 @@ class TableView(View, Generic[Key]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.table: Table[Key] = Table(classes="body")
+        self.table: Table[Key] = Table(self.targets_of, classes="body")
         self.filter_text = ""
         self.layout_chosen = Layout()
+        self._shown_with = "", Layout()
         self._total = 0
+        self._name_at_cursor = ""
         self._spelled: dict[str, str] = {}
         self._unknown: set[str] = set()
 
@@ -103,23 +104,30 @@ class TableView(View, Generic[Key]):
         self._total = len(keys)
         self.table.forget_marks_but(keys)
         wanted, sort = self.parse(self.filter_text) if self.filter_text else None, self.layout_chosen.sort
-        shown = chosen(columns, self.layout_chosen.columns)
+        arranged, shown = partial(arrange, keys, columns, wanted, sort), chosen(columns, self.layout_chosen.columns)
         if len(keys) <= _AT_ONCE or not (wanted or sort.column):
             self.workers.cancel_group(self, "arrange")
-            self._show(arrange(keys, columns, wanted, sort), shown, sort)
+            with self._or_as_before():
+                self._show(arranged(), shown, sort)
         else:
-            self.run_worker(self._arrange_aside(keys, columns, shown, wanted, sort), group="arrange", exclusive=True)
+            self.run_worker(self._arrange_aside(arranged, shown, sort), group="arrange", exclusive=True)
 
-    async def _arrange_aside(
-        self,
-        keys: Sequence[Key],
-        columns: list[Column[Key]],
-        shown: list[Column[Key]],
-        wanted: Filter[Key] | None,
-        sort: Sort,
-    ) -> None:
+    async def _arrange_aside(self, arranged: Callable[[], Sequence[Key]], shown: list[Column[Key]], sort: Sort) -> None:
         """Filter and sort in a thread, so that the screen goes on reacting to keys; only the latest result is shown."""
-        self._show(await asyncio.to_thread(arrange, keys, columns, wanted, sort), shown, sort)
+        with self._or_as_before():
+            self._show(await asyncio.to_thread(arranged), shown, sort)
+
+    @contextmanager
+    def _or_as_before(self) -> Iterator[None]:
+        """If the rows cannot be shown, return to the filter and the layout that they were shown with, and where that
+        fails too to none: the table would stand still, as each later poll failed."""
+        try:
+            yield
+        except Exception:
+            self.filter_text, self.layout_chosen = self._shown_with
+            self._shown_with = "", Layout()
+            raise
+        self._shown_with = self.filter_text, self.layout_chosen
 
     def _show(self, keys: Sequence[Key], columns: list[Column[Key]], sort: Sort) -> None:
         is_filtered = self._total and self.filter_text
@@ -177,6 +185,7 @@ class TableView(View, Generic[Key]):
         """Update the title: what is shown, how many rows, and the cursor's position."""
         if self.shown is None:
             return
+        self._name_at_cursor = self.cursor_name or self._name_at_cursor
         shown = len(self.table.keys)
         heading, rows = self.heading(self.shown.cluster), self.rows_in_words(self.shown.cluster, shown)
         parts: list[tuple[str, str]] = [(safe(heading), "title"), (f" · {rows}", "")]
@@ -184,9 +193,11 @@ class TableView(View, Generic[Key]):
             parts.append((f" of {self._total:,} · filter {safe(self.filter_text)}", "warn"))
         if self.table.marked:
             parts.append((f" · {len(self.table.marked):,} marked", "bold"))
-            hidden = self._hidden_marks()
+            hidden = self.table.hidden_marks if self.filter_text else 0
             if hidden:
                 parts.append((f", {hidden:,} of them hidden by the filter", "warn"))
+        if self.gone:
+            parts.append((f" · {safe(self.gone)} is gone", "warn"))
         place = f"{self.table.index + 1:,} / {shown:,}" if shown else "none"
         skipped = f"← {show_count(self.table.skipped, 'column')}   " if self.table.skipped else ""
         line: Line = tuple(parts)
@@ -198,10 +209,6 @@ class TableView(View, Generic[Key]):
     def rows_in_words(self, cluster: ClusterView, shown: int) -> str:
         """How many rows are shown, and of what where a row may stand for several."""
         return f"{shown:,}"
-
-    def _hidden_marks(self) -> int:
-        """How many marked rows the filter hides."""
-        return len(self.table.marked.difference(self.table.keys)) if self.filter_text else 0
 
     def _sorted_by(self) -> str:
         column, down = self.layout_chosen.sort
@@ -216,7 +223,7 @@ class TableView(View, Generic[Key]):
     def filter_by(self, text: str) -> None:
         """Show only rows that pass. Raises :class:`FilterError`, and then keeps the old filter."""
         before, self.filter_text = self.filter_text, text.strip()
-        self.table.forget_widths()
+        self.table.expect_other_rows()
         try:
             self.repaint()
         except FilterError:
@@ -262,18 +269,23 @@ class TableView(View, Generic[Key]):
 
     @property
     def marked_names(self) -> tuple[str, ...]:
-        """The names of the marked rows, in their order on the screen, then those that the filter hides."""
-        marked = self.table.marked
-        if not marked:
-            return ()
-        shown = [key for key in self.table.keys if key in marked]
-        hidden = marked.difference(shown)
-        every = self.keys(self.shown.cluster) if hidden and self.shown is not None else ()
-        return tuple(self.name_of(key) for key in (*shown, *(key for key in every if key in hidden)))
+        """The names of what is marked, in its order on the screen, then of what the filter hides."""
+        marked = self.table.marks_in(self.table.keys)
+        if len(marked) < len(self.table.marked) and self.shown is not None:
+            marked = list(dict.fromkeys((*marked, *self.table.marks_in(self.keys(self.shown.cluster)))))
+        return tuple(map(self.name_of_target, marked))
 
     def name_of(self, key: Key) -> str:
         """The name of a row."""
         return str(key)
+
+    def targets_of(self, key: Key) -> Collection[Hashable]:
+        """What an operation on the row, or a mark on it, is for: the row itself."""
+        return (key,)
+
+    def name_of_target(self, target: Hashable) -> str:
+        """The name of one of :meth:`targets_of`."""
+        return self.name_of(cast("Key", target))
 
     def origin(self, cluster: ClusterView) -> Origin:
         """The source of the rows, for those who read an export."""
@@ -316,12 +328,7 @@ class TableView(View, Generic[Key]):
         value_of = {**self.more_fields(cluster), **fields(self.columns(cluster))}.get(field.lower())
         if value_of is None:
             return []
-        found: dict[str, None] = {}
-        for key in islice(self.keys(cluster), _LOOKED_AT):
-            value = value_of(key)
-            texts = value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
-            found.update(dict.fromkeys(text for text in texts if text and len(text) <= _LONGEST_WORD))
-        return sorted(found)
+        return texts_to_complete(map(value_of, islice(self.keys(cluster), _LOOKED_AT)))
 
     def _find_column(self, name: str, what: str) -> Column[Key]:
         if self.shown is None:
@@ -347,17 +354,16 @@ class TableView(View, Generic[Key]):
         """Take the filter and the cursor of a place."""
         self.filter_text = place.filter
         self.table.look_for(cast("Key | None", place.cursor))
-        self.table.forget_widths()
+        self.table.expect_other_rows()
 
     def move(self, name: str) -> None:
         """Move the cursor; left and right scroll the columns."""
         if name in ("left", "right"):
             self.table.shift(1 if name == "right" else -1)
-            self.retitle()
         else:
             self.table.move(lines_of(name, self.table.page))
-            # Immediately, so that the effect of a key appears in one frame.
-            self.retitle()
+        # Immediately, so that the effect of a key appears in one frame.
+        self.retitle()
 
     @property
     def cursor_name(self) -> str | None:
@@ -367,8 +373,19 @@ class TableView(View, Generic[Key]):
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The names of the marked rows in their order on the screen, else of the row under the cursor."""
-        return self.marked_names or super().chosen
+        """The names of what is marked in its order on the screen, else of what the row under the cursor stands for;
+        none where a refresh has taken away what was marked."""
+        cursor = self.table.cursor
+        if self.table.marked or self.table.marks_gone or cursor is None:
+            return self.marked_names
+        return tuple(map(self.name_of_target, self.targets_of(cursor)))
+
+    @property
+    def gone(self) -> str:
+        """The row that was under the cursor, or what was marked, if a refresh has taken it away."""
+        if self.table.cursor_gone:
+            return show_job(self._name_at_cursor) if self.kind == "job" else self._name_at_cursor
+        return "what was marked" if self.table.marks_gone else ""
 
     @property
     def words(self) -> dict[str, list[str]]:

@@ -117,6 +117,11 @@ class View(Vertical):
         return () if self.cursor_name is None else (self.cursor_name,)
 
     @property
+    def gone(self) -> str:
+        """What a refresh has taken away from under the cursor, or what was marked; empty once the cursor was moved."""
+        return ""
+
+    @property
     def words(self) -> dict[str, list[str]]:
         """Completions for a command line in this view, by kind."""
         return {}

@@ -37,6 +37,12 @@ async def test_rows_are_copied_with_tabs_between_their_cells(backend: ScriptedBa
         await steered.press("5")
         await steered.command("filter user:zzz")
         await steered.press("y")
+        assert "copied 11.hpc1 12.hpc1" in steered.text, "what a filter hides stays marked"
+        await steered.press("Y")
+        assert "copy-row: none of the marked rows is shown" in steered.text
+        await steered.press("escape", "asterisk", "asterisk")
+        await steered.command("filter user:zzz")
+        await steered.press("y")
         assert "copy: nothing is under the cursor here" in steered.text
 
 

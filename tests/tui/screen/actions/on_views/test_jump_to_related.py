@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.tui.console_under_test import open_console
-from tests.tui.scripted_server import ScriptedBackend
+from tests.tui.scripted_server import ScriptedBackend, a_vnode, changed, running
 
 
 async def test_from_a_user_to_the_jobs_to_their_vnodes_and_all_the_way_back(
@@ -68,6 +68,37 @@ async def test_a_vnode_leads_to_its_own_jobs_alone(backend: ScriptedBackend, aud
     async with open_console(backend, audit, (120, 30)) as steered:
         await steered.press("3", "enter")
         assert 'jobs · 1 of 6 · filter vnode:="v1"' in steered.text, "v10 is another vnode"
+
+
+def run_two_subjobs(backend: ScriptedBackend) -> None:
+    """Of dave's array 16[] two subjobs run beyond their walltime of two hours, on v2 and v3."""
+    status = backend.server_status
+    subjobs = {"16[1].hpc1": running("dave", 1, "v2"), "16[2].hpc1": running("dave", 1, "v3")}
+    vnodes = {**status.vnodes, "v3": a_vnode(8, 1, jobs="16[2].hpc1/0")}
+    backend.server_status = changed(status, jobs={**status.jobs, **subjobs}, vnodes=vnodes)
+    backend.set_job("16[].hpc1", job_state="B")
+    figures = {"resources_used.cput": "03:00:00", "resources_used.walltime": "03:00:00"}
+    backend.use = dict.fromkeys(subjobs, figures)
+
+
+async def test_a_vnode_leads_to_the_subjobs_there(backend: ScriptedBackend, audit: Path) -> None:
+    run_two_subjobs(backend)
+    async with open_console(backend, audit, (120, 30)) as steered:
+        await steered.press("3")
+        await steered.put_cursor_on("v3")
+        await steered.press("J")
+        assert steered.main.view.table.keys == ["16[].hpc1", "16[2].hpc1"]  # type: ignore[attr-defined]
+
+
+async def test_a_line_about_subjobs_leads_to_these(backend: ScriptedBackend, audit: Path) -> None:
+    run_two_subjobs(backend)
+    async with open_console(backend, audit, (140, 40)) as steered:
+        assert "16[1] 16[2] run past the walltime" in steered.text
+        await steered.press("g")
+        while set(steered.main.view.chosen) != {"16[1].hpc1", "16[2].hpc1"}:
+            await steered.press("j")
+        await steered.press("enter")
+        assert steered.main.view.table.keys == ["16[1].hpc1", "16[2].hpc1"]  # type: ignore[attr-defined]
 
 
 async def test_a_queue_and_a_job_lead_to_the_quotas(backend: ScriptedBackend, audit: Path) -> None:

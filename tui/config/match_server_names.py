@@ -1,4 +1,4 @@
-"""Matching server names in the audit: one server appears under short and full host names and under aliases."""
+"""Matches server names: one server appears under short and full host names and under aliases."""
 
 from __future__ import annotations
 
