@@ -137,10 +137,14 @@ class PbsScheduler:
         return pbsteer.would_start(status, last, job, self._queue, select_of(job.demand)) if status else Verdict(None)
 
     def submit(self, job: LocalJob) -> str:
-        """``qsub`` in the job's folder, with names relative to it: PBS takes a colon in a path for a host's end."""
+        """``qsub`` in the job's folder, with names relative to it: PBS takes a colon in a path for a host's end.
+
+        With ``-f`` it submits by itself. Else it hands the job to a process that listens at a known path below
+        ``/var/tmp``, and takes any user's for its own.
+        """
         done = self._call(
             [
-                "qsub", "-N", job.name, "-q", self._queue, "-l", f"select={select_of(job.demand)}",
+                "qsub", "-f", "-N", job.name, "-q", self._queue, "-l", f"select={select_of(job.demand)}",
                 "-l", "place=scatter" if job.demand.nodes else "place=free", "-l", f"walltime={job.demand.walltime_s}",
                 "-o", _relative(job.out, job.cwd), "-e", _relative(job.err, job.cwd), "-r", "y", "--", job.wrapper,
             ],

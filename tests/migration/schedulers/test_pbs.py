@@ -152,7 +152,7 @@ def test_a_submission_is_one_argument_list_as_the_user_in_the_jobs_folder() -> N
     assert PbsScheduler(run, "global").submit(JOB) == "12.mgf"
     (call,) = run.calls
     assert call.argv == (
-        "qsub", "-N", "mg_a.1_1", "-q", "global", "-l", "select=2:ncpus=4:mpiprocs=4:mem=100mb:ngpus=1",
+        "qsub", "-f", "-N", "mg_a.1_1", "-q", "global", "-l", "select=2:ncpus=4:mpiprocs=4:mem=100mb:ngpus=1",
         "-l", "place=scatter", "-l", "walltime=600", "-o", "o", "-e", "e", "-r", "y", "--", "/s/a:b/.w",
     )  # fmt: skip
     assert (call.user, call.cwd) == ("alice", "/s/a:b")
