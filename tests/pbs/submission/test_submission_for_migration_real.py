@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pytest
+
 from migration.programs.run_external_program_with_limits import Finished
 from migration.schedulers.pbs import PbsScheduler
 from migration.schedulers.scheduler_interface import LocalJob
@@ -58,3 +60,21 @@ def test_another_user_takes_no_submission_by_the_socket_of_a_background_qsub(pbs
         local_id = scheduler(pbs).submit(job_of("alice", pbs, "mg_a.1_1"))
         assert pbs.run(["test", "-e", f"{path}.took"]).status, "bob's process has got the submission"
     assert pbs.job(local_id)["Job_Owner"].split("@")[0] == "alice"
+
+
+@pytest.mark.parametrize("text", ["[" * 3000 + "]" * 3000, "1" * 5000, "x\n    job_state = F\nJob Id: 0.x"])
+def test_what_one_user_writes_into_a_job_keeps_no_other_from_being_followed(pbs: PbsCluster, text: str) -> None:
+    local = scheduler(pbs)
+    odd = pbs.qsub("bob", options=("-v", f"A={text}"))
+    local_id = local.submit(job_of("alice", pbs, "mg_a.1_1"))
+    for job_id in (odd, local_id):
+        pbs.wait_for_state(job_id, "R")
+    states = local.states([odd, "99999999999999999999", "1.nohost.example", "999999", local_id])
+    assert {one: (state.state, state.runs) for one, state in states.items()} == {
+        odd: ("running", 1), local_id: ("running", 1),
+    }  # fmt: skip
+    assert local.free().idle == 22
+    many = [f"{number}.nohost.example" for number in range(900, 920)]
+    assert local.states([odd, local_id, *many]).keys() == {odd, local_id}
+    local.delete(odd, "bob")
+    pbs.wait_until(lambda: odd not in local.states([odd]), 60, "the job is gone")
