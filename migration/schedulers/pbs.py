@@ -1,4 +1,4 @@
-"""PBS as a local scheduler, through its own programs and their JSON.
+"""PBS as a local scheduler, through its own programs.
 
 PBS cannot test whether a job would start now, so free cores are counted. Where pbsteer starts the queue's jobs, its own
 decision is the test, and its last pass has the reserved and earmarked cores; elsewhere those reserved for the head are
@@ -8,7 +8,6 @@ known only if the scheduler writes estimates (``estimated.start_time``).
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -17,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 from hooks.pbs.custom_resources import DEFAULT_PARTITION
 from hooks.pbs.files_and_output.json_output import read_json
 from hooks.store.state_folder import state_folder
-from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, Finished, Run
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, TOO_MUCH, Finished, Run
+from migration.schedulers.pbs_job_texts import (
+    JobTexts,
+    end_of,
+    number_of,
+    parse_seconds,
+    read_jobs,
+    run_of,
+    start_s_of,
+)
 from migration.schedulers.scheduler_interface import (
     ENDED,
     HELD,
@@ -31,11 +39,11 @@ from migration.schedulers.scheduler_interface import (
     SubmitRefused,
     SubmitUnclear,
     Verdict,
-    read_job_id,
+    find_submitted,
 )
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, reserved_for_head
 from policy.migration.job_demand import Demand
-from policy.model.pbs_units import parse_duration_s, parse_measure, parse_size_kib
+from policy.model.pbs_units import parse_measure, parse_size_kib
 from policy.state.vnode_totals_hosts_and_matching import is_what
 
 if TYPE_CHECKING:
@@ -49,7 +57,7 @@ _UNUSABLE = frozenset(
 )  # fmt: skip
 _STATES = {"Q": QUEUED, "W": QUEUED, "T": QUEUED, "M": QUEUED, "H": HELD, "F": ENDED, "X": ENDED}
 _NO_HISTORY = "not configured to maintain job history"
-_GONE = ("Unknown Job Id", "Job has finished", _NO_HISTORY)
+_GONE = ("Unknown Job Id", "illegally formed job identifier", "Job has finished", _NO_HISTORY)
 _SILENT = (
     "cannot connect to server", "Unknown Host", "No route to host", "Connection refused", "End of File", "timed out",
     "Premature end of message",
@@ -69,17 +77,10 @@ _OWN_ERRORS = (1, 2)
 """How ``qsub`` ends for what it finds itself; a site's program in its place may end so too."""
 _MOST_JOBS_READ = 5_000
 """Above this many jobs, reading the estimates of all of them costs too much."""
-_ID = re.compile(r"([0-9]+(?:\[\])?(?:\.[A-Za-z0-9._-]+)?)")
 _MOST_ONE_BY_ONE = 20
 _LAST_PASS = "last-pass.json"  # noqa: S105 - what pbsteer's passes publish
 _Texts = Mapping[str, Any]
 """A queue's or a vnode's attributes, in PBS's JSON."""
-_SIGNALLED = 256
-"""PBS adds this to the number of the signal that ended a job."""
-_LIMITS = {-24: "NCPUS_BURST", -25: "NCPUS_SUM", -26: "VMEM", -27: "MEM", -28: "CPUT", -29: "WALLTIME"}
-"""The limits for which MoM kills a job, as ``JOB_EXEC_KILL_*`` in PBS's ``job.h`` names them, by ``Exit_status``."""
-_NOT_STARTED = frozenset((-1, -2, -3, -7, -10, -13, -16, -17, -21, -22, -23, -30))
-"""``Exit_status`` of a job whose program MoM could not start, by ``JOB_EXEC_*`` of the same file."""
 
 
 class PbsScheduler:
@@ -117,7 +118,7 @@ class PbsScheduler:
             self.kind,
             sum(int(node.get("resources_available", {}).get("ncpus", 0)) for node in nodes.values()),
             tuple(shape._replace(nodes=count) for shape, count in sorted(shapes.items())),
-            max_walltime_s=_seconds(queue.get("resources_max", {}).get("walltime")),
+            max_walltime_s=parse_seconds(queue.get("resources_max", {}).get("walltime")),
         )
         last = self._last_pass()
         if last is not None:
@@ -137,10 +138,14 @@ class PbsScheduler:
         return pbsteer.would_start(status, last, job, self._queue, select_of(job.demand)) if status else Verdict(None)
 
     def submit(self, job: LocalJob) -> str:
-        """``qsub`` in the job's folder, with names relative to it: PBS takes a colon in a path for a host's end."""
+        """``qsub`` in the job's folder, with names relative to it: PBS takes a colon in a path for a host's end.
+
+        With ``-f`` it submits by itself. Else it hands the job to a process that listens at a known path below
+        ``/var/tmp``, and takes any user's for its own.
+        """
         done = self._call(
             [
-                "qsub", "-N", job.name, "-q", self._queue, "-l", f"select={select_of(job.demand)}",
+                "qsub", "-f", "-N", job.name, "-q", self._queue, "-l", f"select={select_of(job.demand)}",
                 "-l", "place=scatter" if job.demand.nodes else "place=free", "-l", f"walltime={job.demand.walltime_s}",
                 "-o", _relative(job.out, job.cwd), "-e", _relative(job.err, job.cwd), "-r", "y", "--", job.wrapper,
             ],
@@ -152,21 +157,20 @@ class PbsScheduler:
             raise SubmitRefused(text, lasting=not is_for_now)
         if done.status:
             raise SubmitUnclear(f"qsub: {text}")
-        return read_job_id(done.text, _ID)
+        return find_submitted(self, job)
 
     def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
-        """Job by job, since ``qstat`` prints as JSON only the first of several; of many jobs, all of the queue at once,
-        and job by job those that are not in it. Jobs that PBS does not know are left out.
+        """Job by job; of many jobs, all of the queue at once, and job by job those that are not in it. Jobs that PBS
+        does not know are left out.
         """
         wanted = list(dict.fromkeys(ids))
-        whole = ["qstat", "-f", "-F", "json"]
-        jobs = dict(self._jobs([*whole, self._queue])) if len(wanted) > _MOST_ONE_BY_ONE else {}
+        jobs = self._jobs([self._queue]) if len(wanted) > _MOST_ONE_BY_ONE else {}
         found: dict[str, JobState] = {}
         for job_id in wanted:
-            job = jobs.get(job_id) or self._jobs([*whole, job_id]).get(job_id)
+            job = jobs.get(job_id) or self._job(job_id)
             if job is not None:
-                state = _STATES.get(str(job.get("job_state", "")), RUNNING)
-                found[job_id] = JobState(state, int(job.get("run_count", 0)), str(job.get("comment", "")))
+                state = _STATES.get(job.get("job_state", ""), RUNNING)
+                found[job_id] = JobState(state, number_of(job, "run_count"), job.get("comment", ""))
         return found
 
     def find_by_name(self, name: str, user: str) -> str | None:
@@ -197,18 +201,8 @@ class PbsScheduler:
 
     def history(self, job_id: str) -> Ended | None:
         """What PBS remembers, where its job history is on."""
-        job = self._jobs(["qstat", "-x", "-f", "-F", "json", job_id]).get(job_id)
-        if job is None or job.get("job_state") not in ("F", "X"):
-            return None
-        status = job.get("Exit_status")
-        ran = int(job.get("run_count", 0)) > 0 and "stime" in job
-        if not isinstance(status, int):
-            return Ended("", ran)
-        if status in _NOT_STARTED:
-            return Ended("", ran=False, not_started=f"Exit_status {status}, {job.get('comment', 'without a comment')}")
-        if status < 0:
-            return Ended(_LIMITS.get(status, f"Exit_status {status}"), ran)
-        return Ended(f"signal {status - _SIGNALLED}" if status >= _SIGNALLED else str(status), ran)
+        job = self._job(job_id, "-x")
+        return end_of(job) if job is not None else None
 
     def _last_pass(self) -> LastPass | None:
         if not self._pbs_home or not os.access(state_folder(self._pbs_home) / _LAST_PASS, os.R_OK):
@@ -219,19 +213,19 @@ class PbsScheduler:
 
     def _with_head(self, free: FreeNodes, last: LastPass | None) -> FreeNodes:
         """The answer with the cores reserved for the queued job that is expected, or promised, to start first."""
-        found = self._jobs(["qstat", "-f", "-F", "json"])
+        found = self._jobs([])
         promises = last.ledger.promises if last is not None else {}
         jobs = found.values()
         starts = []
         for job_id, job in found.items():
-            start_s = promises.get(job_id, _moment(job.get("estimated", {}).get("start_time")))
+            start_s = promises.get(job_id, start_s_of(job))
             if job.get("job_state") == "Q" and start_s is not None:
-                starts.append((start_s, int(job.get("Resource_List", {}).get("ncpus", 0))))
+                starts.append((start_s, number_of(job, "Resource_List.ncpus")))
         if not starts:
             return free
         start_s, cores = min(starts)
         head_in_s = max(0, int(start_s - time.time()))
-        running = [_running(job) for job in jobs if job.get("job_state") == "R"]
+        running = [run_of(job) for job in jobs if job.get("job_state") == "R"]
         return free._replace(reserved=reserved_for_head(free.idle, cores, head_in_s, running), head_in_s=head_in_s)
 
     def _change(self, argv: Sequence[str], user: str) -> None:
@@ -242,23 +236,27 @@ class PbsScheduler:
         if done.status and not any(part in done.problem for part in _GONE):
             raise RequestUnanswered(f"{argv[0]}: {done.problem}")
 
-    def _jobs(self, argv: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
-        """Jobs by id; ids that PBS does not know are no error."""
-        done = self._call(argv)
-        lines = done.err.decode("utf-8", "replace").splitlines()
-        if done.status and not all(any(part in line for part in _GONE) for line in lines if line.strip()):
-            raise SchedulerSilent(f"{argv[0]}: {done.problem}")
-        if done.status and not done.out.strip():
-            return {}
-        jobs = self._read(done, argv[0]).get("Jobs", {})
-        return jobs if isinstance(jobs, dict) else {}
+    def _job(self, job_id: str, *options: str) -> JobTexts | None:
+        """A job; None if PBS does not know it. It is asked for by its number alone: ``qstat`` connects to the host that
+        an id names.
+        """
+        return self._jobs([*options, job_id.partition(".")[0]]).get(job_id)
+
+    def _jobs(self, arguments: Sequence[str]) -> Mapping[str, JobTexts]:
+        """Jobs by id, as far as they have room in the output that is taken; ids that PBS does not know are no error."""
+        done = self._call(["qstat", "-f", "-w", *arguments])
+        lines = [line for line in done.err.decode("utf-8", "replace").splitlines() if line.strip()]
+        is_cut = done.status == TOO_MUCH
+        if done.status and not is_cut and not all(any(part in line for part in _GONE) for line in lines):
+            raise SchedulerSilent(f"qstat: {done.problem}")
+        jobs = read_jobs(done.text)
+        if is_cut and len(jobs) > 1:
+            jobs.popitem()
+        return jobs
 
     def _json(self, argv: Sequence[str]) -> dict[str, Any]:
-        return self._read(self._answered(argv), argv[0])
-
-    def _read(self, done: Finished, program: str) -> dict[str, Any]:
         try:
-            return read_json(done.text, program)
+            return read_json(self._answered(argv).text, argv[0])
         except ValueError as error:
             raise SchedulerSilent(str(error)) from error
 
@@ -330,14 +328,6 @@ def _sum_by_host(nodes: Mapping[str, Mapping[str, Any]], usable: Mapping[str, Sh
     return hosts.values()
 
 
-def _running(job: Mapping[str, Any]) -> tuple[int, float]:
-    """A run's cores and the seconds that its walltime leaves it; a run without one never ends."""
-    asked = job.get("Resource_List", {})
-    limit_s = _seconds(asked.get("walltime"))
-    used_s = _seconds(job.get("resources_used", {}).get("walltime")) or 0
-    return int(asked.get("ncpus", 0)), float("inf") if limit_s is None else max(0, limit_s - used_s)
-
-
 def _is_silent(done: Finished) -> bool:
     text = done.err.decode("utf-8", "replace")
     return any(part in text for part in _SILENT)
@@ -352,20 +342,3 @@ def _kib(value: object) -> int:
         return parse_size_kib(str(value)) if value is not None else 0
     except ValueError:
         return 0
-
-
-def _seconds(value: object) -> int | None:
-    try:
-        return parse_duration_s(str(value)) if value is not None else None
-    except ValueError:
-        return None
-
-
-def _moment(value: object) -> float | None:
-    """Seconds since the epoch of a date as PBS prints it, or of a number."""
-    if isinstance(value, (int, float)):
-        return float(value)
-    try:
-        return time.mktime(time.strptime(str(value), "%a %b %d %H:%M:%S %Y"))
-    except (ValueError, OverflowError):
-        return None

@@ -6,7 +6,6 @@ concluded about its jobs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
@@ -93,16 +92,6 @@ class Ended(NamedTuple):
         return "" if self.exit else f"the local job {local_id} has ended with an exit status that is not known"
 
 
-def read_job_id(text: str, pattern: re.Pattern[str]) -> str:
-    """The id that a program run as the user has printed last, the first group of the pattern. That user may have made
-    it up, and a site's own program may print more before it. Raises :class:`SubmitUnclear`."""
-    last = text.strip().rpartition("\n")[2].strip()
-    found = pattern.fullmatch(last)
-    if found is None:
-        raise SubmitUnclear(f"the scheduler's program printed {last!r:.60}: must be the id of a job")
-    return found[1]
-
-
 class LocalScheduler(Protocol):
     """One cluster's scheduler. Methods that change a job do so as its user."""
 
@@ -137,3 +126,13 @@ class LocalScheduler(Protocol):
 
     def history(self, job_id: str) -> Ended | None:
         """The history of a job that has ended; None if there is none."""
+
+
+def find_submitted(scheduler: LocalScheduler, job: LocalJob) -> str:
+    """The id of the job that was submitted a moment ago, by the scheduler's own word: what the program has printed that
+    submitted it may be its user's. Raises :class:`SubmitUnclear`.
+    """
+    found = scheduler.find_by_name(job.name, job.user) or scheduler.find_ended_run(job.name, job.user)
+    if found is None:
+        raise SubmitUnclear(f"{job.name} was submitted, but the scheduler has no job of this name of {job.user}")
+    return found

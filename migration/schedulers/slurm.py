@@ -24,7 +24,7 @@ from migration.schedulers.scheduler_interface import (
     SubmitRefused,
     SubmitUnclear,
     Verdict,
-    read_job_id,
+    find_submitted,
 )
 from policy.migration.available_to_other_clusters import FreeNodes, Shape, reserved_for_head
 
@@ -73,7 +73,6 @@ _NO_ESTIMATE_S = 30 * 86_400
 """Slurm gives a start months or centuries away for a job behind one that no node can ever take."""
 _UNTRIED, _BEHIND_ANOTHER = "None", "Priority"
 """Reasons of a pending job that Slurm has not tried to start yet, and of one that it tries after another one."""
-_ID = re.compile(r"([0-9]+)(?:;\S*)?")
 _ASKED_SINCE = "now-7days"
 """Without a time ``sacct`` has the jobs of today alone."""
 _IDS_AT_ONCE = 500
@@ -148,31 +147,40 @@ class SlurmScheduler:
             raise SubmitRefused(text, lasting=lasting)
         if done.status:
             raise SubmitUnclear(f"sbatch: {text}")
-        return read_job_id(done.text, _ID)
+        return find_submitted(self, job)
 
     def states(self, ids: Iterable[str]) -> Mapping[str, JobState]:
         """One ``squeue`` for up to 500 jobs; those that it does not know are left out."""
         wanted = list(ids)
         found: dict[str, JobState] = {}
         for first in range(0, len(wanted), _IDS_AT_ONCE):
-            part = ",".join(wanted[first : first + _IDS_AT_ONCE])
-            fields = "JobID:|,StateCompact:|,RestartCnt:|,Reason:|"
-            for job_id, state, restarts, reason in self._rows(
-                ["squeue", "-h", "-t", "all", "-j", part, "-O", fields], 4
-            ):
-                now = HELD if state == "PD" and reason.startswith("JobHeld") else _STATES.get(state, RUNNING)
-                found[job_id] = JobState(now, _count(restarts) + (now == RUNNING), reason)
+            found.update(self._states(wanted[first : first + _IDS_AT_ONCE]))
+        return found
+
+    def _states(self, ids: Sequence[str]) -> Mapping[str, JobState]:
+        """``squeue`` ends at the first id that it does not take, and says nothing of the others: they are asked for
+        again without it.
+        """
+        fields = "JobID:|,StateCompact:|,RestartCnt:|,Reason:|"
+        done = self._call(["squeue", "-h", "-t", "all", "-j", ",".join(ids), "-O", fields])
+        if done.status and _has(done, _GONE):
+            half = len(ids) // 2
+            return {**self._states(ids[:half]), **self._states(ids[half:])} if half else {}
+        found: dict[str, JobState] = {}
+        for job_id, state, restarts, reason in _read_rows(done, "squeue", 4):
+            now = HELD if state == "PD" and reason.startswith("JobHeld") else _STATES.get(state, RUNNING)
+            found[job_id] = JobState(now, _count(restarts) + (now == RUNNING), reason)
         return found
 
     def find_by_name(self, name: str, user: str) -> str | None:
         """``squeue`` by name and owner."""
-        rows = self._rows(["squeue", "-h", "-n", name, "-u", user, "-o", "%i"], 1)
+        rows = self._rows(["squeue", "-h", "-n", name, "-u", user, "-o", "%A"], 1)
         return rows[0][0] if rows else None
 
     def find_ended_run(self, name: str, user: str) -> str | None:
         """By ``squeue`` while slurmctld still has the job, then by ``sacct``."""
-        rows = self._rows(["squeue", "-h", "-t", "all", "-n", name, "-u", user, "-o", "%i"], 1)
-        done = self._call(["sacct", "-n", "-P", "-X", "-S", _ASKED_SINCE, "-u", user, "--name", name, "-o", "JobID"])
+        rows = self._rows(["squeue", "-h", "-t", "all", "-n", name, "-u", user, "-o", "%A"], 1)
+        done = self._call(["sacct", "-n", "-P", "-X", "-S", _ASKED_SINCE, "-u", user, "--name", name, "-o", "JobIDRaw"])
         ids = dict.fromkeys([*(row[0] for row in rows), *(done.text.split() if done.status == 0 else ())])
         ended = {one: self.history(one) for one in ids}
         return next((job_id for job_id, one in ended.items() if one is not None and one.ran), None)
@@ -241,16 +249,7 @@ class SlurmScheduler:
             raise RequestUnanswered(f"{argv[0]}: {done.problem}")
 
     def _rows(self, argv: Sequence[str], width: int) -> list[list[str]]:
-        """Lines of fields with ``|`` between them; none where Slurm does not know the job."""
-        done = self._call(argv)
-        if done.status:
-            if _has(done, _GONE):
-                return []
-            raise SchedulerSilent(f"{argv[0]}: {done.problem}")
-        rows = [line.split("|")[:width] for line in done.text.splitlines() if line.strip()]
-        if any(len(row) != width for row in rows):
-            raise SchedulerSilent(f"{argv[0]} printed a line that has not {width} fields")
-        return [[part.strip() for part in row] for row in rows]
+        return _read_rows(self._call(argv), argv[0], width)
 
     def _call(self, argv: Sequence[str], *, user: str | None = None, cwd: str | None = None) -> Finished:
         done = self._run(argv, user=user, cwd=cwd, timeout_s=self._timeout_s)
@@ -311,6 +310,16 @@ def _moment(text: str) -> float:
         return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
     except (ValueError, OverflowError):
         return float("inf")
+
+
+def _read_rows(done: Finished, program: str, width: int) -> list[list[str]]:
+    """Lines of fields with ``|`` between them."""
+    if done.status:
+        raise SchedulerSilent(f"{program}: {done.problem}")
+    rows = [line.split("|")[:width] for line in done.text.splitlines() if line.strip()]
+    if any(len(row) != width for row in rows):
+        raise SchedulerSilent(f"{program} printed a line that has not {width} fields")
+    return [[part.strip() for part in row] for row in rows]
 
 
 def _has(done: Finished, parts: Sequence[str]) -> bool:

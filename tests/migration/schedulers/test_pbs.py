@@ -36,6 +36,18 @@ JOBS: dict[str, Any] = {
 }  # fmt: skip
 
 
+def shown(jobs: dict[str, dict[str, Any]]) -> str:
+    """What ``qstat -f -w`` prints."""
+    lines = []
+    for job_id, job in jobs.items():
+        lines.append(f"Job Id: {job_id}")
+        for name, value in job.items():
+            parts = {f"{name}.{part}": one for part, one in value.items()} if isinstance(value, dict) else {name: value}
+            lines += [f"    {part} = {one}" for part, one in parts.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
 def node(state: str = "free", cores: int = 8, used: int = 0, **more: Any) -> dict[str, Any]:
     return {
         "state": state,
@@ -51,7 +63,7 @@ def scheduler(nodes: dict[str, Any], queues: dict[str, Any] = QUEUE, jobs: dict[
             {
                 "qstat -Q": json.dumps({"Queue": queues}),
                 "pbsnodes -a -v": json.dumps({"nodes": nodes}),
-                "qstat -f": json.dumps({"Jobs": jobs}),
+                "qstat -f": shown(jobs),
             }
         ),
         "global",
@@ -148,11 +160,11 @@ def test_a_queue_that_does_not_exist_is_reported() -> None:
 
 
 def test_a_submission_is_one_argument_list_as_the_user_in_the_jobs_folder() -> None:
-    run = FakeRun({"qsub": "12.mgf\n"})
+    run = FakeRun({"qsub": "12.mgf\n", "qselect -N mg_a.1_1 -u alice": "12.mgf\n"})
     assert PbsScheduler(run, "global").submit(JOB) == "12.mgf"
-    (call,) = run.calls
+    call = run.calls[0]
     assert call.argv == (
-        "qsub", "-N", "mg_a.1_1", "-q", "global", "-l", "select=2:ncpus=4:mpiprocs=4:mem=100mb:ngpus=1",
+        "qsub", "-f", "-N", "mg_a.1_1", "-q", "global", "-l", "select=2:ncpus=4:mpiprocs=4:mem=100mb:ngpus=1",
         "-l", "place=scatter", "-l", "walltime=600", "-o", "o", "-e", "e", "-r", "y", "--", "/s/a:b/.w",
     )  # fmt: skip
     assert (call.user, call.cwd) == ("alice", "/s/a:b")
@@ -205,36 +217,73 @@ def test_silence_concludes_nothing(answer: Any) -> None:
 
 def test_output_that_is_cut_off_is_silence() -> None:
     with pytest.raises(SchedulerSilent, match="not JSON"):
-        PbsScheduler(FakeRun({"qstat": '{"Jobs": {"1.mgf": '}), "global").states(["1.mgf"])
+        PbsScheduler(FakeRun({"qstat": '{"Queue": {"global": '}), "global").free()
 
 
 def test_states_of_several_jobs_are_asked_one_by_one_and_the_missing_are_gone() -> None:
-    """qstat 23.06 prints as JSON only the first of several jobs that it is given."""
-    outputs = {f"qstat -f -F json {job_id}": json.dumps({"Jobs": {job_id: job}}) for job_id, job in JOBS.items()}
-    run = FakeRun({**outputs, "qstat -f -F json 999.mgf": failed(153, "qstat: Unknown Job Id 999.mgf", "{}")})
+    outputs = {f"qstat -f -w {job_id[0]}": shown({job_id: job}) for job_id, job in JOBS.items()}
+    run = FakeRun({**outputs, "qstat -f -w 999": failed(153, "qstat: Unknown Job Id 999.mgf")})
     assert PbsScheduler(run, "global").states(["0.mgf", "1.mgf", "2.mgf", "999.mgf"]) == {
         "0.mgf": JobState("running", 1, "Job run at ..."),
         "1.mgf": JobState("queued", 0, "Not Running: ..."),
         "2.mgf": JobState("held", 0),
     }
-    assert all(len(call.argv) == 5 for call in run.calls)
+    assert all(len(call.argv) == 4 for call in run.calls)
 
 
 def test_many_jobs_are_asked_for_by_their_queue_and_only_the_others_one_by_one() -> None:
     ids = [f"{number}.mgf" for number in range(100)]
-    listed = {job_id: {"job_state": "R", "run_count": 1} for job_id in ids[:98]}
-    elsewhere = {"98.mgf": {"job_state": "Q"}}
     run = FakeRun(
         {
-            "qstat -f -F json global": json.dumps({"Jobs": listed}),
-            "qstat -f -F json 98.mgf": json.dumps({"Jobs": elsewhere}),
-            "qstat -f -F json 99.mgf": failed(35, "qstat: 99.mgf Job has finished, use -x or -H to obtain", ""),
+            "qstat -f -w global": shown({job_id: {"job_state": "R", "run_count": 1} for job_id in ids[:98]}),
+            "qstat -f -w 98": shown({"98.mgf": {"job_state": "Q"}}),
+            "qstat -f -w 99": failed(35, "qstat: 99.mgf Job has finished, use -x or -H to obtain"),
         }
     )
     states = PbsScheduler(run, "global").states(ids)
     assert list(states) == ids[:99]
     assert states["98.mgf"] == JobState("queued", 0)
     assert len(run.calls) == 3
+
+
+@pytest.mark.parametrize("noted", ["99999999999999999999", "1[", "1.evil.example", "1"])
+def test_what_is_noted_as_the_id_of_one_job_hides_no_other_and_names_no_host(noted: str) -> None:
+    running = {"1.mgf": {"job_state": "R", "run_count": 1}}
+    number = noted.partition(".")[0]
+    run = FakeRun(
+        {
+            f"qstat -f -w {number}": failed(1, f"qstat: illegally formed job identifier: {number}"),
+            "qstat -f -w 1": shown(running),
+            "qstat -f -w -x": failed(153, f"qstat: Unknown Job Id {number}.mgf"),
+        }
+    )
+    assert PbsScheduler(run, "global").states([noted, "1.mgf"]) == {"1.mgf": JobState("running", 1)}
+    assert not any("evil" in word for call in run.calls for word in call.argv)
+    assert PbsScheduler(run, "global").history(noted) is None
+
+
+def test_no_text_of_a_user_hides_or_changes_a_job() -> None:
+    """Values as PBS prints them: no line break of theirs ends a line, and other line ends of Unicode are none."""
+    texts = {
+        "job_state": "R", "run_count": 1, "Account_Name": "[" * 5000,
+        "Variable_List": "A=x\\n    job_state = F\\nJob Id: 2.mgf\u2028    job_state = F\r    job_state = F",
+    }  # fmt: skip
+    run = FakeRun({"qstat -f -w 1": shown({"1.mgf": texts}), "qstat -f -w 2": shown({"2.mgf": {"job_state": "H"}})})
+    assert PbsScheduler(run, "global").states(["1.mgf", "2.mgf"]) == {
+        "1.mgf": JobState("running", 1),
+        "2.mgf": JobState("held", 0),
+    }
+
+
+def test_of_more_output_than_is_taken_all_jobs_but_the_last_are_known() -> None:
+    whole = shown({**JOBS, "3.mgf": {"job_state": "Q", "Variable_List": "A" * 100}})
+    run = FakeRun({"qstat -f -w": failed(TOO_MUCH, "ended: more than 64 MiB of output", whole[:-60])})
+    pbs = PbsScheduler(run, "global")
+    assert list(pbs._jobs([])) == ["0.mgf", "1.mgf", "2.mgf"]
+    assert pbs.states(["0.mgf"]) == {"0.mgf": JobState("running", 1, "Job run at ...")}
+    alone = shown({"3.mgf": {"job_state": "R", "Variable_List": "A" * 100}})[:-60]
+    run = FakeRun({"qstat -f -w": failed(TOO_MUCH, "ended: more than 64 MiB of output", alone)})
+    assert PbsScheduler(run, "global").states(["3.mgf"])["3.mgf"].state == "running"
 
 
 def test_a_job_that_has_finished_is_gone() -> None:
@@ -260,8 +309,8 @@ def test_a_job_that_has_run_and_ended_is_found_by_its_name_and_none_that_was_del
     run = FakeRun(
         {
             "qselect": "1.mgf\n2.mgf\n",
-            "qstat -x -f -F json 1.mgf": json.dumps({"Jobs": {"1.mgf": {"job_state": "F"}}}),
-            "qstat -x -f -F json 2.mgf": json.dumps({"Jobs": {"2.mgf": ran}}),
+            "qstat -f -w -x 1": shown({"1.mgf": {"job_state": "F"}}),
+            "qstat -f -w -x 2": shown({"2.mgf": ran}),
         }
     )
     assert PbsScheduler(run, "global").find_ended_run("mg_a.2_1", "alice") == "2.mgf"
@@ -309,26 +358,26 @@ def test_changes_are_made_as_the_user_and_what_is_gone_is_no_error() -> None:
     ],
 )
 def test_history(job: dict[str, Any], ended: Any) -> None:
-    run = FakeRun({"qstat -x": json.dumps({"Jobs": {"0.mgf": job}})})
+    run = FakeRun({"qstat -f -w -x 0": shown({"0.mgf": job})})
     assert PbsScheduler(run, "global").history("0.mgf") == ended
-    assert (
-        PbsScheduler(FakeRun({"qstat -x": failed(153, "qstat: Unknown Job Id 0.mgf")}), "global").history("0.mgf")
-        is None
-    )
+    gone = FakeRun({"qstat -f -w -x 0": failed(153, "qstat: Unknown Job Id 0.mgf")})
+    assert PbsScheduler(gone, "global").history("0.mgf") is None
 
 
 def test_pbs_alone_cannot_say_whether_a_job_would_start() -> None:
     assert PbsScheduler(FakeRun({}), "global").would_start_now(JOB) == Verdict(None)
 
 
-@pytest.mark.parametrize("printed", ["abc", "", "12.s 13.s", "1.x@evil", "12.s\nx"])
-def test_what_is_no_id_of_a_job_is_none_whatever_the_users_program_prints(printed: str) -> None:
-    with pytest.raises(SubmitUnclear, match="must be the id of a job"):
-        PbsScheduler(FakeRun({"qsub": printed}), "global").submit(JOB)
+@pytest.mark.parametrize("printed", ["abc", "", "12.s 13.s", "1.evil.example", "99999999999999999999", "News\n12.s\n"])
+def test_the_id_of_a_submitted_job_is_the_schedulers_word_whatever_the_users_program_prints(printed: str) -> None:
+    run = FakeRun({"qsub": printed, "qselect -N mg_a.1_1 -u alice": "7.mgf\n"})
+    assert PbsScheduler(run, "global").submit(JOB) == "7.mgf"
+    assert [call.user for call in run.calls] == ["alice", None]
 
 
-def test_an_id_may_have_a_line_before_it_and_a_server_name_any_letter() -> None:
-    assert PbsScheduler(FakeRun({"qsub": "Welcome\n12.pbs_1\n"}), "global").submit(JOB) == "12.pbs_1"
+def test_a_submission_of_which_the_scheduler_knows_nothing_is_unclear() -> None:
+    with pytest.raises(SubmitUnclear, match=r"the scheduler has no job of this name of alice"):
+        PbsScheduler(FakeRun({"qsub": "12.mgf\n", "qselect": ""}), "global").submit(JOB)
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ NODES = {"v1": {"state": "free", "resources_available": {"ncpus": 8}, "resources
 OUTPUTS = {
     "qstat -Q": json.dumps({"Queue": {"global": {"enabled": "True", "started": "True", "total_jobs": 1}}}),
     "pbsnodes": json.dumps({"nodes": NODES}),
-    "qstat -f": json.dumps({"Jobs": {"2.s": {"job_state": "Q", "Resource_List": {"ncpus": 5}}}}),
+    "qstat -f -w": "Job Id: 2.s\n    job_state = Q\n    Resource_List.ncpus = 5\n\n",
 }
 
 

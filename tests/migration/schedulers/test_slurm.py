@@ -1,12 +1,13 @@
 """Slurm 22.05's own words, recorded on a running slurmctld with three nodes."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from migration.config.cluster_file import Cluster
-from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, TOO_MUCH
+from migration.programs.run_external_program_with_limits import NOT_STARTED, TIMED_OUT, TOO_MUCH, Finished
 from migration.schedulers.choose_scheduler import open_scheduler
 from migration.schedulers.scheduler_interface import (
     Ended,
@@ -75,9 +76,9 @@ def test_cores_reserved_for_the_head_that_slurm_expects() -> None:
 
 
 def test_a_submission_is_one_argument_list_as_the_user_in_the_jobs_folder() -> None:
-    run = FakeRun({"sbatch": "12;cluster\n"})
+    run = FakeRun({"sbatch": "12;cluster\n", "squeue -h -n mg_a.1_1 -u alice": "12\n"})
     assert SlurmScheduler(run, "global").submit(JOB) == "12"
-    (call,) = run.calls
+    call = run.calls[0]
     assert call.argv == (
         "sbatch", "--parsable", "--partition", "global", "--ntasks", "8", "--time", "1-01:01:01", "--nodes", "2",
         "--ntasks-per-node", "4", "--mem", "100M", "--gres", "gpu:1", "--job-name", "mg_a.1_1", "--requeue",
@@ -152,6 +153,29 @@ def test_states_of_several_jobs_in_one_call_and_the_missing_are_gone() -> None:
     gone = FakeRun({"squeue": failed(1, "slurm_load_jobs error: Invalid job id specified")})
     assert SlurmScheduler(gone, "global").states(["999"]) == {}
     assert SlurmScheduler(FakeRun({}), "global").states([]) == {}
+
+
+def test_an_id_that_squeue_does_not_take_hides_no_other() -> None:
+    """One such id ends squeue for all that it was asked for."""
+    bad = ("99999999999999999999", "0")
+
+    def squeue(argv: Sequence[str], **_: Any) -> Finished:
+        ids = argv[argv.index("-j") + 1].split(",")
+        refused = [one for one in ids if one in bad]
+        if refused:
+            return failed(1, f"squeue: error: Invalid job id: {refused[0]}")
+        return Finished(0, "".join(f"{one}|R|0|None|\n" for one in ids).encode(), b"")
+
+    good = [str(number) for number in range(1, 60)]
+    states = SlurmScheduler(squeue, "global").states([*good[:7], bad[0], *good[7:], bad[1]])
+    assert states == dict.fromkeys(good, JobState("running", 1, "None"))
+
+
+def test_a_look_up_that_fails_is_no_empty_one() -> None:
+    """squeue says the same where it takes an option of ours for an id."""
+    run = FakeRun({"s": failed(1, "squeue: error: Invalid job id: x")})
+    with pytest.raises(SchedulerSilent):
+        SlurmScheduler(run, "global").find_by_name("n", "alice")
 
 
 def test_whether_it_would_start_now() -> None:
@@ -291,15 +315,24 @@ def test_the_scheduler_that_the_file_names() -> None:
         assert open_scheduler(Cluster("a", "h", kind, "global", "/s"), FakeRun({})).kind == kind
 
 
-@pytest.mark.parametrize("printed", ["abc", "", "12,13", "12 13"])
-def test_what_is_no_id_of_a_job_is_none_whatever_the_users_program_prints(printed: str) -> None:
-    with pytest.raises(SubmitUnclear, match="must be the id of a job"):
-        SlurmScheduler(FakeRun({"sbatch": printed}), "global").submit(JOB)
+@pytest.mark.parametrize("printed", ["abc", "", "12,13", "99999999999999999999", "News\n12;cluster\n"])
+def test_the_id_of_a_submitted_job_is_the_schedulers_word_whatever_the_users_program_prints(printed: str) -> None:
+    run = FakeRun({"sbatch": printed, "squeue -h -n mg_a.1_1 -u alice": "7\n"})
+    assert SlurmScheduler(run, "global").submit(JOB) == "7"
+    assert [call.user for call in run.calls] == ["alice", None]
 
 
-@pytest.mark.parametrize("printed", ["12\n", "12;cluster\n", "Welcome; read the news\n12;cluster\n"])
-def test_an_id_may_have_the_clusters_name_behind_it_and_a_line_before_it(printed: str) -> None:
-    assert SlurmScheduler(FakeRun({"sbatch": printed}), "global").submit(JOB) == "12"
+def test_a_submission_of_which_the_scheduler_knows_nothing_is_unclear() -> None:
+    with pytest.raises(SubmitUnclear, match=r"the scheduler has no job of this name of alice"):
+        SlurmScheduler(FakeRun({"sbatch": "12\n", "s": ""}), "global").submit(JOB)
+
+
+def test_a_job_that_has_ended_already_is_found_as_well() -> None:
+    outputs: dict[str, Recorded] = {
+        "sbatch": "", "squeue": "", "squeue -h -t all": "4\n", "sacct": "",
+        "scontrol -o show job 4": SHOWN.format(0, "COMPLETED", "0:0", "00:00:01", "n1"),
+    }  # fmt: skip
+    assert SlurmScheduler(FakeRun(outputs), "global").submit(JOB) == "4"
 
 
 @pytest.mark.parametrize(
