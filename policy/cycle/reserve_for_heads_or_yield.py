@@ -61,6 +61,10 @@ class Heads:
         if reservation is None:
             if in_the_way is not None:
                 return in_the_way._replace(tried=tried)
+            endless = None if windows is None else windows.ending_at(UNLIMITED_S, job, allowed)
+            # Without windows it would be reserved: those without a known end are in the way, whatever ends.
+            if endless is not None and reserve(cluster, job, allowed, from_s, pending, expected) is not None:
+                return Reason("into-window", (("window", endless),), tried)
             # On an idle cluster it fits, or whether it does would take too long to find out.
             return Reason("never-arranged", (("queue", job.queue), ("unsure", 1)), tried)
         promised_s = self._builder.promises.get(job.id, UNLIMITED_S)

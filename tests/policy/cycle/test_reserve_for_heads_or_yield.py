@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from policy import Changes, Ledger, Settings
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window
 from policy.settings.site_settings import BackfillSettings
 from tests.policy.clusters import cluster, codes, job, plan_for, queue, run, started, vnode
 
@@ -30,6 +30,35 @@ def test_nothing_is_promised_that_nobody_can_tell() -> None:
     snapshot = cluster([vnode("v1")], [job("3", select="4")], [run("1", "alice", "v1=4", 0, UNLIMITED_S)])
     plan = plan_for(snapshot)
     assert (plan.estimates, plan.ledger.promises) == ((), {})
+
+
+def test_a_job_that_needs_what_windows_without_a_known_end_keep_is_told_these() -> None:
+    """v1 is busy until 100, and v2 and v3 are kept; with v4 for v3 two chunks are promised the 100."""
+    begun, later = Window(0, UNLIMITED_S, "job 7"), Window(300, UNLIMITED_S, "job 8")
+    there = [vnode("v1"), vnode("v2", closed=(begun,)), vnode("v3", closed=(later,))]
+    runs = [run("1", "alice", "v1=4", 0, 100)]
+    for vnodes, expected_text in (
+        (there[:2], "job 7, and when that is over is not known"),
+        (there[::2], "job 8, and when that is over is not known"),
+        (there, "job 7 and job 8, and when these are over is not known"),
+    ):
+        waiting = job("3", "bob", f"{len(vnodes)}:ncpus=4", place="scatter", estimate_s=500)
+        plan = plan_for(cluster(vnodes, [waiting], runs))
+        ((_, reason),) = plan.reasons().values()
+        assert (reason.code, plan.estimates) == ("into-window", ())
+        sentence = reason.sentence(waiting, 10)
+        assert sentence == f"fits at no time that is known: its estimate of 8 min would run into {expected_text}"
+    two = job("3", "bob", "2:ncpus=4", place="scatter", estimate_s=500)
+    assert plan_for(cluster([*there[:2], vnode("v4")], [two], runs)).ledger.promises == {"3": 100}
+
+
+def test_a_window_without_a_known_end_on_another_vnode_of_the_host_is_named_too() -> None:
+    """The job would get the host whole; no chunk of it fits v2, which is kept."""
+    host = [vnode("v1", 4, host="h"), vnode("v2", 2, host="h", closed=(Window(300, UNLIMITED_S, "job 7"),))]
+    waiting = job("3", "bob", "1:ncpus=4", place="exclhost", estimate_s=500)
+    plan = plan_for(cluster(host, [waiting], [run("1", "alice", "v1=4", 0, 100)]))
+    ((_, reason),) = plan.reasons().values()
+    assert (reason.code, reason.numbers) == ("into-window", (("window", "job 7"),))
 
 
 def test_a_head_of_one_queue_holds_back_only_those_that_share_its_vnodes() -> None:
