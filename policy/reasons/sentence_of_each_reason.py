@@ -232,6 +232,12 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         )
         + "; it waits for more vnodes, or for another select or place"
     ),
+    "held-elsewhere": lambda f: (
+        f"waits for what is held on vnode {f['vnode']} ({f['what']})"
+        + (f" and on {_count(f['others'], 'other vnode')}" if f["others"] else "")
+        + " by jobs that pbsteer does not see, or by suspended jobs that keep a part of theirs: it would not fit"
+        " even if all other jobs had ended"
+    ),
     "reserved": lambda f: (
         (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] and _is_to_come(f) else "first in line: ")
         + f"{show_shortage(f)};"

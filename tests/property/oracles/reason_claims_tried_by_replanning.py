@@ -343,6 +343,7 @@ CLAIMS = (
     Claim("too-few-idle", "fits nowhere now", fits_nowhere_now),
     Claim("never-fits", "does not fit with nobody else there", fits_not_even_alone),
     Claim("never-arranged", "does not fit with nobody else there", fits_not_even_alone),
+    Claim("held-elsewhere", "does not fit with nobody else there", fits_not_even_alone),
     Claim("vnode-run-limit", "not without the limits of vnodes", no_longer(_without_run_limits)),
     Claim("pinned", "fits there with nobody else there", fits_alone),
     Claim("hard-limit", "may under the limit named", may_under_that_limit),

@@ -84,6 +84,7 @@ _SHORT: Mapping[str, Callable[[_Facts], str]] = {
     "not-looked-at": lambda _: "next pass: this one had no time left",
     "never-fits": lambda _: "more than the vnodes of its queue have",
     "never-arranged": lambda _: "fits no vnodes as it asks for them",
+    "held-elsewhere": lambda f: f"waits for what unseen jobs hold on {f.get('vnode', '')}",
 }
 _TITLES: Mapping[str, str] = {
     "too-few-idle": "too few cores are idle",
@@ -105,6 +106,7 @@ _TITLES: Mapping[str, str] = {
     "no-fair-share": "without a share, while only jobs with shares run",
     "never-fits": "can never start",
     "never-arranged": "can never start as they ask for it",
+    "held-elsewhere": "wait for what unseen or suspended jobs hold",
     "exempt-victims": "jobs that they could preempt are exempt so far",
     "preempt-delay": "may not preempt yet",
     "preempting": "as soon as their victims have ended",
