@@ -123,11 +123,22 @@ class JobAttempts:
                 return
             limited = None if job.request.owner is None else self.rejections.limited_vnodes(job, allowed)
             tried = tried if limited is None else (limited, *tried)
+            if job.topjob_ineligible:
+                builder.leave(job, self._unreserved(job, region, tried, in_the_way))
+                return
             reason = self.heads.reserve_for(job, allowed, region, tried, in_the_way)
             if shrinks and self._cut_ahead(job, allowed, region):
                 return
             region.head_waits = reason
         builder.leave(job, reason)
+
+    def _unreserved(self, job: Job, region: Region, tried: tuple[Reason, ...], in_the_way: Reason | None) -> Reason:
+        """Why a job that fits at some time, but must not become the head, waits."""
+        numbers: Numbers = (("idle", region.idle),)
+        if in_the_way is not None:
+            numbers = (*numbers, ("in_the_way", in_the_way.number("window")))
+            tried = (in_the_way, *tried)
+        return Reason("topjob-ineligible", numbers, (why_pinned(job), *tried) if job.pinned else tried)
 
     def at_a_gate(self, job: Job, reason: Reason) -> None:
         """Leave a job that a gate blocks, whatever is free.

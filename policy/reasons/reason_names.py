@@ -12,7 +12,7 @@ ReasonCode = Literal[
     "server-resource", "under-threshold",
     # In line
     "backfill-window", "behind-head", "fragmented", "limit-of-pass", "not-looked-at", "passed-over", "promise-moved",
-    "reserved", "too-few-idle", "vnode-run-limit",
+    "reserved", "too-few-idle", "topjob-ineligible", "vnode-run-limit",
     # Preemption
     "base-class", "cut-for-promise", "cut-for-rescue", "exempt-victims", "no-lower-class", "no-priority", "no-quota",
     "no-victims", "over-quota", "preempt-delay", "preempt-delays-head", "preempted-class", "preempted-quota",

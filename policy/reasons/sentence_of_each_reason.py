@@ -245,6 +245,10 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         + show_what_is_over(f)
         + (", if the vnodes then meet what it requires" if f["requires"] else "")
     ),
+    "topjob-ineligible": lambda f: (
+        f"{show_shortage(f)}; no cores are reserved for it, as it is set topjob_ineligible: it starts if it fits in its"
+        " turn"
+    ),
     "promise-moved": lambda f: (
         f"gave way to {f['beneficiary']}, which is within its quota or of a higher class"
         + ("" if f["at_s_in"] == "now" else f"; it had been promised a start {f['at_s_in']}")

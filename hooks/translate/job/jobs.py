@@ -191,6 +191,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         own_priority=own_priority,
         entity=order.entity_of(texts, queue),
         order_values=order.values_of(texts),
+        topjob_ineligible=texts.get("topjob_ineligible", "") == "True",
     )
 
 

@@ -341,6 +341,7 @@ CLAIMS = (
     Claim("fragmented", "so many are ahead", so_many_are_ahead),
     Claim("fragmented", "fits nowhere now", fits_nowhere_now),
     Claim("too-few-idle", "fits nowhere now", fits_nowhere_now),
+    Claim("topjob-ineligible", "fits nowhere now", fits_nowhere_now),
     Claim("never-fits", "does not fit with nobody else there", fits_not_even_alone),
     Claim("never-arranged", "does not fit with nobody else there", fits_not_even_alone),
     Claim("held-elsewhere", "does not fit with nobody else there", fits_not_even_alone),
