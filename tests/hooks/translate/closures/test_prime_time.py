@@ -49,6 +49,9 @@ def test_prime_time_is_between_its_two_times_of_a_day_that_is_no_holiday(moment:
         ("weekday all all", True, True), ("weekday none none", True, True), ("weekday 0000 0000", True, True),
         ("weekday 0800 0800", False, False), ("saturday none all", True, True), ("wednesday 0600 none", True, True),
         ("wednesday none 0600", False, False), ("weekday none all\nwednesday ALL NONE", True, True),
+        ("weekday none none\nwednesday 0600 1730", True, True), ("wednesday none all\nweekday 0600 1730", False, False),
+        ("weekday none 1730\nwednesday 0600 none", True, True), ("wednesday 0600 all\nweekday 0 0", True, True),
+        ("weekday 0600 none\nwednesday 0600 1730", True, True), ("wednesday 0600 1730\nweekday 0 0", True, True),
     ],
 )  # fmt: skip
 def test_days_are_read_as_pbs_sched_reads_them(line: str, at_noon: bool, at_night: bool) -> None:
