@@ -148,8 +148,8 @@ class PrimeRules(NamedTuple):
     def close_queue(self, queue: str, now_s: float) -> tuple[Window, ...]:
         """The windows in which the queue starts no jobs, and those that its jobs do not cross. Of the latter, the last
         has no end: it is not known, and keeps no job from running."""
-        is_for_prime = bool(self.prime_prefix) and queue.startswith(self.prime_prefix)
-        is_for_other = bool(self.non_prime_prefix) and queue.startswith(self.non_prime_prefix)
+        is_for_prime = queue.startswith(self.prime_prefix)
+        is_for_other = queue.startswith(self.non_prime_prefix)
         if not (is_for_prime or is_for_other or any(self.keeps)):
             return ()
         is_prime, windows = self.times.is_prime(now_s), []

@@ -86,6 +86,7 @@ def test_a_queue_of_one_time_is_closed_to_starts_in_the_other() -> None:
     assert windows_of("np_work", "", f"{WEEKDAY} 12:00")[0] == Window(0.0, night, PRIME, closed_to=STARTS)
     assert windows_of("workq", "", f"{WEEKDAY} 12:00") == ()
     assert windows_of("work", "nonprimetime_prefix: wo\n", f"{WEEKDAY} 12:00")[0].name == PRIME
+    assert windows_of("work", 'primetime_prefix: ""\n', f"{SATURDAY} 12:00")[0].name == NON_PRIME
 
 
 def test_where_it_is_always_prime_time_queues_of_the_other_start_nothing() -> None:
