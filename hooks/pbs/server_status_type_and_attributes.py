@@ -39,7 +39,7 @@ JOB_ATTRIBUTES: tuple[str, ...] = (
     "job_state", "substate", "queue", "euser", "Job_Owner", "egroup", "project", "Priority", "Rerunable", "Job_Name",
     "Resource_List", "schedselect", "exec_vnode", "stime", "qtime", "ctime", "Execution_Time", "Hold_Types", "depend",
     "array_indices_remaining", "max_run_subjobs", "comment", "Checkpoint", "estimated",
-    "resources_released", "reserve_ID",
+    "resources_released", "reserve_ID", "topjob_ineligible",
 )  # fmt: skip
 """Not ``run_count``: users may give a job any at its submission, so nothing may be decided by it."""
 ENDED_ATTRIBUTES: tuple[str, ...] = (

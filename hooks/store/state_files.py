@@ -245,7 +245,8 @@ class State:
             return None
         try:
             return grp.getgrnam(self._group).gr_gid
-        except KeyError:
+        except (KeyError, ValueError):
+            # The name is no group here, or has characters that the locale of this program cannot encode.
             return None
 
 

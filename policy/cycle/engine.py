@@ -95,15 +95,17 @@ def _with_what_was_seen(ledger: Ledger, snapshot: Snapshot, settings: Settings) 
 
 def _with_what_still_stands(ledger: Ledger, jobs: Mapping[str, Job]) -> Ledger:
     """The ledger without the promises and earmarks of waiting jobs that were altered since to request something
-    else."""
+    else, and without the promises of those that may no longer be heads."""
     altered: list[str] = []
     for job_id, asked in ledger.asked.items():
         job = jobs.get(job_id)
-        if job is not None and not asked.is_unaltered(job):
+        if job is not None and (job.topjob_ineligible or not asked.is_unaltered(job)):
             altered.append(job_id)
     if not altered:
         return ledger
-    lapsed = {job_id for job_id in altered if not ledger.asked[job_id].covers(jobs[job_id])}
+    lapsed = {
+        job_id for job_id in altered if jobs[job_id].topjob_ineligible or not ledger.asked[job_id].covers(jobs[job_id])
+    }
     changed = {
         job_id for job_id in altered if job_id in ledger.earmarks and not ledger.asked[job_id].is_same(jobs[job_id])
     }

@@ -74,8 +74,11 @@ class Memo:
 
 
 _LASTING: Final = frozenset(
-    {"reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits", "never-arranged", "vnode-run-limit"}
-)
+    {
+        "reserved", "too-few-idle", "backfill-window", "fragmented", "never-fits", "never-arranged", "held-elsewhere",
+        "vnode-run-limit",
+    }
+)  # fmt: skip
 """Reasons that time alone does not end before the head's reserved time."""
 
 

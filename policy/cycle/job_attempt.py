@@ -9,6 +9,7 @@ from __future__ import annotations
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.cycle.backfill_attempt import Backfilling, Placed
 from policy.cycle.earmarked_for_preemptor import Earmarks
+from policy.cycle.held_by_jobs_outside_snapshot import HeldOutside
 from policy.cycle.preempt_backfilled import PromisedCuts
 from policy.cycle.reserve_for_heads_or_yield import Heads
 from policy.cycle.where_job_can_start_now import StartPlaces
@@ -42,7 +43,8 @@ class JobAttempts:
         self.set_aside: list[Job] = []
         self._places = StartPlaces(context)
         self._cuts = PromisedCuts(context, builder, self._places)
-        self.heads = Heads(context, builder, self._cuts)
+        self._held_outside = HeldOutside(context)
+        self.heads = Heads(context, builder, self._cuts, self._held_outside)
 
     @property
     def earmarks(self) -> Earmarks:
@@ -121,11 +123,22 @@ class JobAttempts:
                 return
             limited = None if job.request.owner is None else self.rejections.limited_vnodes(job, allowed)
             tried = tried if limited is None else (limited, *tried)
+            if job.topjob_ineligible:
+                builder.leave(job, self._unreserved(job, region, tried, in_the_way))
+                return
             reason = self.heads.reserve_for(job, allowed, region, tried, in_the_way)
             if shrinks and self._cut_ahead(job, allowed, region):
                 return
             region.head_waits = reason
         builder.leave(job, reason)
+
+    def _unreserved(self, job: Job, region: Region, tried: tuple[Reason, ...], in_the_way: Reason | None) -> Reason:
+        """Why a job that fits at some time, but must not become the head, waits."""
+        numbers: Numbers = (("idle", region.idle),)
+        if in_the_way is not None:
+            numbers = (*numbers, ("in_the_way", in_the_way.number("window")))
+            tried = (in_the_way, *tried)
+        return Reason("topjob-ineligible", numbers, (why_pinned(job), *tried) if job.pinned else tried)
 
     def at_a_gate(self, job: Job, reason: Reason) -> None:
         """Leave a job that a gate blocks, whatever is free.
@@ -263,6 +276,9 @@ class JobAttempts:
                 back: Numbers = (("with_away", with_away),) if with_away >= chunk.pieces else ()
                 return Reason("never-fits", (*numbers, *back))
         if not fits_idle_cluster(self._cluster, request, allowed, capacity.check_time):
+            held = self._held_outside.why(job, allowed)
+            if held is not None:
+                return held
             if job.pinned:
                 gone = sum(chunk.pieces for chunk in request.chunks)
                 return Reason("pinned", (*why_pinned(job).numbers, ("gone", gone)))

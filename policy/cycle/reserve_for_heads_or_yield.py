@@ -11,6 +11,7 @@ from policy.backfill.cut_backfilled_for_promise import NO_PROMISE
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.backfill.shadow_time import reserve
+from policy.cycle.held_by_jobs_outside_snapshot import HeldOutside
 from policy.cycle.preempt_backfilled import NOTHING_EXPECTED, PromisedCuts
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job
 from policy.plan.pass_context import Context
@@ -24,12 +25,13 @@ from policy.reasons.reason_names import Numbers
 class Heads:
     """The heads of one pass."""
 
-    __slots__ = ("_builder", "_context", "_cuts", "_preemption")
+    __slots__ = ("_builder", "_context", "_cuts", "_held_outside", "_preemption")
 
-    def __init__(self, context: Context, builder: PlanBuilder, cuts: PromisedCuts) -> None:
+    def __init__(self, context: Context, builder: PlanBuilder, cuts: PromisedCuts, held_outside: HeldOutside) -> None:
         self._context = context
         self._builder = builder
         self._cuts = cuts
+        self._held_outside = held_outside
         self._preemption = context.preemption
 
     def reserve_for(
@@ -61,6 +63,13 @@ class Heads:
         if reservation is None:
             if in_the_way is not None:
                 return in_the_way._replace(tried=tried)
+            endless = None if windows is None else windows.ending_at(UNLIMITED_S, job, allowed)
+            # Without windows it would be reserved: those without a known end are in the way, whatever ends.
+            if endless is not None and reserve(cluster, job, allowed, from_s, pending, expected) is not None:
+                return Reason("into-window", (("window", endless),), tried)
+            held = self._held_outside.why(job, allowed)
+            if held is not None:
+                return held._replace(tried=tried)
             # On an idle cluster it fits, or whether it does would take too long to find out.
             return Reason("never-arranged", (("queue", job.queue), ("unsure", 1)), tried)
         promised_s = self._builder.promises.get(job.id, UNLIMITED_S)

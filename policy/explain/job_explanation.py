@@ -41,6 +41,7 @@ _TRIED = {
     "not-good-enough": "start now",
     "staggered": "start now",
     "reserved": "start now",
+    "topjob-ineligible": "start now",
     "into-window": "start now",
     "pinned": "start now",
     "hard-limit": "start now",

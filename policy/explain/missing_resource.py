@@ -18,7 +18,7 @@ from policy.model.pbs_units import show_resource
 from policy.reasons.reason_names import MoreNumbers, ReasonCode
 from policy.state.cluster_index import ClusterIndex
 
-_NOW = frozenset({"fragmented", "reserved"})
+_NOW = frozenset({"fragmented", "reserved", "topjob-ineligible"})
 _EVER = "never-fits"
 
 

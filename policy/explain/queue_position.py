@@ -22,7 +22,7 @@ from policy.state.cluster_index import ClusterIndex
 IN_LINE = frozenset(
     {
         "reserved", "behind-head", "too-few-idle", "fragmented", "backfill-window", "into-window", "pinned",
-        "limit-of-pass", "passed-over", "staggered", "not-good-enough", "vnode-run-limit",
+        "limit-of-pass", "passed-over", "staggered", "not-good-enough", "topjob-ineligible", "vnode-run-limit",
     }
 )  # fmt: skip
 """The reasons of jobs that start when there is room for them."""

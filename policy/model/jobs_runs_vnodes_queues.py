@@ -184,7 +184,7 @@ class Job(NamedTuple):
     A job with ``pinned`` vnodes goes back to exactly these, as its request says: PBS's own checkpoint keeps it there.
     ``priority`` orders it among all users' jobs, ``own_priority`` among its owner's in the queue. ``entity`` is its
     fair share entity, and ``order_values`` are the numbers that its queue's order needs
-    (:attr:`policy.order.site_order_settings.SiteOrder.needs`).
+    (:attr:`policy.order.site_order_settings.SiteOrder.needs`). One that is ``topjob_ineligible`` never becomes head.
     """
 
     id: str
@@ -214,6 +214,7 @@ class Job(NamedTuple):
     own_priority: int = 0
     entity: str = ""
     order_values: tuple[float, ...] = ()
+    topjob_ineligible: bool = False
 
     @property
     def left_s(self) -> float:

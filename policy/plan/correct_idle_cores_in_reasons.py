@@ -11,7 +11,7 @@ from policy.backfill.queues_sharing_vnodes import Region
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.reasons.reason import Reason
 
-_NAMES_IDLE = frozenset({"too-few-idle", "fragmented"})
+_NAMES_IDLE = frozenset({"too-few-idle", "fragmented", "topjob-ineligible"})
 """Reasons whose number of idle cores is corrected. A head's is not: it counts what was idle before others backfilled
 beside it."""
 

@@ -7,12 +7,12 @@ from typing import Literal, Union
 
 ReasonCode = Literal[
     # Whatever is free
-    "blocked", "hard-limit", "into-window", "left-undone", "never-arranged", "never-fits", "no-fair-share",
-    "not-before", "not-good-enough", "pinned", "queue-closed", "queue-stopped", "queue-unknown", "server-resource",
-    "under-threshold",
+    "blocked", "hard-limit", "held-elsewhere", "into-window", "left-undone", "never-arranged", "never-fits",
+    "no-fair-share", "not-before", "not-good-enough", "pinned", "queue-closed", "queue-stopped", "queue-unknown",
+    "server-resource", "under-threshold",
     # In line
     "backfill-window", "behind-head", "fragmented", "limit-of-pass", "not-looked-at", "passed-over", "promise-moved",
-    "reserved", "too-few-idle", "vnode-run-limit",
+    "reserved", "too-few-idle", "topjob-ineligible", "vnode-run-limit",
     # Preemption
     "base-class", "cut-for-promise", "cut-for-rescue", "exempt-victims", "no-lower-class", "no-priority", "no-quota",
     "no-victims", "over-quota", "preempt-delay", "preempt-delays-head", "preempted-class", "preempted-quota",

@@ -232,12 +232,22 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         )
         + "; it waits for more vnodes, or for another select or place"
     ),
+    "held-elsewhere": lambda f: (
+        f"waits for what is held on vnode {f['vnode']} ({f['what']})"
+        + (f" and on {_count(f['others'], 'other vnode')}" if f["others"] else "")
+        + " by jobs that pbsteer does not see, or by suspended jobs that keep a part of theirs: it would not fit"
+        " even if all other jobs had ended"
+    ),
     "reserved": lambda f: (
         (f"first in line, reserved to start {f['at_s_in']}: " if f["dated"] and _is_to_come(f) else "first in line: ")
         + f"{show_shortage(f)};"
         + (f" reserved to start {f['at_s_in']}, " if not f["dated"] and _is_to_come(f) else " it starts ")
         + show_what_is_over(f)
         + (", if the vnodes then meet what it requires" if f["requires"] else "")
+    ),
+    "topjob-ineligible": lambda f: (
+        f"{show_shortage(f)}; no cores are reserved for it, as it is set topjob_ineligible: it starts if it fits in its"
+        " turn"
     ),
     "promise-moved": lambda f: (
         f"gave way to {f['beneficiary']}, which is within its quota or of a higher class"

@@ -11,7 +11,13 @@ from policy.reasons.reason_names import Facts
 
 def show_into_window(facts: Facts) -> str:
     """Why a job for which there is room waits: its run would overlap a window, or windows that have begun close all
-    that room."""
+    that room. Without a time: windows whose end is not known close the room that it would have later."""
+    if "at_s" not in facts:
+        over = "these are" if " and " in str(facts["window"]) else "that is"
+        return (
+            f"fits at no time that is known: {facts['estimate']} would run into {facts['window']}, and when {over} over"
+            " is not known"
+        )
     if facts["at_s_in"] == "now":
         more = facts["others"]
         keep = f"{facts['window']} and {more} more keep" if more else f"{facts['window']} keeps"

@@ -47,8 +47,12 @@ def flag_setting(default: bool) -> Any:
 
 
 def text_setting(default: str, allowed: str) -> Any:
-    """A text; empty only as the default."""
-    return setting(default, allowed, lambda value: value if isinstance(value, str) and value else None)
+    """A text of printable characters; empty only as the default."""
+
+    def check(value: Any) -> str | None:
+        return value if isinstance(value, str) and value and value.isprintable() else None
+
+    return setting(default, allowed, check)
 
 
 def read_names(value: Any) -> tuple[str, ...] | None:

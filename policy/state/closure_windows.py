@@ -175,10 +175,11 @@ class Windows:
 
     def ending_at(self, at_s: float, job: Job, allowed: int) -> str | None:
         """The names of the windows that end at ``at_s`` on the job's queue, or on those of the allowed vnodes that
-        match a chunk of the job; None where none does."""
+        match a chunk of the job, with what it would hold alone beside them; None where none does."""
         vnodes = 0
         for chunk in job.request.chunks:
             vnodes |= allowed & self._capacity.inventory.matching(chunk)
+        vnodes |= self._capacity.sharing.held_alone(vnodes, job.request)
         near = [windows for windows, mask in self._kinds if mask & vnodes] + [self._of_queues.get(job.queue, ())]
         names = sorted({window.name for windows in near for window in windows if window.end_s == at_s})
         return " and ".join(names[:2] if len(names) < 3 else [names[0], f"{len(names) - 1} more"]) or None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from policy.model.allocation import Directory
+from policy.model.host_names import is_host
 from policy.model.job_request import Amounts, Chunk
 from policy.model.jobs_runs_vnodes_queues import Vnode
 from policy.model.pbs_units import parse_measure
@@ -201,7 +202,7 @@ def _has(vnode: Vnode, name: str, value: str) -> bool:
     if name == "vnode":
         return vnode.name == value
     if name == "host":
-        return _is_host((vnode.host or vnode.name).lower(), value.lower())
+        return is_host((vnode.host or vnode.name).lower(), value.lower())
     most = vnode.measures.get(name)
     if most is not None:
         wanted = parse_measure(value)
@@ -211,12 +212,3 @@ def _has(vnode: Vnode, name: str, value: str) -> bool:
         # A boolean that is not set is False (PBS Professional Administrator's Guide, "Unset Resources").
         return value.lower() == "false"
     return is_what(has, value)
-
-
-def _is_host(name: str, wanted: str) -> bool:
-    """Whether ``name`` is the host that is asked for: with or without its domain, but never with another domain."""
-    return wanted in (name, _short(name)) or _short(wanted) == name
-
-
-def _short(host: str) -> str:
-    return host.partition(".")[0]

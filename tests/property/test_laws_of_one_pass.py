@@ -103,7 +103,7 @@ def test_a_job_has_no_place_where_its_reason_says_so(parts: Parts) -> None:
         job = waiting[job_id]
         if not plan_invariants.simple(job.request):
             continue
-        if reason.code in ("never-fits", "never-arranged"):
+        if reason.code in ("never-fits", "never-arranged", "held-elsewhere"):
             assert not plan_invariants.fits(parts, job, []), (job_id, reason)
         elif reason.code in ("fragmented", "reserved"):
             assert not plan_invariants.fits(parts, job, plan_invariants.residents(parts, plan)), (job_id, reason)

@@ -37,8 +37,11 @@ from tests.property.strategies.settings_strategies import (
 Lively = tuple[Parts, tuple[Job, ...], Settings]
 
 LEFT_FOR_EVER = frozenset(
-    {"blocked", "never-fits", "never-arranged", "queue-stopped", "queue-unknown", "hard-limit", "server-resource"}
-)
+    {
+        "blocked", "never-fits", "never-arranged", "held-elsewhere", "queue-stopped", "queue-unknown", "hard-limit",
+        "server-resource",
+    }
+)  # fmt: skip
 """Reasons that only a change from outside can end."""
 
 

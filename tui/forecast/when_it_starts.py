@@ -35,7 +35,7 @@ OLD_S = 900.0
 """A published forecast that is older is not used where a new one can be made."""
 
 _NEVER = ("never-fits", "never-arranged")
-_NOT_BY_ITSELF = (*_NEVER, "blocked", "queue-stopped", "queue-unknown")
+_NOT_BY_ITSELF = (*_NEVER, "held-elsewhere", "blocked", "queue-stopped", "queue-unknown")
 """Reasons that no end of a run and no time ends. A forecast with a start of such a job is of an earlier state: the
 queue was stopped, the job altered or its vnodes went offline since."""
 

@@ -13,6 +13,7 @@ from typing import Callable, NamedTuple, Union
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.job.job_preferences import read_preferences, read_saves
 from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
+from policy.model.host_names import is_host_among
 from policy.model.job_preferences import AUTO
 from policy.model.job_request import Chunk, Request, RequestError, parse_request
 from policy.model.jobs_runs_vnodes_queues import Job
@@ -100,8 +101,10 @@ def _find_too_much(request: Request, queue: QueueSummary) -> str:
 def _find_unknown(request: Request, names: frozenset[str]) -> str:
     for chunk in request.chunks:
         for name, value in chunk.wants:
-            if name in ("host", "vnode") and names and value.lower() not in names:
-                return f"it asks for {name}={value[:80]}, and there is no such {name}"
+            if name in ("host", "vnode") and names:
+                is_there = is_host_among(names, value.lower()) if name == "host" else value.lower() in names
+                if not is_there:
+                    return f"it asks for {name}={value[:80]}, and there is no such {name}"
     return ""
 
 

@@ -102,6 +102,10 @@ def _find_vnode_obstacles(server_status: ServerStatus, queue: str, partition: st
         for attribute in ("no_multinode_jobs", "provision_enable"):
             if texts.get(attribute) == "True":
                 yield f"vnode {name} has {attribute} = True, which pbsteer does not honour"
+        for attribute, text in texts.items():
+            if text.startswith("@") and attribute.startswith("resources_available."):
+                resource = attribute.partition(".")[2]
+                yield f"vnode {name} shares {resource} = {text[:_SHOWN]} with that vnode, which pbsteer does not count"
 
 
 def _find_config_obstacles(config: str, server_status: ServerStatus) -> Iterator[str]:

@@ -56,8 +56,7 @@ def read_dedicated_time(text: str) -> DedicatedTime:
 
 def is_dedicated(queue: str, config: Mapping[str, list[str]]) -> bool:
     """Whether the queue is for dedicated time, by the options of its scheduler's ``sched_config``."""
-    prefix = config.get("dedicated_prefix", [_USUAL_PREFIX])[-1]
-    return bool(prefix) and queue.startswith(prefix)
+    return queue.startswith(config.get("dedicated_prefix", [_USUAL_PREFIX])[-1])
 
 
 def close_queue(times: DedicatedTime, dedicated: bool) -> tuple[Window, ...]:

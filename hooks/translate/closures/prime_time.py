@@ -26,11 +26,41 @@ _AHEAD_DAYS = 9
 _SHOWN = 80
 
 
-class _Day(NamedTuple):
-    """When prime and non-prime time begin on a day: as HHMM, ``all`` or ``none``."""
+class _Begin(NamedTuple):
+    """When prime or non-prime time begins on a day: at a time, HHMM as a number, unless the ``word`` is ``all`` or
+    ``none``. The time is -1 where the last line had a word."""
 
-    prime: int | str
-    non_prime: int | str
+    word: str = ""
+    hhmm: int = 0
+
+    def then(self, later: _Begin) -> _Begin:
+        """As a later line about the day leaves it: a time does not take the place of a word."""
+        return later if later.word else _Begin(self.word, later.hhmm)
+
+
+class _Day(NamedTuple):
+    """When prime and non-prime time begin on a day."""
+
+    prime: _Begin = _Begin()
+    non_prime: _Begin = _Begin()
+
+    def then(self, prime: _Begin, non_prime: _Begin) -> _Day:
+        """As a later line leaves it (``load_day`` of PBS's scheduler): ``none`` for both is all prime time."""
+        prime = self.prime.then(prime)
+        if prime.word == non_prime.word == _NONE:
+            return _Day(_Begin(_ALL, -1), self.non_prime)
+        return _Day(prime, self.non_prime.then(non_prime))
+
+    def is_prime(self, hhmm: int) -> bool:
+        """Whether it is prime time then. A day without times, or with both at midnight, is all prime time."""
+        begins, ends = self.prime.hhmm, self.non_prime.hhmm
+        if self.prime.word == _ALL or (not self.prime.word and begins == ends == 0):
+            return True
+        if self.non_prime.word == _ALL or self.prime.word == _NONE:
+            return False
+        if self.non_prime.word == _NONE:
+            return True
+        return begins <= hhmm < ends if begins < ends else ends < begins and not ends <= hhmm < begins
 
 
 class PrimeTime(NamedTuple):
@@ -48,13 +78,7 @@ class PrimeTime(NamedTuple):
         local = time.localtime(at_s)
         if local.tm_yday in self.holidays:
             return False
-        prime, non_prime = self.days[local.tm_wday]
-        if _ALL in (prime, non_prime):
-            return prime == _ALL
-        if _NONE in (prime, non_prime):
-            return prime != _NONE
-        now, begins, ends = local.tm_hour * 100 + local.tm_min, int(prime), int(non_prime)
-        return begins <= now < ends if begins < ends else ends < begins and not ends <= now < begins
+        return self.days[local.tm_wday].is_prime(local.tm_hour * 100 + local.tm_min)
 
     def changes(self, from_s: float) -> list[float]:
         """The moments after ``from_s`` at which prime time begins or ends, in order, for some days ahead."""
@@ -69,15 +93,15 @@ class PrimeTime(NamedTuple):
         """The moments at which it may change: each midnight, and the two times of each day."""
         today = time.localtime(from_s)
         for ahead in range(_AHEAD_DAYS + 1):
-            for begins in (0, *self.days[(today.tm_wday + ahead) % 7]):
-                if isinstance(begins, int):
-                    moment = (today.tm_year, today.tm_mon, today.tm_mday + ahead, begins // 100, begins % 100, 0)
+            for _, hhmm in (_Begin(), *self.days[(today.tm_wday + ahead) % 7]):
+                if hhmm >= 0:
+                    moment = (today.tm_year, today.tm_mon, today.tm_mday + ahead, hhmm // 100, hhmm % 100, 0)
                     yield time.mktime((*moment, 0, 0, -1))
 
 
 def read_prime_time(text: str) -> PrimeTime:
     """The times of a ``holidays`` file. Without the file or a ``YEAR`` in it, it is always prime time."""
-    times: dict[int, tuple[int | str, int | str]] = {}
+    days = [_Day()] * 7
     holidays: set[int] = set()
     year, unread = 0, ""
     for line in text.splitlines():
@@ -88,31 +112,26 @@ def read_prime_time(text: str) -> PrimeTime:
             if words[0] == "YEAR":
                 year = int(words[1])
             elif words[0] in _NAMED:
-                times.update(dict.fromkeys(_NAMED[words[0]], (_read_time(words[1]), _read_time(words[2]))))
+                prime, non_prime = _read_begin(words[1]), _read_begin(words[2])
+                for day in _NAMED[words[0]]:
+                    days[day] = days[day].then(prime, non_prime)
             else:
                 holidays.add(int(words[0]))
         except (IndexError, ValueError):
             unread = unread or line.strip()[:_SHOWN]
     if not year:
         return PrimeTime(unread=unread)
-    return PrimeTime(tuple(_day_of(*times.get(day, (0, 0))) for day in range(7)), frozenset(holidays), unread)
+    return PrimeTime(tuple(days), frozenset(holidays), unread)
 
 
-def _day_of(prime: int | str, non_prime: int | str) -> _Day:
-    """A day's times. PBS's scheduler takes a day without times, or with both at midnight, and one with ``none`` twice
-    as all prime time."""
-    is_all = prime == non_prime and prime in (0, _ALL, _NONE)
-    return _Day(_ALL, _NONE) if is_all else _Day(prime, non_prime)
-
-
-def _read_time(word: str) -> int | str:
+def _read_begin(word: str) -> _Begin:
     """A time of day as HHMM, ``all`` or ``none``. Raises ValueError for any other."""
     if word in (_ALL, "ALL", _NONE, "NONE"):
-        return word.lower()
+        return _Begin(word.lower(), -1)
     number = int(word)
     if not (0 <= number <= 2400 and number % 100 < 60):
         raise ValueError(word)
-    return number
+    return _Begin("", number)
 
 
 class PrimeRules(NamedTuple):
@@ -129,8 +148,8 @@ class PrimeRules(NamedTuple):
     def close_queue(self, queue: str, now_s: float) -> tuple[Window, ...]:
         """The windows in which the queue starts no jobs, and those that its jobs do not cross. Of the latter, the last
         has no end: it is not known, and keeps no job from running."""
-        is_for_prime = bool(self.prime_prefix) and queue.startswith(self.prime_prefix)
-        is_for_other = bool(self.non_prime_prefix) and queue.startswith(self.non_prime_prefix)
+        is_for_prime = queue.startswith(self.prime_prefix)
+        is_for_other = queue.startswith(self.non_prime_prefix)
         if not (is_for_prime or is_for_other or any(self.keeps)):
             return ()
         is_prime, windows = self.times.is_prime(now_s), []

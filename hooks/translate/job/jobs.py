@@ -191,6 +191,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         own_priority=own_priority,
         entity=order.entity_of(texts, queue),
         order_values=order.values_of(texts),
+        topjob_ineligible=texts.get("topjob_ineligible", "") == "True",
     )
 
 
@@ -353,10 +354,14 @@ def _read_block(texts: Attributes, not_before_s: float | None, mark: Mark) -> st
         if is_held_after_failed_starts(texts):
             return f"PBS holds it after {FAILED_STARTS}: releasing it lets it run once its host can run it"
         depend = own_dependencies(texts.get("depend", ""))
+        waits_for = [f"waits for other jobs ({depend[:200]})"] if depend else []
         if depend and texts.get("Hold_Types", "n") in ("n", "s", ""):
-            return f"it waits for other jobs ({depend[:200]})"
+            return f"it {waits_for[0]}"
         holders = [who for letter, who in _HOLDS.items() if letter in texts.get("Hold_Types", "")]
-        return f"it is held by {' and '.join(holders) or 'an unknown hold type'}: releasing it lets it run"
+        held = f"it is held by {' and '.join(holders) or 'an unknown hold type'}"
+        # PBS clears the start time once it has come.
+        waits_for += ["has a start time that is still to come"] if not_before_s is not None else []
+        return f"{held}, and {' and '.join(waits_for)}" if waits_for else f"{held}: releasing it lets it run"
     if waits_to_resume(texts):
         return "it was suspended, and goes on when PBS's scheduler finds its vnodes idle"
     if state == "W":

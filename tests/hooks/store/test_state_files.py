@@ -49,12 +49,13 @@ def test_a_group_may_read_the_journal_and_the_last_pass_but_not_the_ledger(tmp_p
     assert modes[LEDGER] == modes["summary.json"] == "0o600"
 
 
-def test_a_group_that_the_host_does_not_know_gets_nothing(tmp_path: Path) -> None:
-    state = State(tmp_path / "pbsteer", "no-such-group")
+@pytest.mark.parametrize("group", ["no-such-group", "not\0encodable"])
+def test_a_group_that_the_host_does_not_know_gets_nothing(group: str, tmp_path: Path) -> None:
+    state = State(tmp_path / "pbsteer", group)
     with state.locked():
         state.publish("last-pass.json", {}, shared=True)
     assert mode_of(state.path / "last-pass.json") == "0o600"
-    assert "'no-such-group'" in state.find_group_problem()
+    assert repr(group) in state.find_group_problem()
 
 
 @pytest.mark.parametrize(

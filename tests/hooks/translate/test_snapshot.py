@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.pbs.job_attributes.job_ids_and_states import read_indices
-from hooks.pbs.server_status_type_and_attributes import ServerStatus
+from hooks.pbs.server_status_type_and_attributes import JOB_ATTRIBUTES, ServerStatus
 from hooks.translate.snapshot import Known, translate
 from policy.cycle.engine import decide
 from policy.model.job_preferences import Layout, RankPreference, Requirements
@@ -190,6 +190,33 @@ def test_indices_are_read_as_pbs_writes_them(text: str, indices: tuple[int, ...]
 @pytest.mark.parametrize("text", ["x", "1-x", "1-5:0", "1,,x"])
 def test_indices_that_make_no_sense_block_the_array(text: str) -> None:
     assert "array_indices_remaining" in only_job(job("B", array_indices_remaining=text), "8[].server").blocked
+
+
+def test_a_held_job_that_waits_for_more_than_its_release_says_so() -> None:
+    depend, later = {"depend": "afterok:7.server@server"}, {"Execution_Time": str(int(NOW_S) + 60)}
+    for more, expected_text in (
+        ({"Hold_Types": "u"}, "it is held by its owner: releasing it lets it run"),
+        ({"Hold_Types": "u", **depend}, "it is held by its owner, and waits for other jobs (afterok:7.server@server)"),
+        ({"Hold_Types": "o", **later}, "it is held by an operator, and has a start time that is still to come"),
+        (
+            {"Hold_Types": "u", **depend, **later},
+            "it is held by its owner, and waits for other jobs (afterok:7.server@server) and has a start time that is"
+            " still to come",
+        ),
+        (
+            {"Hold_Types": "us", **depend},
+            "it is held by its owner and a manager or the system, and waits for other jobs (afterok:7.server@server)",
+        ),
+        ({"Hold_Types": "s", **depend}, "it waits for other jobs (afterok:7.server@server)"),
+    ):
+        assert only_job(job("H", 1, "workq", "alice", **more)).blocked == expected_text
+
+
+def test_a_job_that_a_manager_keeps_from_being_top_job_is_known_as_such() -> None:
+    assert "topjob_ineligible" in JOB_ATTRIBUTES
+    assert only_job(job("Q", topjob_ineligible="True")).topjob_ineligible
+    assert not only_job(job("Q", topjob_ineligible="False")).topjob_ineligible
+    assert not only_job(job("Q")).topjob_ineligible
 
 
 def test_of_an_over_wide_array_no_more_subjobs_are_read_than_one_may_have() -> None:

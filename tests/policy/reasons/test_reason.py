@@ -188,6 +188,11 @@ SOON: dict[NumberName, Number] = {"at_s": 200}
         ("preempt-delays-head", {"before_s": 90}, "would delay the job first in line"),
         ("reserved", {"idle": 1, **SOON}, "needs 4 cores, 1 is idle; reserved to start in 100 s"),
         ("reserved", {"idle": 1, "at_s": 90}, "1 is idle; it starts when enough running jobs have ended"),
+        (
+            "held-elsewhere",
+            {"what": "mem=8kb", "vnode": "v1", "others": 1},
+            "waits for what is held on vnode v1 (mem=8kb) and on 1 other vnode by jobs that pbsteer does not see",
+        ),
         ("reserved", {"idle": 5, **SOON}, "5 are idle, but not as it asks for them; reserved to start in 100 s"),
     ],
 )

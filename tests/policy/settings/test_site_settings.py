@@ -136,6 +136,7 @@ def test_everything_said() -> None:
         ("schedule", "max_starts", 0, "1 to"),
         ("server", "mode", "Drive", "observe, advise, drive"),
         ("server", "journal_group", 7, "group"),
+        ("server", "journal_group", "hpc\0", "group"),
         ("server", "journal_days", 0, "1 to 3650"),
     ],
 )

@@ -51,6 +51,8 @@ ALICES_PAST = Ledger(history={"alice": History((5000.0, 7000.0), 12_000.0, 72_00
         ({"select": "4:ncpus=1", "place": "scatter:shared"}, "place=scatter it asks for 4 hosts, and 3 are open"),
         ({"select": "4:ncpus=1", "place": "vscatter"}, "place=vscatter it asks for 4 vnodes, and 3 are open"),
         ({"select": "1:ncpus=1:host=n4"}, "it asks for host=n4, and there is no such host"),
+        ({"select": "1:ncpus=1:host=n4.example.org"}, "it asks for host=n4.example.org, and there is no such host"),
+        ({"select": "1:ncpus=1:vnode=n2.example.org"}, "vnode=n2.example.org, and there is no such vnode"),
         ({"select": "1:ncpus=1+1:ncpus=2:vnode=m[0]"}, "it asks for vnode=m[0], and there is no such vnode"),
     ],
 )
@@ -66,6 +68,7 @@ def test_what_can_never_run_is_refused_with_the_numbers(asked: dict[str, str], w
     [
         {}, {"walltime": "1:00:00"}, {"select": "3:ncpus=8"}, {"ncpus": "8"}, {"select": "what"}, {"ncpus": "many"},
         {"select": "1:ncpus=1:nosuch=5"}, {"select": "1:ncpus=1:host=N2"}, {"select": "2:ncpus=4", "place": "pack"},
+        {"select": "1:ncpus=1:host=n2.example.org"},
         {"select": "3:ncpus=8", "place": "scatter"}, {"select": "1:ncpus=1", "place": "nowhere"},
     ],
 )  # fmt: skip

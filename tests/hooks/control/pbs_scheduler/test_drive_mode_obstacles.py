@@ -50,6 +50,10 @@ def test_a_queue_without_obstacles_is_driven_whether_its_scheduler_is_on_or_not(
         ({"files": {"default": {"holidays": "weekday six"}}}, "holidays .* cannot be read: 'weekday six'"),
         ({"vnodes": {"v1": vnode(no_multinode_jobs="True")}}, "vnode v1 has no_multinode_jobs"),
         ({"vnodes": {"v1": vnode(provision_enable="True")}}, "vnode v1 has provision_enable"),
+        (
+            {"vnodes": {"v1": vnode(resources_available__lic="@v2"), "v2": vnode()}},
+            "vnode v1 shares lic = @v2 with that vnode",
+        ),
         ({"unread": {"workq": "queue workq: max_run: ..."}}, "max_run"),
         ({"unread": {"": "server: max_run: ..."}}, "server: max_run"),
         ({"queues": {"workq": queue("drive", partition="P9")}}, "no scheduler serves partition P9"),
@@ -93,6 +97,7 @@ def test_vnodes_that_the_queue_does_not_use_are_no_obstacle() -> None:
         "v1": vnode(),
         "v2": vnode(no_multinode_jobs="True", queue="other"),
         "v3": vnode(provision_enable="True", partition="P"),
+        "v4": vnode(resources_available__lic="@v1", queue="other"),
     }
     assert find(vnodes=vnodes) == ""
 

@@ -65,7 +65,7 @@ def test_a_queue_is_dedicated_by_the_prefix_of_its_scheduler() -> None:
     assert is_dedicated("dedicated_gpu", {})
     assert is_dedicated("maint_q", {"dedicated_prefix": ["maint"]})
     assert not is_dedicated("dedq", {"dedicated_prefix": ["maint"]})
-    assert not is_dedicated("dedq", {"dedicated_prefix": [""]})
+    assert is_dedicated("workq", {"dedicated_prefix": [""]})
 
 
 def test_each_queue_follows_its_own_schedulers_files() -> None:

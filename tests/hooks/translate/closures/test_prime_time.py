@@ -49,6 +49,9 @@ def test_prime_time_is_between_its_two_times_of_a_day_that_is_no_holiday(moment:
         ("weekday all all", True, True), ("weekday none none", True, True), ("weekday 0000 0000", True, True),
         ("weekday 0800 0800", False, False), ("saturday none all", True, True), ("wednesday 0600 none", True, True),
         ("wednesday none 0600", False, False), ("weekday none all\nwednesday ALL NONE", True, True),
+        ("weekday none none\nwednesday 0600 1730", True, True), ("wednesday none all\nweekday 0600 1730", False, False),
+        ("weekday none 1730\nwednesday 0600 none", True, True), ("wednesday 0600 all\nweekday 0 0", True, True),
+        ("weekday 0600 none\nwednesday 0600 1730", True, True), ("wednesday 0600 1730\nweekday 0 0", True, True),
     ],
 )  # fmt: skip
 def test_days_are_read_as_pbs_sched_reads_them(line: str, at_noon: bool, at_night: bool) -> None:
@@ -83,6 +86,7 @@ def test_a_queue_of_one_time_is_closed_to_starts_in_the_other() -> None:
     assert windows_of("np_work", "", f"{WEEKDAY} 12:00")[0] == Window(0.0, night, PRIME, closed_to=STARTS)
     assert windows_of("workq", "", f"{WEEKDAY} 12:00") == ()
     assert windows_of("work", "nonprimetime_prefix: wo\n", f"{WEEKDAY} 12:00")[0].name == PRIME
+    assert windows_of("work", 'primetime_prefix: ""\n', f"{SATURDAY} 12:00")[0].name == NON_PRIME
 
 
 def test_where_it_is_always_prime_time_queues_of_the_other_start_nothing() -> None:
