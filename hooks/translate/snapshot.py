@@ -31,7 +31,7 @@ from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume
 from hooks.translate.job.running_subjob_own_attributes import Subjobs
 from hooks.translate.job.runone import find_alternatives
 from hooks.translate.placement_sets import read_placement_sets
-from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
+from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server, with_runs
 from hooks.translate.site_order import read_site_orders
 from hooks.translate.uncounted_resources import find_unlimited
 from hooks.translate.vnodes import read_run_limits, read_vnode
@@ -123,7 +123,7 @@ def translate(
         consumables,
         settings,
         LongSelects(),
-        job_wide=_bound(server, queues).union(server.left) - consumables,
+        job_wide=_bound(server, queues).union(server.shared) - consumables,
         methods=methods,
         known=find_known(server_status, everywhere, files),
         measured=measured,
@@ -133,8 +133,6 @@ def translate(
         sets=read_placement_sets(server_status),
         vnodes_limit_runs=any(read_run_limits(texts) is not None for texts in server_status.vnodes.values()),
     )
-    if alternatives.left:
-        server = replace(server, left={**server.left, **alternatives.left})
     known.begin(context.lasting)
     waiting: list[Job] = []
     runs: list[Run] = []
@@ -164,6 +162,10 @@ def translate(
         run = read_run(job_id, texts, own, server_status.time_s, report)
         if run is not None:
             runs.append(run)
+    if server.shared:
+        server = with_runs(server, runs)
+    if alternatives.left:
+        server = replace(server, shared={**server.shared, **alternatives.left})
     held = _sum_held(runs)
     reservations = with_resume_windows(
         read_reservations(server_status, report), find_resume_needs(server_status), server_status.time_s

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Union
+from typing import TypeVar, Union
 
 from policy.eligibility.longest_run_by_prime_time import (
     explain_too_long,
@@ -25,11 +25,12 @@ from policy.state.cluster_index import ClusterIndex
 
 _Need = Union[int, Request, tuple[Request, Amounts]]
 """What distinguishes two jobs of one owner for the limits."""
+_Key = TypeVar("_Key")
 
 
 class Gates:
     """The gates of one pass. Hard limits are PBS's own, per queue and for the server (PBS Administrator's Guide,
-    "Managing Resource Usage"). The server's consumables are counted down as jobs start."""
+    "Managing Resource Usage"). Of the server's consumables jobs may use up what they ask for in their chunks, too."""
 
     def __init__(
         self,
@@ -43,13 +44,14 @@ class Gates:
         self._refused = refused
         self._confined = confined
         self._now_s = now_s
-        self._left: dict[str, int] = dict(cluster.server.left)
+        self._shared = cluster.server.shared
         self._plain = cluster.queues_without_gates()
         self._queues: dict[str, Reason | None] = {}
         self._longest_s: dict[str, float] = {}
         # Use only grows until a start is cancelled (take_back), so an entity that is over a limit stays over it.
         self._known: dict[tuple[str, str, str, str], dict[_Need, Reason]] = {}
         self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
+        self._expected_of_server: dict[str, int] = {}
         self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
 
     def blocking_reason(self, job: Job) -> Reason | None:
@@ -67,7 +69,7 @@ class Gates:
         if job.left_s > self._longest_s[job.queue]:
             return Reason("blocked", (("why", explain_too_long(job, self._longest_s[job.queue])),))
         reason = self._queues[job.queue]
-        if reason is None and self._limits[job.queue]:
+        if reason is None and (self._shared or self._limits[job.queue]):
             owner = (job.user, job.queue, job.group, job.project)
             known = self._known.get(owner)
             if known is None:
@@ -77,11 +79,9 @@ class Gates:
                 need = (job.request, job.job_wide)
             reason = known.get(need)
             if reason is None:
-                reason = self._over_limit(job)
-                if reason is not None and not self._expected:
+                reason = self._over_limit(job) or self._too_few_left(job)
+                if reason is not None and not self._expected and not self._expected_of_server:
                     known[need] = reason
-        if reason is None and self._left:
-            reason = self._too_few_left(job)
         if reason is None and self._confined is not None:
             reason = self._confined.why(job)
         return reason
@@ -93,14 +93,9 @@ class Gates:
         longest_s = find_longest_planned_run_s(queue, at_s, slack_s) if queue.closed else UNLIMITED_S
         return Reason("blocked", (("why", explain_too_long(job, longest_s)),)) if job.left_s > longest_s else None
 
-    def open_for(self, job: Job) -> None:
-        """The job starts: take its consumables off what the server has left."""
-        self._shift_left(job, -1)
-
-    def take_back(self, job: Job) -> None:
-        """The job does not start after all: give its consumables back."""
+    def take_back(self) -> None:
+        """A job does not start after all, so what it would have used is there again."""
         self._known.clear()
-        self._shift_left(job, 1)
 
     def expect(self, job: Job, sign: int = 1) -> None:
         """Count a job that will start without passing the gates again; with ``sign`` -1, stop counting it."""
@@ -108,11 +103,12 @@ class Gates:
             return
         if job.queue not in self._queues:
             self._look_at(job.queue)
-        self._shift_left(job, -sign)
+        for resource, amount in self._asked_of_server(job):
+            _shift(self._expected_of_server, resource, sign * amount)
         for scope, _, limits in self._limits[job.queue]:
             need = job.amount(scope[1]) if scope[1] else 1
             for entity, _ in limits.bounds(job.user, job.group, job.project):
-                self._expected[scope, entity] = self._expected.get((scope, entity), 0) + sign * need
+                _shift(self._expected, (scope, entity), sign * need)
 
     def blocking_reason_beside(self, job: Job, head: Job) -> Reason | None:
         """The reason why the job may not start, if the head's limits and licences are to stay free for the head as
@@ -143,10 +139,10 @@ class Gates:
                     and any(bound == entity for bound, _ in limits.bounds(other.user, other.group, other.project))
                 ]
                 at_s = max(at_s, _when(given, used + need - limit))
-        for resource, amount in job.job_wide:
-            short = amount - self._left.get(resource, amount)
+        for resource, amount in self._asked_of_server(job):
+            short = amount - self._left_of(resource)
             if short > 0:
-                held = [(end_s, dict(other.job_wide).get(resource, 0)) for end_s, other in self._ends(coming)]
+                held = [(end_s, other.amount(resource)) for end_s, other in self._ends(coming)]
                 at_s = max(at_s, _when(held, short))
         return at_s
 
@@ -156,10 +152,15 @@ class Gates:
         ends = [*((end_s, runs[run_id].job) for end_s, run_id in self._cluster.ends), *coming]
         return sorted(ends, key=lambda end: end[0])
 
-    def _shift_left(self, job: Job, sign: int) -> None:
-        for resource, amount in job.job_wide:
-            if resource in self._left:
-                self._left[resource] += sign * amount
+    def _asked_of_server(self, job: Job) -> Sequence[tuple[str, int]]:
+        """What the job asks for of the server's consumables, in its chunks or as a whole."""
+        shared = self._shared
+        return [each for each in (*job.request.totals, *job.job_wide) if each[0] in shared] if shared else ()
+
+    def _left_of(self, resource: str) -> int:
+        """What is left of a consumable of the server beside the runs, and the jobs that are expected."""
+        used = self._cluster.used_of_server().get(resource, 0) + self._expected_of_server.get(resource, 0)
+        return self._shared[resource] - used
 
     def _look_at(self, name: str) -> None:
         queue = self._cluster.queues.get(name)
@@ -200,15 +201,22 @@ class Gates:
         return None
 
     def _too_few_left(self, job: Job) -> Reason | None:
-        for resource, amount in job.job_wide:
-            left = self._left.get(resource)
-            if left is not None and amount > left:
+        for resource, amount in self._asked_of_server(job):
+            left = self._left_of(resource)
+            if amount > left:
                 if resource.startswith(ONE_OF):
                     return Reason(
                         "blocked", (("why", f"only {resource} is to run, and another one starts or is next"),)
                     )
-                return Reason("server-resource", (("resource", resource), ("asked", amount), ("left", left)))
+                return Reason("server-resource", (("resource", resource), ("asked", amount), ("left", max(0, left))))
         return None
+
+
+def _shift(sums: dict[_Key, int], key: _Key, amount: int) -> None:
+    """Add to a sum; none is kept that is 0."""
+    sums[key] = sums.get(key, 0) + amount
+    if not sums[key]:
+        del sums[key]
 
 
 def _when(given: Sequence[tuple[float, int]], short: int) -> float:

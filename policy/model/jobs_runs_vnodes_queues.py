@@ -123,12 +123,12 @@ class UserReservation(NamedTuple):
 @dataclass(frozen=True)
 class Server(FrozenValue):
     """What binds every queue: the server's hard limits, its soft quotas by resource, which count the jobs of all queues
-    together, and what is left of job-wide consumables such as licences. ``user_reservations`` are the running
-    reservations of users."""
+    together, and what the runs of the snapshot and jobs that start may hold together of its consumables (``shared``):
+    licences, and also what vnodes have, such as cores. ``user_reservations`` are the running reservations of users."""
 
     name: str = ""
     hard: HardLimits = field(default_factory=HardLimits)
-    left: Mapping[str, int] = field(default_factory=dict)
+    shared: Mapping[str, int] = field(default_factory=dict)
     quotas: Mapping[str, Limits] = field(default_factory=dict)
     user_reservations: tuple[UserReservation, ...] = ()
 

@@ -20,6 +20,7 @@ from tests.hooks.sample_server_statuses import (
     running,
     server_status,
     snapshot_of,
+    vnode,
 )
 
 SETTINGS = Settings()
@@ -80,7 +81,18 @@ def test_a_limit_that_cannot_be_read_is_reported_for_its_queue() -> None:
 
 def test_what_is_left_of_the_servers_own_resources() -> None:
     server = {"name": "server", "resources_available.licences": "10", "resources_assigned.licences": "7"}
-    assert snapshot_of(server_status(server=server), SETTINGS).server.left == {"licences": 3}
+    assert snapshot_of(server_status(server=server), SETTINGS).server.shared == {"licences": 3}
+
+
+def test_cores_of_the_server_bind_what_jobs_ask_for_in_their_chunks() -> None:
+    """Of 8 cores a run has 4, and a reservation 2."""
+    server = {"name": "server", "resources_available.ncpus": "8", "resources_assigned.ncpus": "6"}
+    jobs = {"1.server": running(4), "2.server": job(cores=3), "3.server": job(cores=2)}
+    snapshot = snapshot_of(server_status(jobs, vnodes={"v1": vnode(used=4), "v2": vnode()}, server=server), SETTINGS)
+    assert snapshot.server.shared == {"ncpus": 6}
+    plan = decide(snapshot, Ledger(), SETTINGS)
+    assert [start.id for start in plan.starts] == ["3.server"]
+    assert {job_id: reason.code for job_id, (_, reason) in plan.reasons().items()} == {"2.server": "server-resource"}
 
 
 def test_licences_of_the_server_are_counted() -> None:

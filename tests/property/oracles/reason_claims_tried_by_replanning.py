@@ -238,8 +238,8 @@ def has_enough_of_it(told: Told) -> bool | None:
     if said is None:
         return False
     resource = str(told.reason.number("resource"))
-    left = {**told.parts.server.left, resource: told.parts.server.left[resource] + int(said[1])}
-    changed = replace(told, parts=replace(told.parts, server=replace(told.parts.server, left=left)))
+    shared = {**told.parts.server.shared, resource: told.parts.server.shared[resource] + int(said[1])}
+    changed = replace(told, parts=replace(told.parts, server=replace(told.parts.server, shared=shared)))
     same = changed.same_again()
     if same is None or same.number("resource") != resource:
         return True
