@@ -31,7 +31,15 @@ from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume
 from hooks.translate.job.running_subjob_own_attributes import Subjobs
 from hooks.translate.job.runone import find_alternatives
 from hooks.translate.placement_sets import read_placement_sets
-from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server, with_runs
+from hooks.translate.queues import (
+    read_consumables,
+    read_measured,
+    read_modes,
+    read_queue,
+    read_server,
+    read_sizes,
+    with_runs,
+)
 from hooks.translate.site_order import read_site_orders
 from hooks.translate.uncounted_resources import find_unlimited
 from hooks.translate.vnodes import read_run_limits, read_vnode
@@ -121,6 +129,7 @@ def translate(
     queues = [replace(each, order=orders[each.name].order) if each.name in orders else each for each in queues]
     context = JobContext(
         consumables,
+        read_sizes(server_status.resources),
         settings,
         LongSelects(),
         job_wide=_bound(server, queues).union(server.shared) - consumables,

@@ -66,7 +66,7 @@ def _stripe(
 ) -> dict[str, str]:
     own = _with_defaults(resource_list["select"], queue.chunk)
     try:
-        request = parse_request(own, resource_list.get("place", "") or queue.place, summary.consumables)
+        request = parse_request(own, resource_list.get("place", "") or queue.place, summary.consumables, summary.sizes)
     except RequestError:
         return {}
     job = _describe(resource_list, user, request, settings)

@@ -71,11 +71,12 @@ def test_what_is_learned_of_one_user_is_for_that_user() -> None:
         assert nodes_of(known, settings, pbsteer_app="wrf", user="bob") == 0
 
 
-def test_the_batch_survives_the_summarys_file(tmp_path: Path) -> None:
+def test_batch_and_sizes_survive_the_summarys_file(tmp_path: Path) -> None:
     folder = state_folder(str(tmp_path))
     folder.mkdir(parents=True)
     known = summary(5)
     described = known.queues["workq"]._replace(chunk={})
-    data = Summary({"workq": described}, "workq", CONSUMABLES).to_data()
+    data = Summary({"workq": described}, "workq", CONSUMABLES, sizes=frozenset({"mem", "scratch"})).to_data()
     (folder / SUMMARY).write_text(json.dumps(data), encoding="utf-8")
-    assert read_summary(str(tmp_path)).queues["workq"].batch == described.batch
+    read = read_summary(str(tmp_path))
+    assert (read.queues["workq"].batch, read.sizes) == (described.batch, frozenset({"mem", "scratch"}))
