@@ -85,7 +85,7 @@ def _stripe(
     if striped is None:
         return {}
     place = ":".join(filter(None, ("scatter", striped.sharing)))
-    return {OWN_SELECT: own, "select": striped.select, "place": place}
+    return {OWN_SELECT: own, "select": striped.show_select(summary.sizes), "place": place}
 
 
 def _exceeds_nodes(request: Request, queue: QueueSummary) -> bool:
