@@ -6,9 +6,9 @@ They are checked before anything is placed; a job behind a gate does not become 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeVar, Union
+from typing import Optional, Union
 
 from policy.eligibility.longest_run_by_prime_time import (
     explain_too_long,
@@ -22,10 +22,14 @@ from policy.model.limit_attributes import ALL, EntityKey, Limits, show_entity
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
 from policy.state.cluster_index import ClusterIndex
+from policy.state.usage_by_user import Scope
 
 _Need = Union[int, Request, tuple[Request, Amounts]]
 """What distinguishes two jobs of one owner for the limits."""
-_Key = TypeVar("_Key")
+_Counted = tuple[Scope, Optional[EntityKey]]
+"""A limit, and the entity that it binds; None for what the server has of a resource."""
+_MOST_NAMED = 3
+"""A reason names so many of the jobs that something is kept for."""
 
 
 class Gates:
@@ -50,9 +54,9 @@ class Gates:
         self._longest_s: dict[str, float] = {}
         # Use only grows until a start is cancelled (take_back), so an entity that is over a limit stays over it.
         self._known: dict[tuple[str, str, str, str], dict[_Need, Reason]] = {}
-        self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
-        self._expected_of_server: dict[str, int] = {}
-        self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
+        # What is kept for jobs that will start without passing the gates again, by job.
+        self._kept: dict[_Counted, dict[str, int]] = {}
+        self._limits: dict[str, tuple[tuple[Scope, str, Limits], ...]] = {}
 
     def blocking_reason(self, job: Job) -> Reason | None:
         """The reason why the job may not start now; None where no gate blocks it."""
@@ -80,7 +84,7 @@ class Gates:
             reason = known.get(need)
             if reason is None:
                 reason = self._over_limit(job) or self._too_few_left(job)
-                if reason is not None and not self._expected and not self._expected_of_server:
+                if reason is not None and not self._kept:
                     known[need] = reason
         if reason is None and self._confined is not None:
             reason = self._confined.why(job)
@@ -99,16 +103,39 @@ class Gates:
 
     def expect(self, job: Job, sign: int = 1) -> None:
         """Count a job that will start without passing the gates again; with ``sign`` -1, stop counting it."""
+        for counted, need in self._needs(job):
+            of_jobs = self._kept.setdefault(counted, {})
+            of_jobs[job.id] = of_jobs.get(job.id, 0) + sign * need
+            if not of_jobs[job.id]:
+                del of_jobs[job.id]
+            if not of_jobs:
+                del self._kept[counted]
+
+    def _needs(self, job: Job) -> Iterator[tuple[_Counted, int]]:
+        """What the job needs of each limit that binds it, and of what the server has."""
         if job.queue in self._plain:
             return
         if job.queue not in self._queues:
             self._look_at(job.queue)
         for resource, amount in self._asked_of_server(job):
-            _shift(self._expected_of_server, resource, sign * amount)
+            yield (("", resource), None), amount
         for scope, _, limits in self._limits[job.queue]:
             need = job.amount(scope[1]) if scope[1] else 1
             for entity, _ in limits.bounds(job.user, job.group, job.project):
-                _shift(self._expected, (scope, entity), sign * need)
+                yield (scope, entity), need
+
+    def _kept_of(self, counted: _Counted) -> int:
+        of_jobs = self._kept.get(counted)
+        return sum(of_jobs.values()) if of_jobs else 0
+
+    def _kept_for(self, counted: _Counted) -> Numbers:
+        """How much is kept, and for which jobs, as numbers of a reason."""
+        of_jobs = self._kept.get(counted)
+        if not of_jobs:
+            return ()
+        named = list(of_jobs)[:_MOST_NAMED]
+        more: Numbers = (("kept_more", len(of_jobs) - len(named)),) if len(of_jobs) > len(named) else ()
+        return (("kept", sum(of_jobs.values())), ("kept_for", ", ".join(named)), *more)
 
     def blocking_reason_beside(self, job: Job, head: Job) -> Reason | None:
         """The reason why the job may not start, if the head's limits and licences are to stay free for the head as
@@ -129,7 +156,7 @@ class Gates:
             resource = scope[1]
             need = job.amount(resource) if resource else 1
             for entity, limit in limits.bounds(job.user, job.group, job.project):
-                used = self._cluster.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
+                used = self._cluster.used(scope).get(entity, 0) + self._kept_of((scope, entity))
                 if not need or used + need <= limit:
                     continue
                 given = [
@@ -140,7 +167,7 @@ class Gates:
                 ]
                 at_s = max(at_s, _when(given, used + need - limit))
         for resource, amount in self._asked_of_server(job):
-            short = amount - self._left_of(resource)
+            short = amount + self._kept_of((("", resource), None)) - self._left_of(resource)
             if short > 0:
                 held = [(end_s, other.amount(resource)) for end_s, other in self._ends(coming)]
                 at_s = max(at_s, _when(held, short))
@@ -153,14 +180,18 @@ class Gates:
         return sorted(ends, key=lambda end: end[0])
 
     def _asked_of_server(self, job: Job) -> Sequence[tuple[str, int]]:
-        """What the job asks for of the server's consumables, in its chunks or as a whole."""
+        """What the job asks for of the server's consumables, in its chunks and as a whole."""
         shared = self._shared
-        return [each for each in (*job.request.totals, *job.job_wide) if each[0] in shared] if shared else ()
+        if not shared:
+            return ()
+        names = [name for name, _ in job.request.totals if name in shared]
+        if job.job_wide:
+            names += [name for name, _ in job.job_wide if name in shared and name not in names]
+        return [(name, job.amount(name)) for name in names]
 
     def _left_of(self, resource: str) -> int:
-        """What is left of a consumable of the server beside the runs, and the jobs that are expected."""
-        used = self._cluster.used_of_server().get(resource, 0) + self._expected_of_server.get(resource, 0)
-        return self._shared[resource] - used
+        """What the runs leave of a consumable of the server."""
+        return self._shared[resource] - self._cluster.used_of_server().get(resource, 0)
 
     def _look_at(self, name: str) -> None:
         queue = self._cluster.queues.get(name)
@@ -192,31 +223,25 @@ class Gates:
             resource = scope[1]
             need = job.amount(resource) if resource else 1
             for entity, limit in limits.bounds(job.user, job.group, job.project):
-                used = self._cluster.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
-                if need and used + need > limit:
+                used, kept = self._cluster.used(scope).get(entity, 0), self._kept_of((scope, entity))
+                if need and used + kept + need > limit:
                     owner = "all jobs together" if entity == ALL else show_entity(entity)
                     counts: Numbers = (("limit", limit), ("used", used), ("need", need))
-                    of: Numbers = (("what", resource or "running jobs"),)
+                    of: Numbers = (("what", resource or "running jobs"), *self._kept_for((scope, entity)))
                     return Reason("hard-limit", (("scope", where), ("entity", owner), *counts, *of))
         return None
 
     def _too_few_left(self, job: Job) -> Reason | None:
         for resource, amount in self._asked_of_server(job):
-            left = self._left_of(resource)
-            if amount > left:
+            left, counted = self._left_of(resource), (("", resource), None)
+            if amount + self._kept_of(counted) > left:
                 if resource.startswith(ONE_OF):
                     return Reason(
                         "blocked", (("why", f"only {resource} is to run, and another one starts or is next"),)
                     )
-                return Reason("server-resource", (("resource", resource), ("asked", amount), ("left", max(0, left))))
+                numbers: Numbers = (("resource", resource), ("asked", amount), ("left", max(0, left)))
+                return Reason("server-resource", (*numbers, *self._kept_for(counted)))
         return None
-
-
-def _shift(sums: dict[_Key, int], key: _Key, amount: int) -> None:
-    """Add to a sum; none is kept that is 0."""
-    sums[key] = sums.get(key, 0) + amount
-    if not sums[key]:
-        del sums[key]
 
 
 def _when(given: Sequence[tuple[float, int]], short: int) -> float:

@@ -39,6 +39,12 @@ def _short(need: Number, there: Number) -> int:
     return max(0, need - there) if isinstance(need, int) and isinstance(there, int) else 0
 
 
+def _short_of_server(facts: Facts) -> int:
+    """How much more of a consumable the server would have to have left."""
+    kept, asked = facts.get("kept", 0), facts["asked"]
+    return _short(asked + kept, facts["left"]) if isinstance(asked, int) and isinstance(kept, int) else 0
+
+
 def _idle_in_vain(facts: Facts) -> str:
     """Why the head does not start although enough cores are idle."""
     if _short(facts["cores"], facts["idle"]):
@@ -160,11 +166,21 @@ def _ends_before(facts: Facts) -> bool:
 
 def _at_limit(facts: Facts) -> str:
     """What a job at a limit of PBS waits for."""
-    used, need, limit = facts["used"], facts["need"], facts["limit"]
-    if not (isinstance(used, int) and isinstance(need, int) and isinstance(limit, int)):
+    used, kept, need, limit = facts["used"], facts.get("kept", 0), facts["need"], facts["limit"]
+    if not (isinstance(used, int) and isinstance(kept, int) and isinstance(need, int) and isinstance(limit, int)):
         return ""
-    back = f"{used + need - limit} of these to be given back, or for " if need <= limit else ""
-    return f": it waits for {back}a limit of {used + need}"
+    enough = used + kept + need
+    back = f"{enough - limit} of these to be given back, or for " if need <= limit else ""
+    return f": it waits for {back}a limit of {enough}"
+
+
+def _kept_for(facts: Facts) -> str:
+    """What else is not to be had: what is kept for jobs that come before this one."""
+    if "kept" not in facts:
+        return ""
+    more = f" and {facts['kept_more']} more" if "kept_more" in facts else ""
+    come = "come" if more or ", " in str(facts["kept_for"]) else "comes"
+    return f"{facts['kept']} kept for {facts['kept_for']}{more}, which {come} first"
 
 
 def _will_not_do(facts: Facts) -> str:
@@ -208,12 +224,14 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         + ": PBS itself binds it to these vnodes"
     ),
     "hard-limit": lambda f: (
-        f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'])}: {f['used']} are in use, and it needs"
-        f" {f['need']}{_at_limit(f)}"
+        f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'])}: {_are(f['used'])} in use,"
+        + (f" {_kept_for(f)}," if "kept" in f else "")
+        + f" and it needs {f['need']}{_at_limit(f)}"
     ),
     "server-resource": lambda f: (
-        f"asks for {f['asked']} {_noun(f['resource'])} of the server: {_are(f['left'])} left, and it waits for"
-        f" {_short(f['asked'], f['left'])} more"
+        f"asks for {f['asked']} {_noun(f['resource'])} of the server: {_are(f['left'])} left,"
+        + (f" {_kept_for(f)}," if "kept" in f else "")
+        + f" and it waits for {_short_of_server(f)} more"
     ),
     "never-fits": lambda f: (
         f"needs {_cores(f['cores'])} in {_count(f['chunks'], 'chunk')}, and the vnodes open to queue {f['queue']} could"

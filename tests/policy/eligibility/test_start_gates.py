@@ -142,6 +142,36 @@ def test_the_head_keeps_its_limits_from_those_that_pass_its_time(estimate_s: flo
     assert started(plan) == expected
 
 
+@pytest.mark.parametrize(
+    ("bound", "server", "sentence"),
+    [
+        (
+            HardLimits(quotas("[u:bob=2]")),
+            Server(),
+            "queue workq allows u:bob 2 running jobs: 1 is in use, 1 kept for 3, which comes first, and it needs 1: it"
+            " waits for 1 of these to be given back, or for a limit of 3",
+        ),
+        (
+            HardLimits(),
+            Server("s", shared={"ncpus": 9}),
+            "asks for 1 ncpus of the server: 6 are left, 6 kept for 3, which comes first, and it waits for 1 more",
+        ),
+    ],
+)
+def test_what_is_kept_for_the_head_is_not_said_to_be_in_use(bound: HardLimits, server: Server, sentence: str) -> None:
+    snapshot = cluster(
+        [vnode("v1", 7)],
+        [job("3", "bob", "6"), job("4", "bob", "1", 1000)],
+        [run("1", "bob", "v1=3")],
+        queues=[Queue(QUEUE, hard=bound)],
+        server=server,
+    )
+    plan = plan_for(snapshot)
+    assert [estimate.id for estimate in plan.estimates] == ["3"]
+    left, reason = plan.reasons()["4"]
+    assert reason.sentence(left, plan.time_s) == sentence
+
+
 def test_a_queue_nobody_knows() -> None:
     plan = plan_for(cluster([vnode("v1")], [job("3", queue_name="gone")]))
     assert codes(plan) == {"3": "queue-unknown"}

@@ -163,6 +163,22 @@ SOON: dict[NumberName, Number] = {"at_s": 200}
         ("server-resource", {"resource": "mem", "asked": 3, "left": 1}, "3 kb of mem of the server: 1 is left"),
         ("hard-limit", at_limit(2, 1, 2), "given back, or for a limit of 3"),
         ("hard-limit", at_limit(0, 5, 4), "it waits for a limit of 5"),
+        (
+            "hard-limit",
+            {**at_limit(1, 1, 2), "kept": 1, "kept_for": "12.s"},
+            "1 is in use, 1 kept for 12, which comes first, and it needs 1: it waits for 1 of these to be given back,"
+            " or for a limit of 3",
+        ),
+        (
+            "hard-limit",
+            {**at_limit(0, 1, 6), "kept": 6, "kept_for": "12.s, 14.s, 15.s", "kept_more": 2},
+            "0 are in use, 6 kept for 12, 14, 15 and 2 more, which come first, and it needs 1: it waits for 1 of these",
+        ),
+        (
+            "server-resource",
+            {"resource": "lic", "asked": 2, "left": 4, "kept": 3, "kept_for": "12.s"},
+            "2 lic of the server: 4 are left, 3 kept for 12, which comes first, and it waits for 1 more",
+        ),
         ("too-few-idle", {"idle": 1}, "needs 4 cores: 1 is idle; a start time is set for the first in line only"),
         ("too-few-idle", {"idle": 1, "ahead": 1200}, "needs 4 cores: 1 is idle; jobs ahead of it: 1,200; a start"),
         (
