@@ -112,6 +112,7 @@ def read_queue(name: str, texts: Attributes, *, managed: bool, consumables: froz
         priorities=_read_limits(owner, PRIORITY_ATTRIBUTE),
         deferrable=texts.get(DEFERRABLE_ATTRIBUTE, "") == "True",
         other_quotas=quotas,
+        destinations=None if is_execution(texts) else _read_destinations(texts),
     )
 
 
@@ -139,6 +140,10 @@ def read_partition(texts: Attributes) -> str | None:
     """The partition of a queue or vnode; None for the default one."""
     partition = texts.get("partition", "")
     return None if partition in ("", DEFAULT_PARTITION) else partition
+
+
+def _read_destinations(texts: Attributes) -> tuple[str, ...]:
+    return tuple(filter(None, texts.get("route_destinations", "").split(",")))
 
 
 def _read_hard_limits(owner: _Owner) -> HardLimits:

@@ -196,7 +196,10 @@ class Gates:
     def _look_at(self, name: str) -> None:
         queue = self._cluster.queues.get(name)
         reason = None
-        if queue is None or not queue.managed:
+        if queue is not None and queue.destinations is not None:
+            routes: Numbers = (("destinations", ", ".join(queue.destinations)), ("stopped", not queue.started))
+            reason = Reason("queue-unknown", (("queue", name), *routes))
+        elif queue is None or not queue.managed:
             reason = Reason("queue-unknown", (("queue", name),))
         elif not queue.started:
             reason = Reason("queue-stopped", (("queue", name),))

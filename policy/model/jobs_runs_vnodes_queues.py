@@ -139,7 +139,8 @@ class Queue(FrozenValue):
 
     ``quotas`` are the soft limits on cores (P1), ``other_quotas`` those on other resources, ``priorities`` those of
     users and groups (P2). ``priority`` is the queue's own: jobs of the queue with the higher one come first.
-    ``managed`` is False for queues that pbsteer must leave alone. ``deferrable`` marks all its jobs as such. ``closed``
+    ``managed`` is False for queues that pbsteer must leave alone. ``destinations`` are those of a routing queue; None
+    for an execution queue. ``deferrable`` marks all its jobs as such. ``closed``
     are the windows in which none of its jobs may run on any vnode: dedicated time or, for a queue whose jobs run in
     dedicated time only, any other time. ``order`` is that of the queue's scheduler; None where it is not known or not
     followed.
@@ -158,6 +159,7 @@ class Queue(FrozenValue):
     closed: tuple[Window, ...] = ()
     other_quotas: Mapping[str, Limits] = field(default_factory=dict)
     order: SiteOrder | None = None
+    destinations: tuple[str, ...] | None = None
 
     @property
     def is_express(self) -> bool:

@@ -183,6 +183,16 @@ def _kept_for(facts: Facts) -> str:
     return f"{facts['kept']} kept for {facts['kept_for']}{more}, which {come} first"
 
 
+def _why_not_managed(facts: Facts) -> str:
+    """What happens to the jobs of a queue that pbsteer does not manage."""
+    if "destinations" not in facts:
+        return f"queue {facts['queue']} is not one that pbsteer manages: PBS's own scheduler decides"
+    routes = f"queue {facts['queue']} routes its jobs to {facts['destinations'] or 'no queue yet'}"
+    if facts["stopped"]:
+        return f"{routes}, and is stopped: it moves no jobs until the queue is started (qstart)"
+    return f"{routes}: PBS moves the job once one of these takes it"
+
+
 def _will_not_do(facts: Facts) -> str:
     """Why the cores that may be taken, with the idle ones, are not enough."""
     cores, idle, there = facts["cores"], facts["idle"], facts["preemptible"]
@@ -212,7 +222,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         " of entities with shares"
     ),
     "queue-stopped": lambda f: f"queue {f['queue']} is stopped: it starts no jobs until the queue is started (qstart)",
-    "queue-unknown": lambda f: f"queue {f['queue']} is not one that pbsteer manages: PBS's own scheduler decides",
+    "queue-unknown": _why_not_managed,
     "queue-closed": lambda f: (
         f"queue {f['queue']} starts no jobs now, in {f['window']}"
         + ("" if f["at_s"] == UNLIMITED_S else f"; it does again {f['at_s_in']}")

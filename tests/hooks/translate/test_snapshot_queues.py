@@ -118,6 +118,13 @@ def test_licences_are_counted_for_those_who_hold_them() -> None:
     assert "licences=some as a whole" in snapshot.jobs["5.server"].blocked
 
 
+def test_a_job_in_a_routing_queue_is_said_to_be_moved() -> None:
+    route = {"queue_type": "Route", "started": "False", "route_destinations": "workq,other"}
+    seen = server_status({"12.server": job(queue="rt")}, queues={"workq": queue(), "rt": route})
+    left, reason = decide(snapshot_of(seen, SETTINGS), Ledger(), SETTINGS).reasons()["12.server"]
+    assert reason.sentence(left, 0.0).startswith("queue rt routes its jobs to workq, other, and is stopped: it moves")
+
+
 def test_a_queue_has_its_own_mode_else_the_settings_and_route_queues_have_none() -> None:
     seen = server_status(
         queues={"a": queue("drive"), "b": queue(), "c": queue("off"), "route": {"queue_type": "Route"}, "R12": queue()}

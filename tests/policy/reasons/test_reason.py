@@ -164,6 +164,16 @@ SOON: dict[NumberName, Number] = {"at_s": 200}
         ("hard-limit", at_limit(2, 1, 2), "given back, or for a limit of 3"),
         ("hard-limit", at_limit(0, 5, 4), "it waits for a limit of 5"),
         (
+            "queue-unknown",
+            {"queue": "rt", "destinations": "workq, big", "stopped": True},
+            "queue rt routes its jobs to workq, big, and is stopped: it moves no jobs until the queue is started",
+        ),
+        (
+            "queue-unknown",
+            {"queue": "rt", "destinations": "workq", "stopped": False},
+            "queue rt routes its jobs to workq: PBS moves the job once one of these takes it",
+        ),
+        (
             "hard-limit",
             {**at_limit(1, 1, 2), "kept": 1, "kept_for": "12.s"},
             "1 is in use, 1 kept for 12, which comes first, and it needs 1: it waits for 1 of these to be given back,"
