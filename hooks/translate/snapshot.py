@@ -171,6 +171,7 @@ def translate(
         run = read_run(job_id, texts, own, server_status.time_s, report)
         if run is not None:
             runs.append(run)
+    server = replace(server, sizes=context.sizes)
     if server.shared:
         server = with_runs(server, runs)
     if alternatives.left:

@@ -19,7 +19,7 @@ from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.model.job_request import Amounts, Request
 from policy.model.jobs_runs_vnodes_queues import CROSSING, ONE_OF, UNLIMITED_S, Job, Queue
 from policy.model.limit_attributes import ALL, EntityKey, Limits, show_entity
-from policy.reasons.reason import Reason
+from policy.reasons.reason import Reason, unit_of
 from policy.reasons.reason_names import Numbers
 from policy.state.cluster_index import ClusterIndex
 from policy.state.usage_by_user import Scope
@@ -230,7 +230,8 @@ class Gates:
                 if need and used + kept + need > limit:
                     owner = "all jobs together" if entity == ALL else show_entity(entity)
                     counts: Numbers = (("limit", limit), ("used", used), ("need", need))
-                    of: Numbers = (("what", resource or "running jobs"), *self._kept_for((scope, entity)))
+                    unit = unit_of(resource, self._cluster.server.sizes)
+                    of: Numbers = (("what", resource or "running jobs"), *unit, *self._kept_for((scope, entity)))
                     return Reason("hard-limit", (("scope", where), ("entity", owner), *counts, *of))
         return None
 
@@ -243,7 +244,8 @@ class Gates:
                         "blocked", (("why", f"only {resource} is to run, and another one starts or is next"),)
                     )
                 numbers: Numbers = (("resource", resource), ("asked", amount), ("left", max(0, left)))
-                return Reason("server-resource", (*numbers, *self._kept_for(counted)))
+                unit = unit_of(resource, self._cluster.server.sizes)
+                return Reason("server-resource", (*numbers, *unit, *self._kept_for(counted)))
         return None
 
 

@@ -14,6 +14,7 @@ from policy.model.allocation import Allocation
 from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Amounts, Request
 from policy.model.limit_attributes import Limits
+from policy.model.pbs_units import SIZES
 from policy.values.frozen_value import FrozenValue
 from policy.values.value_made_often import ValueMadeOften
 
@@ -124,13 +125,15 @@ class UserReservation(NamedTuple):
 class Server(FrozenValue):
     """What binds every queue: the server's hard limits, its soft quotas by resource, which count the jobs of all queues
     together, and what the runs of the snapshot and jobs that start may hold together of its consumables (``shared``):
-    licences, and also what vnodes have, such as cores. ``user_reservations`` are the running reservations of users."""
+    licences, and also what vnodes have, such as cores. ``user_reservations`` are the running reservations of users.
+    ``sizes`` are the resources that are sizes: PBS's own and the site's."""
 
     name: str = ""
     hard: HardLimits = field(default_factory=HardLimits)
     shared: Mapping[str, int] = field(default_factory=dict)
     quotas: Mapping[str, Limits] = field(default_factory=dict)
     user_reservations: tuple[UserReservation, ...] = ()
+    sizes: frozenset[str] = SIZES
 
 
 @dataclass(frozen=True)

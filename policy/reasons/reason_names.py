@@ -35,7 +35,7 @@ NumberName = Literal[
     "in_the_way", "keeps_start", "kept", "kept_by", "kept_more", "left", "left_s", "lifts_at", "limit", "may_be_taken",
     "meeting", "missing", "most_left_s", "nearest", "need", "needs", "only_head", "open", "others", "over", "past",
     "pieces", "possible", "preemptible", "quantity", "queue", "resource", "scope", "short", "silent", "stagger_s",
-    "stale", "stopped", "unread", "unsure", "used", "user", "varies", "vnode", "vnodes", "what", "why", "width",
+    "stale", "stopped", "unit", "unread", "unsure", "used", "user", "varies", "vnode", "vnodes", "what", "why", "width",
     "window", "with_away",
 ]  # fmt: skip
 """The numbers that a reason may have."""

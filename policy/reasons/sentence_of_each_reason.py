@@ -6,6 +6,7 @@ for that (``tests/property/test_changes_named_in_reasons_help.py``).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Callable
 
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
@@ -86,17 +87,20 @@ def _ago(facts: Facts) -> str:
     return "" if facts["dated"] else f" less than {show_duration(float(facts['stagger_s']))} ago"
 
 
-def show_quota(limit: Number, resource: Number, scope: Number, queue: str | None = None) -> str:
+def show_quota(
+    limit: Number, resource: Number, scope: Number, queue: str | None = None, sizes: Collection[Number] = SIZES
+) -> str:
     """A quota as the object of a sentence: its resource unless that is cores, and its scope unless that is this
-    ``queue``."""
-    of = "" if resource == "ncpus" else f" {_noun(resource)}"
+    ``queue``. ``sizes`` are the resources that are sizes."""
+    of = "" if resource == "ncpus" else f" {_noun(resource, sizes)}"
     where = " on the whole cluster" if not scope else "" if scope == queue else f" in queue {scope}"
     return f"a quota of {limit}{of}{where}"
 
 
 def _quota(facts: Facts) -> str:
     """The quota that a reason names. Reasons of earlier versions name only cores in a queue."""
-    return show_quota(facts["limit"], facts.get("counted", facts.get("resource", "ncpus")), facts["queue"])
+    resource = facts.get("counted", facts.get("resource", "ncpus"))
+    return show_quota(facts["limit"], resource, facts["queue"], sizes=_sizes(facts, resource))
 
 
 def _within(facts: Facts) -> str:
@@ -114,12 +118,18 @@ def _within(facts: Facts) -> str:
 
 def _other(facts: Facts) -> str:
     """What the priority quota counts, where that is not cores."""
-    return "" if facts.get("counted", "ncpus") == "ncpus" else f" {_noun(facts['counted'])}"
+    counted = facts.get("counted", "ncpus")
+    return "" if counted == "ncpus" else f" {_noun(counted, _sizes(facts, counted))}"
 
 
-def _noun(resource: Number) -> str:
+def _sizes(facts: Facts, resource: Number) -> Collection[Number]:
+    """The resources that are sizes. Reasons of earlier versions have no unit."""
+    return (resource,) if "unit" in facts else SIZES
+
+
+def _noun(resource: Number, sizes: Collection[Number]) -> str:
     """What a number of a resource is followed by: its name, with the unit where it is a size."""
-    return f"kb of {resource}" if resource in SIZES else str(resource)
+    return f"kb of {resource}" if resource in sizes else str(resource)
 
 
 def _in_class(facts: Facts) -> str:
@@ -234,12 +244,13 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         + ": PBS itself binds it to these vnodes"
     ),
     "hard-limit": lambda f: (
-        f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'])}: {_are(f['used'])} in use,"
+        f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'], _sizes(f, f['what']))}:"
+        f" {_are(f['used'])} in use,"
         + (f" {_kept_for(f)}," if "kept" in f else "")
         + f" and it needs {f['need']}{_at_limit(f)}"
     ),
     "server-resource": lambda f: (
-        f"asks for {f['asked']} {_noun(f['resource'])} of the server: {_are(f['left'])} left,"
+        f"asks for {f['asked']} {_noun(f['resource'], _sizes(f, f['resource']))} of the server: {_are(f['left'])} left,"
         + (f" {_kept_for(f)}," if "kept" in f else "")
         + f" and it waits for {_short_of_server(f)} more"
     ),

@@ -118,6 +118,31 @@ def test_licences_are_counted_for_those_who_hold_them() -> None:
     assert "licences=some as a whole" in snapshot.jobs["5.server"].blocked
 
 
+@pytest.mark.parametrize(
+    ("of_queue", "of_server", "sentence"),
+    [
+        (
+            {"max_run_res.scratch": "[u:alice=1gb]"},
+            {},
+            "queue workq allows u:alice 1048576 kb of scratch: 0 are in use",
+        ),
+        ({}, {"resources_available.scratch": "1gb"}, "asks for 2097152 kb of scratch of the server: 1048576 are left"),
+    ],
+)
+def test_a_reason_at_a_limit_on_a_sites_own_size_has_its_unit(
+    of_queue: dict[str, str], of_server: dict[str, str], sentence: str
+) -> None:
+    seen = server_status(
+        {"12.server": job(schedselect="1:ncpus=2:scratch=2gb")},
+        vnodes={"v1": {**vnode(), "resources_available.scratch": "100gb"}},
+        queues={"workq": {**queue(), **of_queue}},
+        server={"name": "server", **of_server},
+        resources={**RESOURCES, "scratch": {"type": "size", "flag": "hn"}},
+    )
+    left, reason = decide(snapshot_of(seen, SETTINGS), Ledger(), SETTINGS).reasons()["12.server"]
+    assert reason.sentence(left, 0.0).startswith(sentence)
+
+
 def test_a_job_in_a_routing_queue_is_said_to_be_moved() -> None:
     route = {"queue_type": "Route", "started": "False", "route_destinations": "workq,other"}
     seen = server_status({"12.server": job(queue="rt")}, queues={"workq": queue(), "rt": route})

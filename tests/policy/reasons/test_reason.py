@@ -161,6 +161,8 @@ SOON: dict[NumberName, Number] = {"at_s": 200}
         ("hard-limit", {**at_limit(0, 5, 4), "what": "mem"}, "allows u:bob 4 kb of mem: 0 are in use, and it needs 5"),
         ("over-quota", {**over(2, 4, 3), "counted": "mem"}, "u:bob would use 2 + 4 of a quota of 3 kb of mem in queue"),
         ("server-resource", {"resource": "mem", "asked": 3, "left": 1}, "3 kb of mem of the server: 1 is left"),
+        ("over-quota", {**over(2, 4, 3), "counted": "scratch", "unit": "kb"}, "2 + 4 of a quota of 3 kb of scratch in"),
+        ("base-class", {**base(4, 3, 8), "counted": "scratch", "unit": "kb"}, "needs 4 kb of scratch, and 3 are left"),
         ("hard-limit", at_limit(2, 1, 2), "given back, or for a limit of 3"),
         ("hard-limit", at_limit(0, 5, 4), "it waits for a limit of 5"),
         (
