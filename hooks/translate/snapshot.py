@@ -27,7 +27,11 @@ from hooks.translate.host_readings_to_vnodes import read_readings
 from hooks.translate.job.jobs import JobContext, read_job, read_run
 from hooks.translate.job.long_selects import LongSelects
 from hooks.translate.job.non_consumable_mismatch_queue_or_server import find_known
-from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume_needs, with_resume_windows
+from hooks.translate.job.reserve_resources_for_suspended_jobs import (
+    find_resume_needs,
+    with_resume_windows,
+    without_resume_needs,
+)
 from hooks.translate.job.running_subjob_own_attributes import Subjobs
 from hooks.translate.job.runone import find_alternatives
 from hooks.translate.placement_sets import read_placement_sets
@@ -172,14 +176,14 @@ def translate(
         if run is not None:
             runs.append(run)
     server = replace(server, sizes=context.sizes)
+    resume_needs = list(find_resume_needs(server_status))
     if server.shared:
-        server = with_runs(server, runs)
+        server = without_resume_needs(with_runs(server, runs), resume_needs, server_status.jobs)
     if alternatives.left:
         server = replace(server, shared={**server.shared, **alternatives.left})
     held = _sum_held(runs)
-    reservations = with_resume_windows(
-        read_reservations(server_status, report), find_resume_needs(server_status), server_status.time_s
-    )
+    reservations = read_reservations(server_status, report)
+    reservations = with_resume_windows(reservations, resume_needs, server_status.time_s)
     unlimited = find_unlimited(server_status, consumables, files)
     plenty = {partition: dict.fromkeys(names, PLENTY) for partition, names in unlimited.items()}
     vnodes = [
