@@ -53,38 +53,41 @@ def refuse_beyond_quota(
     *,
     largest: Mapping[str, int],
     consumables: frozenset[str],
+    sizes: frozenset[str],
 ) -> str | None:
     """The sentence to refuse a user's reservation with; None if it is within quota beside the user's ``others``.
 
-    ``largest``: what the largest host has. A reservation that has its vnodes alone keeps all of them.
+    ``largest``: what the largest host has. A reservation that has its vnodes alone keeps all of them. ``sizes``: the
+    resources that are sizes.
     """
-    limits = _find_limits(tables, user, group)
+    limits = _find_limits(tables, user, group, sizes)
     if not limits:
         return None
-    unread = _find_unreadable(asked, consumables)
+    unread = _find_unreadable(asked, consumables, sizes)
     if unread:
         return unread
     counted = [each for each in others if each.begin_s < asked.end_s and asked.begin_s < each.end_s]
     for resource, limit in limits.items():
-        amount = _amount(asked, resource, largest, consumables)
-        before = sum(_amount(each, resource, largest, consumables) for each in counted)
+        amount = _amount(asked, resource, largest, consumables, sizes)
+        before = sum(_amount(each, resource, largest, consumables, sizes) for each in counted)
         if amount and amount + before > limit.amount:
-            others_keep = f" beside {show_amount(resource, before)} in other reservations of {user} at that time"
+            others_keep = f" beside {show_amount(resource, before, sizes)} in other reservations of {user} at that time"
             return (
-                f"{show_resource(resource, amount)} to be reserved{others_keep if before else ''} is more than"
+                f"{show_resource(resource, amount, sizes)} to be reserved{others_keep if before else ''} is more than"
                 f" {limit.text}: reservations of users count as their jobs do; managers and operators may reserve"
                 " more (submission.reservations)"
             )
     return None
 
 
-def _find_limits(tables: Sequence[Table], user: str, group: str) -> dict[str, _Limit]:
+def _find_limits(tables: Sequence[Table], user: str, group: str, sizes: frozenset[str]) -> dict[str, _Limit]:
     """By resource, the most that quotas let the user's jobs keep, in the queue that lets them keep most. If a queue's
     quotas do not bind the user, no queue's bind a reservation; those of the server always do."""
     found: dict[str, _Limit] = {}
     for resource in sorted({table.resource for table in tables}):
-        of_queues = [_bind(table, user, group) for table in tables if table.resource == resource and table.queue]
-        of_server = [_bind(table, user, group) for table in tables if table.resource == resource and not table.queue]
+        of_resource = [table for table in tables if table.resource == resource]
+        of_queues = [_bind(table, user, group, sizes) for table in of_resource if table.queue]
+        of_server = [_bind(table, user, group, sizes) for table in of_resource if not table.queue]
         bounds = [bound for bound in of_server if bound is not None]
         bound_queues = [bound for bound in of_queues if bound is not None]
         if bound_queues and len(bound_queues) == len(of_queues):
@@ -94,7 +97,7 @@ def _find_limits(tables: Sequence[Table], user: str, group: str) -> dict[str, _L
     return found
 
 
-def _bind(table: Table, user: str, group: str) -> _Limit | None:
+def _bind(table: Table, user: str, group: str, sizes: frozenset[str]) -> _Limit | None:
     where = f"queue {table.queue}" if table.queue else "the server"
     try:
         limits = parse_limits(table.text, where, sizes=True) if table.text else Limits()
@@ -102,13 +105,13 @@ def _bind(table: Table, user: str, group: str) -> _Limit | None:
         # A pass reports it, and pbsteer does not act in the queue.
         return None
     bounds = [
-        _Limit(limit, f"the quota {show_entity(entity)}={show_amount(table.resource, limit)} of {where}")
+        _Limit(limit, f"the quota {show_entity(entity)}={show_amount(table.resource, limit, sizes)} of {where}")
         for entity, limit in limits.bounds(user, group, _PROJECT)
     ]
     return min(bounds) if bounds else None
 
 
-def _find_unreadable(asked: Reserved, consumables: frozenset[str]) -> str | None:
+def _find_unreadable(asked: Reserved, consumables: frozenset[str], sizes: frozenset[str]) -> str | None:
     """Why what a reservation would keep cannot be computed. PBS reads some numbers otherwise than they are written: of
     a count of chunks beyond 32 bits it drops the rest."""
     error = ""
@@ -116,7 +119,7 @@ def _find_unreadable(asked: Reserved, consumables: frozenset[str]) -> str | None
         error = f"-l nodes={asked.nodes[:80]}"
     elif asked.select:
         try:
-            parse_request(asked.select, asked.place, consumables)
+            parse_request(asked.select, asked.place, consumables, sizes)
         except RequestError as found:
             error = str(found)
     if not error:
@@ -125,14 +128,16 @@ def _find_unreadable(asked: Reserved, consumables: frozenset[str]) -> str | None
     return f"{error}: {counts} (submission.reservations)"
 
 
-def _amount(each: Reserved, resource: str, largest: Mapping[str, int], consumables: frozenset[str]) -> int:
+def _amount(
+    each: Reserved, resource: str, largest: Mapping[str, int], consumables: frozenset[str], sizes: frozenset[str]
+) -> int:
     """What the reservation keeps of a resource. Where its chunks cannot be read, PBS's own sum counts."""
     try:
-        request = parse_request(each.select, each.place, consumables) if each.select else None
+        request = parse_request(each.select, each.place, consumables, sizes) if each.select else None
     except RequestError:
         request = None
     if request is None:
-        amount = parse_resource(resource, each.plain.get(resource, "0"))
+        amount = parse_resource(resource, each.plain.get(resource, "0"), sizes)
         if resource == "ncpus":
             amount = max(1, amount or 0)
     else:

@@ -63,6 +63,7 @@ def handle(pbs: Any) -> str | None:
         _group_of(user),
         largest=largest,
         consumables=summary.consumables,
+        sizes=summary.sizes,
     )
 
 

@@ -11,7 +11,7 @@ from hooks.pbs.custom_resources import PLENTY, SAVE_ATTRIBUTE, SOFT_LIMIT
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import read_sched_files
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume_needs
-from hooks.translate.queues import read_consumables
+from hooks.translate.queues import read_consumables, read_sizes
 from hooks.translate.uncounted_resources import find_unlisted
 from policy.model.job_preferences import AUTO
 from policy.model.ledger_between_passes import Ledger
@@ -67,6 +67,7 @@ def summarize(
         described,
         server_status.server.get("default_queue", ""),
         consumables,
+        sizes=read_sizes(server_status.resources),
         names=frozenset(name.lower() for vnode in cluster.vnodes.values() for name in (vnode.name, vnode.host) if name),
         past=Ledger(history=plan.ledger.history, learned=plan.ledger.learned),
         starting={start.id: _is_stripe(start) for start in plan.starts if start.job.queue in queues},

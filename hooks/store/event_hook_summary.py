@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.store.bounded_json import parse_json
 from hooks.store.state_folder import state_folder
 from policy.model.ledger_between_passes import Ledger
+from policy.model.pbs_units import SIZES
 from policy.striping.batch_of_waiting_jobs import Batch, CoresAndMemory
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class QueueSummary(NamedTuple):
 class Summary:
     """What the last pass left for the other hooks. Empty before the first pass.
 
-    ``queues`` are the managed queues, ``default_queue`` that of jobs that name none, ``names`` all hosts and vnodes in
+    ``queues`` are the managed queues, ``default_queue`` that of jobs that name none, ``sizes`` the resources that are
+    sizes, ``names`` all hosts and vnodes in
     lower case, ``several`` the hosts with several vnodes. ``past`` is the part of the ledger for estimates and layouts.
     ``starting`` are the jobs that the pass is starting, with whether they are striped; ``planned`` is what each start
     was decided on (:mod:`hooks.pbs.job_attributes.job_altered_since_plan`), read at ``planned_s``. ``kept``, by vnode,
@@ -76,6 +78,7 @@ class Summary:
     default_queue: str
     consumables: frozenset[str]
     names: frozenset[str] = frozenset()
+    sizes: frozenset[str] = SIZES
     past: Ledger = field(default_factory=Ledger)
     starting: Mapping[str, bool] = field(default_factory=dict)
     planned: Mapping[str, str] = field(default_factory=dict)
@@ -95,6 +98,7 @@ class Summary:
             "default_queue": self.default_queue,
             "consumables": sorted(self.consumables),
             "names": sorted(self.names),
+            "sizes": sorted(self.sizes),
             "past": self.past.to_data(),
             "starting": self.starting,
             "several": sorted(self.several),
@@ -151,6 +155,7 @@ def _read(path: str, _changed_ns: int, _inode: int) -> Summary:
         data["default_queue"],
         frozenset(data["consumables"]),
         frozenset(data["names"]),
+        frozenset(data.get("sizes", SIZES)),
         Ledger.from_data(data["past"]),
         data["starting"],
         data.get("planned", {}),

@@ -6,7 +6,8 @@ read is not guessed: passes must not act for that queue.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Callable, NamedTuple
 
 from hooks.pbs.custom_resources import (
@@ -19,7 +20,7 @@ from hooks.pbs.custom_resources import (
 )
 from hooks.pbs.server_status_type_and_attributes import Attributes, Objects, ServerStatus, read_whole
 from policy.model.job_request import DEFAULT_CONSUMABLES
-from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server
+from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Run, Server
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
 from policy.model.pbs_units import SIZES, parse_amount, parse_resource
 from policy.settings.settings_of_server_and_passes import MODES
@@ -111,23 +112,38 @@ def read_queue(name: str, texts: Attributes, *, managed: bool, consumables: froz
         priorities=_read_limits(owner, PRIORITY_ATTRIBUTE),
         deferrable=texts.get(DEFERRABLE_ATTRIBUTE, "") == "True",
         other_quotas=quotas,
+        destinations=None if is_execution(texts) else _read_destinations(texts),
     )
 
 
 def read_server(name: str, texts: Attributes, consumables: frozenset[str], report: Report) -> Server:
-    """The server: its hard limits and soft quotas, and what is left of its own consumables."""
+    """The server: its hard limits and soft quotas, and what is left of its own consumables, which :func:`with_runs`
+    makes what the runs of the snapshot may have of them."""
     owner = _Owner("server", "", texts, report)
     left = {
-        resource: max(0, amount - (parse_resource(resource, texts.get(f"resources_assigned.{resource}", "0")) or 0))
+        resource: amount - (parse_resource(resource, texts.get(f"resources_assigned.{resource}", "0")) or 0)
         for resource, amount in _read_available(owner, consumables).items()
     }
     return Server(name, _read_hard_limits(owner), left, _read_quotas(owner, consumables))
+
+
+def with_runs(server: Server, runs: Sequence[Run]) -> Server:
+    """The server with what these runs hold of its consumables, which it counts as assigned. What else is assigned,
+    such as that of reservations, the jobs of the snapshot cannot have."""
+    shared = {
+        resource: left + sum(run.job.amount(resource) for run in runs) for resource, left in server.shared.items()
+    }
+    return replace(server, shared=shared)
 
 
 def read_partition(texts: Attributes) -> str | None:
     """The partition of a queue or vnode; None for the default one."""
     partition = texts.get("partition", "")
     return None if partition in ("", DEFAULT_PARTITION) else partition
+
+
+def _read_destinations(texts: Attributes) -> tuple[str, ...]:
+    return tuple(filter(None, texts.get("route_destinations", "").split(",")))
 
 
 def _read_hard_limits(owner: _Owner) -> HardLimits:

@@ -27,11 +27,23 @@ from hooks.translate.host_readings_to_vnodes import read_readings
 from hooks.translate.job.jobs import JobContext, read_job, read_run
 from hooks.translate.job.long_selects import LongSelects
 from hooks.translate.job.non_consumable_mismatch_queue_or_server import find_known
-from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume_needs, with_resume_windows
+from hooks.translate.job.reserve_resources_for_suspended_jobs import (
+    find_resume_needs,
+    with_resume_windows,
+    without_resume_needs,
+)
 from hooks.translate.job.running_subjob_own_attributes import Subjobs
 from hooks.translate.job.runone import find_alternatives
 from hooks.translate.placement_sets import read_placement_sets
-from hooks.translate.queues import read_consumables, read_measured, read_modes, read_queue, read_server
+from hooks.translate.queues import (
+    read_consumables,
+    read_measured,
+    read_modes,
+    read_queue,
+    read_server,
+    read_sizes,
+    with_runs,
+)
 from hooks.translate.site_order import read_site_orders
 from hooks.translate.uncounted_resources import find_unlimited
 from hooks.translate.vnodes import read_run_limits, read_vnode
@@ -121,9 +133,10 @@ def translate(
     queues = [replace(each, order=orders[each.name].order) if each.name in orders else each for each in queues]
     context = JobContext(
         consumables,
+        read_sizes(server_status.resources),
         settings,
         LongSelects(),
-        job_wide=_bound(server, queues).union(server.left) - consumables,
+        job_wide=_bound(server, queues).union(server.shared) - consumables,
         methods=methods,
         known=find_known(server_status, everywhere, files),
         measured=measured,
@@ -133,8 +146,6 @@ def translate(
         sets=read_placement_sets(server_status),
         vnodes_limit_runs=any(read_run_limits(texts) is not None for texts in server_status.vnodes.values()),
     )
-    if alternatives.left:
-        server = replace(server, left={**server.left, **alternatives.left})
     known.begin(context.lasting)
     waiting: list[Job] = []
     runs: list[Run] = []
@@ -164,10 +175,15 @@ def translate(
         run = read_run(job_id, texts, own, server_status.time_s, report)
         if run is not None:
             runs.append(run)
+    server = replace(server, sizes=context.sizes)
+    resume_needs = list(find_resume_needs(server_status))
+    if server.shared:
+        server = without_resume_needs(with_runs(server, runs), resume_needs, server_status.jobs)
+    if alternatives.left:
+        server = replace(server, shared={**server.shared, **alternatives.left})
     held = _sum_held(runs)
-    reservations = with_resume_windows(
-        read_reservations(server_status, report), find_resume_needs(server_status), server_status.time_s
-    )
+    reservations = read_reservations(server_status, report)
+    reservations = with_resume_windows(reservations, resume_needs, server_status.time_s)
     unlimited = find_unlimited(server_status, consumables, files)
     plenty = {partition: dict.fromkeys(names, PLENTY) for partition, names in unlimited.items()}
     vnodes = [

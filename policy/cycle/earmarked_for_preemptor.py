@@ -19,7 +19,7 @@ from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.plan.plan_types import Preempt
 from policy.preemption.victim_selection import Victim
-from policy.reasons.reason import Reason
+from policy.reasons.reason import Reason, unit_of
 from policy.reasons.reason_names import Numbers
 from policy.state.closure_windows import NOTHING_CLOSED
 from policy.state.free_and_missing_amounts import free_and_missing
@@ -152,7 +152,8 @@ class Earmarks:
         if standing is not None:
             numbers: Numbers = (("entity", show_entity(standing.entity)), ("used", standing.used))
             of: Numbers = (("limit", standing.limit), ("queue", standing.scope), ("resource", standing.resource))
-            return Reason("preempted-quota", (*beneficiary, *numbers, *of))
+            unit = unit_of(standing.resource, self._cluster.server.sizes)
+            return Reason("preempted-quota", (*beneficiary, *numbers, *of, *unit))
         above = self._classes.of(job) if self._classes is not None else 0
         below = self._classes.of_run(run) if self._classes is not None else 0
         return Reason("preempted-class", (*beneficiary, ("above", above), ("class", below)))

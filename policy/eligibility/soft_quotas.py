@@ -17,6 +17,7 @@ from policy.model.allocation import Allocation
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.limit_attributes import EntityKey, Limits, show_entity
+from policy.reasons.reason import unit_of
 from policy.reasons.reason_names import Numbers
 from policy.state.cluster_index import ClusterIndex
 
@@ -365,7 +366,7 @@ class Quotas:
             kept = (("need", need),)
         if kept and self.varies(job, over.resource):
             kept = (*kept, ("varies", 1))
-        return entry_numbers(over, kept)
+        return (*entry_numbers(over, kept), *unit_of(over.resource, self._cluster.server.sizes))
 
     def varies(self, job: Job, resource: str) -> bool:
         """Whether the amount of a resource that the job occupies depends on which vnodes it gets."""

@@ -6,9 +6,9 @@ They are checked before anything is placed; a job behind a gate does not become 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Union
+from typing import Optional, Union
 
 from policy.eligibility.longest_run_by_prime_time import (
     explain_too_long,
@@ -19,17 +19,22 @@ from policy.eligibility.unpreemptible_only_within_quota import Confined
 from policy.model.job_request import Amounts, Request
 from policy.model.jobs_runs_vnodes_queues import CROSSING, ONE_OF, UNLIMITED_S, Job, Queue
 from policy.model.limit_attributes import ALL, EntityKey, Limits, show_entity
-from policy.reasons.reason import Reason
+from policy.reasons.reason import Reason, unit_of
 from policy.reasons.reason_names import Numbers
 from policy.state.cluster_index import ClusterIndex
+from policy.state.usage_by_user import Scope
 
 _Need = Union[int, Request, tuple[Request, Amounts]]
 """What distinguishes two jobs of one owner for the limits."""
+_Counted = tuple[Scope, Optional[EntityKey]]
+"""A limit, and the entity that it binds; None for what the server has of a resource."""
+_MOST_NAMED = 3
+"""A reason names so many of the jobs that something is kept for."""
 
 
 class Gates:
     """The gates of one pass. Hard limits are PBS's own, per queue and for the server (PBS Administrator's Guide,
-    "Managing Resource Usage"). The server's consumables are counted down as jobs start."""
+    "Managing Resource Usage"). Of the server's consumables jobs may use up what they ask for in their chunks, too."""
 
     def __init__(
         self,
@@ -43,14 +48,15 @@ class Gates:
         self._refused = refused
         self._confined = confined
         self._now_s = now_s
-        self._left: dict[str, int] = dict(cluster.server.left)
+        self._shared = cluster.server.shared
         self._plain = cluster.queues_without_gates()
         self._queues: dict[str, Reason | None] = {}
         self._longest_s: dict[str, float] = {}
         # Use only grows until a start is cancelled (take_back), so an entity that is over a limit stays over it.
         self._known: dict[tuple[str, str, str, str], dict[_Need, Reason]] = {}
-        self._expected: dict[tuple[tuple[str, str], EntityKey], int] = {}
-        self._limits: dict[str, tuple[tuple[tuple[str, str], str, Limits], ...]] = {}
+        # What is kept for jobs that will start without passing the gates again, by job.
+        self._kept: dict[_Counted, dict[str, int]] = {}
+        self._limits: dict[str, tuple[tuple[Scope, str, Limits], ...]] = {}
 
     def blocking_reason(self, job: Job) -> Reason | None:
         """The reason why the job may not start now; None where no gate blocks it."""
@@ -67,7 +73,7 @@ class Gates:
         if job.left_s > self._longest_s[job.queue]:
             return Reason("blocked", (("why", explain_too_long(job, self._longest_s[job.queue])),))
         reason = self._queues[job.queue]
-        if reason is None and self._limits[job.queue]:
+        if reason is None and (self._shared or self._limits[job.queue]):
             owner = (job.user, job.queue, job.group, job.project)
             known = self._known.get(owner)
             if known is None:
@@ -77,11 +83,9 @@ class Gates:
                 need = (job.request, job.job_wide)
             reason = known.get(need)
             if reason is None:
-                reason = self._over_limit(job)
-                if reason is not None and not self._expected:
+                reason = self._over_limit(job) or self._too_few_left(job)
+                if reason is not None and not self._kept:
                     known[need] = reason
-        if reason is None and self._left:
-            reason = self._too_few_left(job)
         if reason is None and self._confined is not None:
             reason = self._confined.why(job)
         return reason
@@ -93,26 +97,45 @@ class Gates:
         longest_s = find_longest_planned_run_s(queue, at_s, slack_s) if queue.closed else UNLIMITED_S
         return Reason("blocked", (("why", explain_too_long(job, longest_s)),)) if job.left_s > longest_s else None
 
-    def open_for(self, job: Job) -> None:
-        """The job starts: take its consumables off what the server has left."""
-        self._shift_left(job, -1)
-
-    def take_back(self, job: Job) -> None:
-        """The job does not start after all: give its consumables back."""
+    def take_back(self) -> None:
+        """A job does not start after all, so what it would have used is there again."""
         self._known.clear()
-        self._shift_left(job, 1)
 
     def expect(self, job: Job, sign: int = 1) -> None:
         """Count a job that will start without passing the gates again; with ``sign`` -1, stop counting it."""
+        for counted, need in self._needs(job):
+            of_jobs = self._kept.setdefault(counted, {})
+            of_jobs[job.id] = of_jobs.get(job.id, 0) + sign * need
+            if not of_jobs[job.id]:
+                del of_jobs[job.id]
+            if not of_jobs:
+                del self._kept[counted]
+
+    def _needs(self, job: Job) -> Iterator[tuple[_Counted, int]]:
+        """What the job needs of each limit that binds it, and of what the server has."""
         if job.queue in self._plain:
             return
         if job.queue not in self._queues:
             self._look_at(job.queue)
-        self._shift_left(job, -sign)
+        for resource, amount in self._asked_of_server(job):
+            yield (("", resource), None), amount
         for scope, _, limits in self._limits[job.queue]:
             need = job.amount(scope[1]) if scope[1] else 1
             for entity, _ in limits.bounds(job.user, job.group, job.project):
-                self._expected[scope, entity] = self._expected.get((scope, entity), 0) + sign * need
+                yield (scope, entity), need
+
+    def _kept_of(self, counted: _Counted) -> int:
+        of_jobs = self._kept.get(counted)
+        return sum(of_jobs.values()) if of_jobs else 0
+
+    def _kept_for(self, counted: _Counted) -> Numbers:
+        """How much is kept, and for which jobs, as numbers of a reason."""
+        of_jobs = self._kept.get(counted)
+        if not of_jobs:
+            return ()
+        named = list(of_jobs)[:_MOST_NAMED]
+        more: Numbers = (("kept_more", len(of_jobs) - len(named)),) if len(of_jobs) > len(named) else ()
+        return (("kept", sum(of_jobs.values())), ("kept_for", ", ".join(named)), *more)
 
     def blocking_reason_beside(self, job: Job, head: Job) -> Reason | None:
         """The reason why the job may not start, if the head's limits and licences are to stay free for the head as
@@ -133,7 +156,7 @@ class Gates:
             resource = scope[1]
             need = job.amount(resource) if resource else 1
             for entity, limit in limits.bounds(job.user, job.group, job.project):
-                used = self._cluster.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
+                used = self._cluster.used(scope).get(entity, 0) + self._kept_of((scope, entity))
                 if not need or used + need <= limit:
                     continue
                 given = [
@@ -143,10 +166,10 @@ class Gates:
                     and any(bound == entity for bound, _ in limits.bounds(other.user, other.group, other.project))
                 ]
                 at_s = max(at_s, _when(given, used + need - limit))
-        for resource, amount in job.job_wide:
-            short = amount - self._left.get(resource, amount)
+        for resource, amount in self._asked_of_server(job):
+            short = amount + self._kept_of((("", resource), None)) - self._left_of(resource)
             if short > 0:
-                held = [(end_s, dict(other.job_wide).get(resource, 0)) for end_s, other in self._ends(coming)]
+                held = [(end_s, other.amount(resource)) for end_s, other in self._ends(coming)]
                 at_s = max(at_s, _when(held, short))
         return at_s
 
@@ -156,15 +179,27 @@ class Gates:
         ends = [*((end_s, runs[run_id].job) for end_s, run_id in self._cluster.ends), *coming]
         return sorted(ends, key=lambda end: end[0])
 
-    def _shift_left(self, job: Job, sign: int) -> None:
-        for resource, amount in job.job_wide:
-            if resource in self._left:
-                self._left[resource] += sign * amount
+    def _asked_of_server(self, job: Job) -> Sequence[tuple[str, int]]:
+        """What the job asks for of the server's consumables, in its chunks and as a whole."""
+        shared = self._shared
+        if not shared:
+            return ()
+        names = [name for name, _ in job.request.totals if name in shared]
+        if job.job_wide:
+            names += [name for name, _ in job.job_wide if name in shared and name not in names]
+        return [(name, job.amount(name)) for name in names]
+
+    def _left_of(self, resource: str) -> int:
+        """What the runs leave of a consumable of the server."""
+        return self._shared[resource] - self._cluster.used_of_server().get(resource, 0)
 
     def _look_at(self, name: str) -> None:
         queue = self._cluster.queues.get(name)
         reason = None
-        if queue is None or not queue.managed:
+        if queue is not None and queue.destinations is not None:
+            routes: Numbers = (("destinations", ", ".join(queue.destinations)), ("stopped", not queue.started))
+            reason = Reason("queue-unknown", (("queue", name), *routes))
+        elif queue is None or not queue.managed:
             reason = Reason("queue-unknown", (("queue", name),))
         elif not queue.started:
             reason = Reason("queue-stopped", (("queue", name),))
@@ -191,23 +226,26 @@ class Gates:
             resource = scope[1]
             need = job.amount(resource) if resource else 1
             for entity, limit in limits.bounds(job.user, job.group, job.project):
-                used = self._cluster.used(scope).get(entity, 0) + self._expected.get((scope, entity), 0)
-                if need and used + need > limit:
+                used, kept = self._cluster.used(scope).get(entity, 0), self._kept_of((scope, entity))
+                if need and used + kept + need > limit:
                     owner = "all jobs together" if entity == ALL else show_entity(entity)
                     counts: Numbers = (("limit", limit), ("used", used), ("need", need))
-                    of: Numbers = (("what", resource or "running jobs"),)
+                    unit = unit_of(resource, self._cluster.server.sizes)
+                    of: Numbers = (("what", resource or "running jobs"), *unit, *self._kept_for((scope, entity)))
                     return Reason("hard-limit", (("scope", where), ("entity", owner), *counts, *of))
         return None
 
     def _too_few_left(self, job: Job) -> Reason | None:
-        for resource, amount in job.job_wide:
-            left = self._left.get(resource)
-            if left is not None and amount > left:
+        for resource, amount in self._asked_of_server(job):
+            left, counted = self._left_of(resource), (("", resource), None)
+            if amount + self._kept_of(counted) > left:
                 if resource.startswith(ONE_OF):
                     return Reason(
                         "blocked", (("why", f"only {resource} is to run, and another one starts or is next"),)
                     )
-                return Reason("server-resource", (("resource", resource), ("asked", amount), ("left", left)))
+                numbers: Numbers = (("resource", resource), ("asked", amount), ("left", max(0, left)))
+                unit = unit_of(resource, self._cluster.server.sizes)
+                return Reason("server-resource", (*numbers, *unit, *self._kept_for(counted)))
         return None
 
 

@@ -53,6 +53,7 @@ class ExplanationLines:
         self._in_line = InLine(plan, settings)
         self._longest = Longest(cluster, plan, settings)
         self._kept_starts = KeptStarts(plan, settings)
+        self._sizes = cluster.server.sizes
         self._quotas = Quotas(cluster, settings.quota.counted)
         self._preemptible = PreemptibleByQuota(cluster, self._quotas, plan.ledger, settings.quota, plan.time_s)
         self._estimates = Estimates(settings, plan.ledger, plan.time_s)
@@ -67,7 +68,7 @@ class ExplanationLines:
         quotas = self._quotas
         standing = [
             f"{show_entity(entity)} uses {quotas.used(scope, entity, resource)} of"
-            f" {show_quota(limit, resource, scope, job.queue)}"
+            f" {show_quota(limit, resource, scope, job.queue, self._sizes)}"
             for scope, resource, entity, limit in quotas.bounds(job)
         ]
         size = f"{show_count(job.cores, 'core')}, {_walltime(job)}"
@@ -204,7 +205,7 @@ class ExplanationLines:
         standing = self._preemptible.standing(run)
         if standing is not None:
             entity = show_entity(standing.entity)
-            quota = show_quota(standing.limit, standing.resource, standing.scope, run.job.queue)
+            quota = show_quota(standing.limit, standing.resource, standing.scope, run.job.queue, self._sizes)
             over = f"{entity} uses {standing.used} of {quota}, and stays at or above it without this run"
             lines.append(LabelledLine("can be preempted", f"{over}: a job within quota may take its cores"))
         counted_now = any(preempt.id == run.id and not preempt.again for preempt in self._plan.preempts)

@@ -55,7 +55,8 @@ class Missing:
             def count(chunk: Chunk) -> int:
                 return count_pieces(capacity, chunk, open_now & capacity.inventory.matching(chunk), chunk.pieces)
 
-        found = [text for chunk in request.chunks for text in _lacking(chunk, count, cores_too=ever)]
+        sizes = cluster.server.sizes
+        found = [text for chunk in request.chunks for text in _lacking(chunk, count, sizes, cores_too=ever)]
         if not found and not ever:
             found = [text for name in _beside_cores(request) for text in self._only(name, request, open_now)]
         return " and ".join(dict.fromkeys(found))
@@ -64,7 +65,8 @@ class Missing:
         """What the chunks ask for of a resource, if the whole request would fit without it."""
         if not fits(self._cluster.capacity, _without(request, name), vnodes):
             return []
-        return [show_resource(*each) for chunk in request.chunks for each in chunk.amounts if each[0] == name]
+        sizes = self._cluster.server.sizes
+        return [show_resource(*each, sizes) for chunk in request.chunks for each in chunk.amounts if each[0] == name]
 
 
 def _beside_cores(request: Request) -> list[str]:
@@ -78,17 +80,17 @@ def _without(request: Request, name: str) -> Request:
     return Request(tuple(chunks), request.place, request.sharing, request.group, request.owner)
 
 
-def _lacking(chunk: Chunk, count: Callable[[Chunk], int], *, cores_too: bool) -> Iterator[str]:
+def _lacking(chunk: Chunk, count: Callable[[Chunk], int], sizes: frozenset[str], *, cores_too: bool) -> Iterator[str]:
     """The resources of the chunk that are too scarce beside its cores: values that it wants of its vnode, and amounts.
     With ``cores_too`` the cores, where they are."""
     cores: Amounts = tuple(each for each in chunk.amounts if each[0] == "ncpus")
     if count(chunk._replace(amounts=cores, wants=())) < chunk.pieces:
         if cores and cores_too:
-            yield show_resource(*cores[0])
+            yield show_resource(*cores[0], sizes)
         return
     for name, value in chunk.wants:
         if count(chunk._replace(amounts=cores, wants=((name, value),))) < chunk.pieces:
             yield f"{name}={value}"
     for each in chunk.amounts:
         if each[0] != "ncpus" and count(chunk._replace(amounts=tuple(sorted((*cores, each))), wants=())) < chunk.pieces:
-            yield show_resource(*each)
+            yield show_resource(*each, sizes)

@@ -197,14 +197,20 @@ def _quote(value: str) -> str:
     return f"'{value}'" if '"' in value else f'"{value}"'
 
 
-def parse_request(select: str, place: str = "", consumables: frozenset[str] = DEFAULT_CONSUMABLES) -> Request:
-    """Read PBS's ``select`` and ``place``. The server defines which resources are ``consumables``.
+def parse_request(
+    select: str,
+    place: str = "",
+    consumables: frozenset[str] = DEFAULT_CONSUMABLES,
+    sizes: frozenset[str] = SIZES,
+) -> Request:
+    """Read PBS's ``select`` and ``place``. The server defines which resources are ``consumables``, and which of them
+    are ``sizes``.
 
     Equal neighbouring chunks become one. Raises :class:`RequestError` naming the part that cannot be read.
     """
     if len(select) + len(place) > _LONGEST_REMEMBERED:
-        return _parse_request(select, place, consumables)
-    return _parse_remembered(select, place, consumables)
+        return _parse_request(select, place, consumables, sizes)
+    return _parse_remembered(select, place, consumables, sizes)
 
 
 def count_kinds(select: str) -> int:
@@ -218,8 +224,8 @@ def _without_count(chunk: str) -> str:
     return rest if count.isascii() and count.isdigit() else chunk
 
 
-def _parse_request(select: str, place: str, consumables: frozenset[str]) -> Request:
-    chunks = _merged(_parse_chunk(part, consumables) for part in _split(select, "+"))
+def _parse_request(select: str, place: str, consumables: frozenset[str], sizes: frozenset[str]) -> Request:
+    chunks = _merged(_parse_chunk(part, consumables, sizes) for part in _split(select, "+"))
     arrangement, sharing = "free", ""
     group: Grouping | None = None
     for word in filter(None, place.split(":")):
@@ -251,7 +257,7 @@ def _merged(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
     return tuple(merged)
 
 
-def _parse_chunk(text: str, consumables: frozenset[str]) -> Chunk:
+def _parse_chunk(text: str, consumables: frozenset[str], sizes: frozenset[str]) -> Chunk:
     parts = _split(text, ":")
     count = 1
     if parts and parts[0].isascii() and parts[0].isdigit():
@@ -266,9 +272,9 @@ def _parse_chunk(text: str, consumables: frozenset[str]) -> Chunk:
         if not equals or not name:
             raise RequestError(f"select chunk {text[:_LONGEST_QUOTED]!r}: {part!r} is not RESOURCE=VALUE")
         if name in _RANKS:
-            ranks[name] = _whole(text, part, value)
+            ranks[name] = _whole(text, part, value, sizes)
         elif name in consumables:
-            amounts[name] = _whole(text, part, value)
+            amounts[name] = _whole(text, part, value, sizes)
         else:
             wants.append((name, value.strip("\"'")))
     amounts.setdefault("ncpus", 1)
@@ -281,9 +287,9 @@ def _parse_chunk(text: str, consumables: frozenset[str]) -> Chunk:
     )
 
 
-def _whole(chunk: str, part: str, value: str) -> int:
+def _whole(chunk: str, part: str, value: str, sizes: frozenset[str]) -> int:
     try:
-        amount = parse_resource(part.partition("=")[0], value)
+        amount = parse_resource(part.partition("=")[0], value, sizes)
     except UnitError as error:
         raise RequestError(f"select chunk {chunk[:_LONGEST_QUOTED]!r}: {error}") from error
     if amount is None:

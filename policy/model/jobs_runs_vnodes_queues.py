@@ -14,6 +14,7 @@ from policy.model.allocation import Allocation
 from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Amounts, Request
 from policy.model.limit_attributes import Limits
+from policy.model.pbs_units import SIZES
 from policy.values.frozen_value import FrozenValue
 from policy.values.value_made_often import ValueMadeOften
 
@@ -123,14 +124,16 @@ class UserReservation(NamedTuple):
 @dataclass(frozen=True)
 class Server(FrozenValue):
     """What binds every queue: the server's hard limits, its soft quotas by resource, which count the jobs of all queues
-    together, and what is left of job-wide consumables such as licences. ``user_reservations`` are the running
-    reservations of users."""
+    together, and what the runs of the snapshot and jobs that start may hold together of its consumables (``shared``):
+    licences, and also what vnodes have, such as cores. ``user_reservations`` are the running reservations of users.
+    ``sizes`` are the resources that are sizes: PBS's own and the site's."""
 
     name: str = ""
     hard: HardLimits = field(default_factory=HardLimits)
-    left: Mapping[str, int] = field(default_factory=dict)
+    shared: Mapping[str, int] = field(default_factory=dict)
     quotas: Mapping[str, Limits] = field(default_factory=dict)
     user_reservations: tuple[UserReservation, ...] = ()
+    sizes: frozenset[str] = SIZES
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,8 @@ class Queue(FrozenValue):
 
     ``quotas`` are the soft limits on cores (P1), ``other_quotas`` those on other resources, ``priorities`` those of
     users and groups (P2). ``priority`` is the queue's own: jobs of the queue with the higher one come first.
-    ``managed`` is False for queues that pbsteer must leave alone. ``deferrable`` marks all its jobs as such. ``closed``
+    ``managed`` is False for queues that pbsteer must leave alone. ``destinations`` are those of a routing queue; None
+    for an execution queue. ``deferrable`` marks all its jobs as such. ``closed``
     are the windows in which none of its jobs may run on any vnode: dedicated time or, for a queue whose jobs run in
     dedicated time only, any other time. ``order`` is that of the queue's scheduler; None where it is not known or not
     followed.
@@ -158,6 +162,7 @@ class Queue(FrozenValue):
     closed: tuple[Window, ...] = ()
     other_quotas: Mapping[str, Limits] = field(default_factory=dict)
     order: SiteOrder | None = None
+    destinations: tuple[str, ...] | None = None
 
     @property
     def is_express(self) -> bool:

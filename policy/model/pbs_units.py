@@ -63,9 +63,10 @@ def parse_amount(text: str) -> int | None:
     return int(number) if 0 <= number < 1e18 else None
 
 
-def parse_resource(name: str, text: str) -> int | None:
-    """The amount of a named consumable, rounded up. A size without a suffix is in bytes."""
-    if name in SIZES and _SIZE.match(text.strip()):
+def parse_resource(name: str, text: str, sizes: Collection[str] = SIZES) -> int | None:
+    """The amount of a named consumable, rounded up. One of ``sizes``, the resources that are sizes, is in bytes if it
+    has no suffix."""
+    if name in sizes and _SIZE.match(text.strip()):
         return parse_size_kib(text)
     amount = parse_amount(text)
     if amount is None or _SIZE.match(text.strip()):

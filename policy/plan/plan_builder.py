@@ -133,8 +133,6 @@ class PlanBuilder:
             preemption.note_start(run)
         if placer is not None:
             placer.started(job, allocation)
-        if job.job_wide:
-            context.gates.open_for(job)
         if preemption is not None and not self.again:
             self.again = preemption.gains_by(job)
         region = self.regions[job.queue]
@@ -168,7 +166,7 @@ class PlanBuilder:
         cluster, undo = self._cluster, self._undo
         undo.append(("runs", run.id, cluster.set_run(run.id, None)))
         undo.append(("jobs", run.id, cluster.set_job(run.id, run.job)))
-        self._context.gates.take_back(run.job)
+        self._context.gates.take_back()
         self._context.quotas.shift(run.job, 1, run.allocation)
         region = self.regions[run.job.queue]
         region.idle = self._idle_in(region.vnodes)

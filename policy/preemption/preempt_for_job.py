@@ -23,7 +23,7 @@ from policy.preemption.victim_candidates_and_gain_bounds import Basis, Candidate
 from policy.preemption.victim_pool import Pool
 from policy.preemption.victim_search import Guard, Search
 from policy.preemption.victim_selection import Found, VictimSelection
-from policy.reasons.reason import Reason
+from policy.reasons.reason import Reason, unit_of
 from policy.reasons.reason_names import Numbers
 from policy.state.closure_windows import NOTHING_CLOSED, Closed
 from policy.state.vnodes_by_idle_cores import Capacity
@@ -190,7 +190,7 @@ class Preemption:
             return Reason("no-priority", (("user", job.user), ("queue", job.queue)))
         left = classes.remaining(job)
         numbers: Numbers = (("entity", show_entity(subject.entity)), ("counted", left.resource))
-        numbers = (*numbers, *left.need)
+        numbers = (*numbers, *left.need, *unit_of(left.resource, self._cluster.server.sizes))
         return Reason("base-class", (*numbers, ("left", left.amount), ("limit", left.limit)))
 
     def find(

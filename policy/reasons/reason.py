@@ -6,7 +6,7 @@ cores, estimate, position) is added when the sentence is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, Callable, Final, Optional, cast, get_args
 
@@ -106,6 +106,11 @@ class Reason(ValueMadeOften):
             "sentence": self.sentence(job, now_s, more),
             "tried": [tried.as_json(job, now_s, more) for tried in self.tried],
         }
+
+
+def unit_of(resource: str, sizes: Collection[str]) -> Numbers:
+    """The unit of the amounts of a resource, as numbers of a reason; none if it is not one of the sizes."""
+    return (("unit", "kb"),) if resource in sizes else ()
 
 
 _IN_WORDS: dict[FactName, FactName] = {at_s: f"{at_s}_in" for at_s in get_args(Time)}  # type: ignore[misc]

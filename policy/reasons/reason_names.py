@@ -25,17 +25,18 @@ ReasonCode = Literal[
 Time = Literal["at_s", "enough_s", "kept_until_s", "until_s"]
 """Moments on the snapshot's clock. A sentence gets each of them in words too, as ``NAME_in``."""
 
-JobId = Literal["beneficiary", "head", "victims"]
+JobId = Literal["beneficiary", "head", "kept_for", "victims"]
 """Ids of jobs, several joined by ``", "``. A sentence gets them as users write them."""
 
 NumberName = Literal[
     Time, JobId,
     "above", "above_s", "ahead", "asked", "before_s", "beside", "by", "cap", "capped", "chunks", "class", "cores_there",
-    "counted", "entity", "fewer", "fewest", "going", "gone", "has", "held", "held_alone", "idle", "in_the_way",
-    "keeps_start", "kept_by", "kept_more", "left", "left_s", "lifts_at", "limit", "may_be_taken", "meeting", "missing",
-    "most_left_s", "nearest", "need", "needs", "only_head", "open", "others", "over", "past", "pieces", "possible",
-    "preemptible", "quantity", "queue", "resource", "scope", "short", "silent", "stagger_s", "stale", "unread",
-    "unsure", "used", "user", "varies", "vnode", "vnodes", "what", "why", "width", "window", "with_away",
+    "counted", "destinations", "entity", "fewer", "fewest", "going", "gone", "has", "held", "held_alone", "idle",
+    "in_the_way", "keeps_start", "kept", "kept_by", "kept_more", "left", "left_s", "lifts_at", "limit", "may_be_taken",
+    "meeting", "missing", "most_left_s", "nearest", "need", "needs", "only_head", "open", "others", "over", "past",
+    "pieces", "possible", "preemptible", "quantity", "queue", "resource", "scope", "short", "silent", "stagger_s",
+    "stale", "stopped", "unit", "unread", "unsure", "used", "user", "varies", "vnode", "vnodes", "what", "why", "width",
+    "window", "with_away",
 ]  # fmt: skip
 """The numbers that a reason may have."""
 

@@ -6,6 +6,7 @@ for that (``tests/property/test_changes_named_in_reasons_help.py``).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Callable
 
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
@@ -37,6 +38,12 @@ def _are(count: Number, what: str = "") -> str:
 def _short(need: Number, there: Number) -> int:
     """How many are missing, at least 0."""
     return max(0, need - there) if isinstance(need, int) and isinstance(there, int) else 0
+
+
+def _short_of_server(facts: Facts) -> int:
+    """How much more of a consumable the server would have to have left."""
+    kept, asked = facts.get("kept", 0), facts["asked"]
+    return _short(asked + kept, facts["left"]) if isinstance(asked, int) and isinstance(kept, int) else 0
 
 
 def _idle_in_vain(facts: Facts) -> str:
@@ -80,17 +87,20 @@ def _ago(facts: Facts) -> str:
     return "" if facts["dated"] else f" less than {show_duration(float(facts['stagger_s']))} ago"
 
 
-def show_quota(limit: Number, resource: Number, scope: Number, queue: str | None = None) -> str:
+def show_quota(
+    limit: Number, resource: Number, scope: Number, queue: str | None = None, sizes: Collection[Number] = SIZES
+) -> str:
     """A quota as the object of a sentence: its resource unless that is cores, and its scope unless that is this
-    ``queue``."""
-    of = "" if resource == "ncpus" else f" {_noun(resource)}"
+    ``queue``. ``sizes`` are the resources that are sizes."""
+    of = "" if resource == "ncpus" else f" {_noun(resource, sizes)}"
     where = " on the whole cluster" if not scope else "" if scope == queue else f" in queue {scope}"
     return f"a quota of {limit}{of}{where}"
 
 
 def _quota(facts: Facts) -> str:
     """The quota that a reason names. Reasons of earlier versions name only cores in a queue."""
-    return show_quota(facts["limit"], facts.get("counted", facts.get("resource", "ncpus")), facts["queue"])
+    resource = facts.get("counted", facts.get("resource", "ncpus"))
+    return show_quota(facts["limit"], resource, facts["queue"], sizes=_sizes(facts, resource))
 
 
 def _within(facts: Facts) -> str:
@@ -108,12 +118,18 @@ def _within(facts: Facts) -> str:
 
 def _other(facts: Facts) -> str:
     """What the priority quota counts, where that is not cores."""
-    return "" if facts.get("counted", "ncpus") == "ncpus" else f" {_noun(facts['counted'])}"
+    counted = facts.get("counted", "ncpus")
+    return "" if counted == "ncpus" else f" {_noun(counted, _sizes(facts, counted))}"
 
 
-def _noun(resource: Number) -> str:
+def _sizes(facts: Facts, resource: Number) -> Collection[Number]:
+    """The resources that are sizes. Reasons of earlier versions have no unit."""
+    return (resource,) if "unit" in facts else SIZES
+
+
+def _noun(resource: Number, sizes: Collection[Number]) -> str:
     """What a number of a resource is followed by: its name, with the unit where it is a size."""
-    return f"kb of {resource}" if resource in SIZES else str(resource)
+    return f"kb of {resource}" if resource in sizes else str(resource)
 
 
 def _in_class(facts: Facts) -> str:
@@ -160,11 +176,31 @@ def _ends_before(facts: Facts) -> bool:
 
 def _at_limit(facts: Facts) -> str:
     """What a job at a limit of PBS waits for."""
-    used, need, limit = facts["used"], facts["need"], facts["limit"]
-    if not (isinstance(used, int) and isinstance(need, int) and isinstance(limit, int)):
+    used, kept, need, limit = facts["used"], facts.get("kept", 0), facts["need"], facts["limit"]
+    if not (isinstance(used, int) and isinstance(kept, int) and isinstance(need, int) and isinstance(limit, int)):
         return ""
-    back = f"{used + need - limit} of these to be given back, or for " if need <= limit else ""
-    return f": it waits for {back}a limit of {used + need}"
+    enough = used + kept + need
+    back = f"{enough - limit} of these to be given back, or for " if need <= limit else ""
+    return f": it waits for {back}a limit of {enough}"
+
+
+def _kept_for(facts: Facts) -> str:
+    """What else is not to be had: what is kept for jobs that come before this one."""
+    if "kept" not in facts:
+        return ""
+    more = f" and {facts['kept_more']} more" if "kept_more" in facts else ""
+    come = "come" if more or ", " in str(facts["kept_for"]) else "comes"
+    return f"{facts['kept']} kept for {facts['kept_for']}{more}, which {come} first"
+
+
+def _why_not_managed(facts: Facts) -> str:
+    """What happens to the jobs of a queue that pbsteer does not manage."""
+    if "destinations" not in facts:
+        return f"queue {facts['queue']} is not one that pbsteer manages: PBS's own scheduler decides"
+    routes = f"queue {facts['queue']} routes its jobs to {facts['destinations'] or 'no queue yet'}"
+    if facts["stopped"]:
+        return f"{routes}, and is stopped: it moves no jobs until the queue is started (qstart)"
+    return f"{routes}: PBS moves the job once one of these takes it"
 
 
 def _will_not_do(facts: Facts) -> str:
@@ -196,7 +232,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         " of entities with shares"
     ),
     "queue-stopped": lambda f: f"queue {f['queue']} is stopped: it starts no jobs until the queue is started (qstart)",
-    "queue-unknown": lambda f: f"queue {f['queue']} is not one that pbsteer manages: PBS's own scheduler decides",
+    "queue-unknown": _why_not_managed,
     "queue-closed": lambda f: (
         f"queue {f['queue']} starts no jobs now, in {f['window']}"
         + ("" if f["at_s"] == UNLIMITED_S else f"; it does again {f['at_s_in']}")
@@ -208,12 +244,15 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         + ": PBS itself binds it to these vnodes"
     ),
     "hard-limit": lambda f: (
-        f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'])}: {f['used']} are in use, and it needs"
-        f" {f['need']}{_at_limit(f)}"
+        f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'], _sizes(f, f['what']))}:"
+        f" {_are(f['used'])} in use,"
+        + (f" {_kept_for(f)}," if "kept" in f else "")
+        + f" and it needs {f['need']}{_at_limit(f)}"
     ),
     "server-resource": lambda f: (
-        f"asks for {f['asked']} {_noun(f['resource'])} of the server: {_are(f['left'])} left, and it waits for"
-        f" {_short(f['asked'], f['left'])} more"
+        f"asks for {f['asked']} {_noun(f['resource'], _sizes(f, f['resource']))} of the server: {_are(f['left'])} left,"
+        + (f" {_kept_for(f)}," if "kept" in f else "")
+        + f" and it waits for {_short_of_server(f)} more"
     ),
     "never-fits": lambda f: (
         f"needs {_cores(f['cores'])} in {_count(f['chunks'], 'chunk')}, and the vnodes open to queue {f['queue']} could"

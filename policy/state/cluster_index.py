@@ -348,7 +348,7 @@ class ClusterIndex:
         """The managed and started queues without hard limits and windows; none where the server has hard limits or
         consumables of its own."""
         if self._queues_without_gates is None:
-            bound = bool(self.server.left or self.server.hard.by_resource())
+            bound = bool(self.server.shared or self.server.hard.by_resource())
             plain = (
                 queue
                 for queue in self.queues.values()
@@ -365,6 +365,10 @@ class ClusterIndex:
     def used(self, scope: Scope) -> dict[EntityKey, int]:
         """What runs requested, by entity, in a scope that a hard limit counts."""
         return self.usage.requested(self, scope)
+
+    def used_of_server(self) -> Mapping[str, int]:
+        """What runs requested of each of the server's consumables."""
+        return self.usage.of_server(self)
 
     def keep(self, memo: object) -> None:
         """Keep a memo for the next pass, until anything but an arrival changes."""

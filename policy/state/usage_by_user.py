@@ -60,6 +60,7 @@ class Usage:
         "_has_alone",
         "_occupied",
         "_occupied_scopes",
+        "_of_server",
         "_requested",
         "_requested_scopes",
         "_scopes",
@@ -74,6 +75,7 @@ class Usage:
         self._occupied: _Counts | None = None
         self._occupied_scopes: dict[str, list[Scope]] = {}
         self._has_alone = False
+        self._of_server: dict[str, int] | None = None
         self.by_limits: dict[object, Any] = {}
         self.changes = 0
 
@@ -84,6 +86,14 @@ class Usage:
             for run in cluster.runs.values():
                 self._count_requested(cluster, self._requested, run, 1)
         return self._requested.setdefault(scope, {})
+
+    def of_server(self, cluster: CountedCluster) -> Mapping[str, int]:
+        """What runs requested of each of the server's consumables."""
+        if self._of_server is None:
+            self._of_server = {}
+            for run in cluster.runs.values():
+                _count_of_server(cluster, self._of_server, run, 1)
+        return self._of_server
 
     def occupied(self, cluster: CountedCluster, scope: Scope) -> dict[EntityKey, int]:
         """What runs occupy, by entity; the sum of all is under ``("o", "PBS_ALL")``. Reservations of users are
@@ -110,13 +120,15 @@ class Usage:
         self.changes += 1
         if self._requested is not None:
             self._count_requested(cluster, self._requested, run, sign)
+        if self._of_server is not None:
+            _count_of_server(cluster, self._of_server, run, sign)
         if self._occupied is not None:
             self._count_occupied(cluster, self._occupied, run, sign)
 
     def forget(self) -> None:
         """Drop the counts: limits or quotas have changed."""
         self.changes += 1
-        self._requested = self._occupied = None
+        self._requested = self._occupied = self._of_server = None
         self._requested_scopes.clear()
         self._occupied_scopes.clear()
         self.by_limits.clear()
@@ -190,6 +202,12 @@ class Usage:
         for scope in scopes:
             amount = self.occupied_amount(cluster, run.allocation, job, scope[1])
             _add(counts, scope, _entities(job), sign * amount)
+
+
+def _count_of_server(cluster: CountedCluster, counts: dict[str, int], run: Run, sign: int) -> None:
+    for resource, amount in (*run.job.request.totals, *run.job.job_wide):
+        if resource in cluster.server.shared:
+            counts[resource] = counts.get(resource, 0) + sign * amount
 
 
 def _entities(job: Job) -> tuple[EntityKey, ...]:

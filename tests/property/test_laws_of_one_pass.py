@@ -117,6 +117,30 @@ def test_no_vnode_is_given_more_than_it_has(situation: Situation) -> None:
     assert plan_invariants.oversubscribed(parts.vnodes, plan_invariants.residents(parts, plan)) == []
 
 
+def with_a_bound_server(situation: Situation) -> st.SearchStrategy[Situation]:
+    """The situation on a server that has some cores more than its runs hold, for all jobs together."""
+    held = sum(run.job.cores for run in situation[0].runs)
+    more = st.integers(-2, 8).map(lambda cores: replace(situation[0].server, shared={"ncpus": held + cores}))
+    return more.map(lambda server: (replace(situation[0], server=server), *situation[1:]))
+
+
+@given(situations().flatmap(with_a_bound_server))
+def test_no_more_of_the_servers_own_resources_is_given_than_it_has(situation: Situation) -> None:
+    parts, plan = situation[0], plan_of(situation)
+    held = sum(run.job.cores for run in parts.runs)
+    more = sum(start.job.cores for start in plan.starts)
+    assert not more or held + more <= parts.server.shared["ncpus"]
+
+
+@given(contended().flatmap(with_a_bound_server))
+def test_a_beneficiary_will_find_what_it_needs_of_the_server(situation: Situation) -> None:
+    """Also while its victims hold theirs: a job that would have to wait for these as well preempts none."""
+    parts, plan = situation[0], plan_of(situation)
+    if plan.preempts:
+        there = [*plan_invariants.residents(parts, plan), *plan_invariants.beneficiaries(parts, plan)]
+        assert sum(resident.job.cores for resident in there) <= parts.server.shared["ncpus"]
+
+
 @given(contended())
 def test_what_is_held_for_beneficiaries_is_there_once_the_victims_are_gone(situation: Situation) -> None:
     parts, plan = situation[0], plan_of(situation)

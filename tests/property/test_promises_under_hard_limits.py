@@ -63,7 +63,10 @@ def limited(draw: st.DrawFn, settings: st.SearchStrategy[Settings]) -> Limited:
     ]  # fmt: skip
     hard = _hard(wide.cores)
     queues = tuple(Queue(name, hard=draw(hard)) for name in names)
-    server = Server(hard=draw(st.one_of(st.just(HardLimits()), hard)))
+    shared = st.fixed_dictionaries({"ncpus": st.integers(wide.cores, wide.cores + 3)})
+    server = Server(
+        hard=draw(st.one_of(st.just(HardLimits()), hard)), shared=draw(st.one_of(st.just({}), st.just({}), shared))
+    )
     waiting = tuple(job for job in (wide, *small) if job.submit_s <= NOW_S)
     coming = tuple(job for job in small if job.submit_s > NOW_S)
     return Parts(vnodes, queues, waiting, tuple(runs), NOW_S, server), coming, draw(lively(settings))
@@ -126,7 +129,10 @@ def demand_promises_and_limits(drawn: Limited, run_s: Callable[[Job], float]) ->
 
 def _used(parts: Parts) -> dict[tuple[str, str, EntityKey], tuple[int, int]]:
     """What counts against each limit, and the limit, by plain counting."""
-    counts: dict[tuple[str, str, EntityKey], tuple[int, int]] = {}
+    counts: dict[tuple[str, str, EntityKey], tuple[int, int]] = {
+        ("what the server has", resource, ALL): (sum(run.job.amount(resource) for run in parts.runs), shared)
+        for resource, shared in parts.server.shared.items()
+    }
     scopes = [("", parts.server.hard), *((queue.name, queue.hard) for queue in parts.queues)]
     for scope, hard in scopes:
         for resource, limits in hard.by_resource().items():
@@ -184,7 +190,7 @@ def test_the_drawn_lives_are_worth_it() -> None:
             for estimate in plan.estimates
             if estimate.id in ledger.promises
             for tried in (plan.reason_of(estimate.id) or plan.waits[0].reason).tried
-            if tried.code == "hard-limit"
+            if tried.code in ("hard-limit", "server-resource")
         }
         seen.update({"a limit is full": bool(full), "promised": any(plan.estimates for _, _, plan in history.passes)})
 

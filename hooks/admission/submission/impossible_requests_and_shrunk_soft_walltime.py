@@ -18,7 +18,7 @@ from policy.model.job_preferences import AUTO
 from policy.model.job_request import Chunk, Request, RequestError, parse_request
 from policy.model.jobs_runs_vnodes_queues import Job
 from policy.model.ledger_between_passes import Ledger
-from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
+from policy.model.pbs_units import UnitError, parse_duration_s, parse_resource, show_resource
 from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.settings.site_settings import Settings
 from policy.striping.spread_ranks import cut
@@ -53,13 +53,14 @@ def find_impossible(
 def _find_why(resource_list: Mapping[str, str], queue: str, summary: Summary, settings: Settings) -> str:
     here = summary.queues[queue]
     # Nothing is known of a vnode before it has reported its cores.
-    request = _read_request(resource_list, here, summary.consumables) if here.together.get("ncpus") else None
+    request = _read_request(resource_list, here, summary) if here.together.get("ncpus") else None
     if request is None:
         return ""
-    why = _find_too_much(request, here) or _find_unknown(request, summary.names)
+    sizes = summary.sizes
+    why = _find_too_much(request, here, sizes) or _find_unknown(request, summary.names)
     if why and _may_be_striped(resource_list, settings.for_queue(queue)):
         pieces = cut(request)
-        why = _find_too_much(pieces or request, here) or _find_unknown(request, summary.names)
+        why = _find_too_much(pieces or request, here, sizes) or _find_unknown(request, summary.names)
     return why
 
 
@@ -72,13 +73,13 @@ def _may_be_striped(resource_list: Mapping[str, str], settings: Settings) -> boo
     return layout in ("stripe", "learn", AUTO)
 
 
-def _find_too_much(request: Request, queue: QueueSummary) -> str:
+def _find_too_much(request: Request, queue: QueueSummary, sizes: frozenset[str]) -> str:
     for resource, amount in request.totals:
         most = queue.together.get(resource, 0)
         if amount > most:
             return (
-                f"it asks for {_show(resource, amount)},"
-                f" and all vnodes open to that queue have {_show(resource, most)} together"
+                f"it asks for {show_resource(resource, amount, sizes)},"
+                f" and all vnodes open to that queue have {show_resource(resource, most, sizes)} together"
             )
     # A packed job is on one host as a whole.
     parts = [request.totals] if request.place == "pack" else [chunk.amounts for chunk in request.chunks]
@@ -88,8 +89,8 @@ def _find_too_much(request: Request, queue: QueueSummary) -> str:
             if amount > most:
                 part = "with place=pack one host has to have" if request.place == "pack" else "one chunk asks for"
                 return (
-                    f"{part} {_show(resource, amount)},"
-                    f" and the largest host open to that queue has {_show(resource, most)}"
+                    f"{part} {show_resource(resource, amount, sizes)},"
+                    f" and the largest host open to that queue has {show_resource(resource, most, sizes)}"
                 )
     pieces = sum(chunk.pieces for chunk in request.chunks)
     for place, most, what in (("scatter", queue.hosts, "hosts"), ("vscatter", queue.vnodes, "vnodes")):
@@ -167,17 +168,13 @@ _ANY_REQUEST = Request.of_cores(1)
 _OWN_ESTIMATES = ("soft_walltime", "min_walltime", "max_walltime")
 
 
-def _read_request(resource_list: Mapping[str, str], queue: QueueSummary, consumables: frozenset[str]) -> Request | None:
-    select = resource_list.get("select", "")
+def _read_request(resource_list: Mapping[str, str], queue: QueueSummary, summary: Summary) -> Request | None:
+    select, consumables, sizes = resource_list.get("select", ""), summary.consumables, summary.sizes
     if select:
         try:
-            return parse_request(select, resource_list.get("place", "") or queue.place, consumables)
+            return parse_request(select, resource_list.get("place", "") or queue.place, consumables, sizes)
         except RequestError:
             return None
-    amounts = {name: parse_amount(text) for name, text in resource_list.items() if name in consumables}
+    amounts = {name: parse_resource(name, text, sizes) for name, text in resource_list.items() if name in consumables}
     known = sorted((name, amount) for name, amount in amounts.items() if amount)
     return Request((Chunk(1, tuple(known)),)) if known else None
-
-
-def _show(resource: str, amount: int) -> str:
-    return f"{resource}={amount}kb" if resource.endswith("mem") else f"{resource}={amount}"

@@ -54,7 +54,8 @@ def reread_summary(pbs: Any, queue: str, summary: Summary) -> Summary | None:
         return None
     names = {name.lower() for vnode in vnodes for name in (vnode.name, vnode.host) if name}
     here = _describe(mine, summary.queues[queue])
-    return Summary({**summary.queues, queue: here}, summary.default_queue, summary.consumables, frozenset(names))
+    queues, known = {**summary.queues, queue: here}, frozenset(names)
+    return Summary(queues, summary.default_queue, summary.consumables, known, summary.sizes)
 
 
 def _describe(vnodes: list[_Vnode], before: QueueSummary) -> QueueSummary:

@@ -66,7 +66,7 @@ def _stripe(
 ) -> dict[str, str]:
     own = _with_defaults(resource_list["select"], queue.chunk)
     try:
-        request = parse_request(own, resource_list.get("place", "") or queue.place, summary.consumables)
+        request = parse_request(own, resource_list.get("place", "") or queue.place, summary.consumables, summary.sizes)
     except RequestError:
         return {}
     job = _describe(resource_list, user, request, settings)
@@ -85,7 +85,7 @@ def _stripe(
     if striped is None:
         return {}
     place = ":".join(filter(None, ("scatter", striped.sharing)))
-    return {OWN_SELECT: own, "select": striped.select, "place": place}
+    return {OWN_SELECT: own, "select": striped.show_select(summary.sizes), "place": place}
 
 
 def _exceeds_nodes(request: Request, queue: QueueSummary) -> bool:

@@ -77,6 +77,7 @@ class JobContext(NamedTuple):
     """
 
     consumables: frozenset[str]
+    sizes: frozenset[str]
     settings: Settings
     long_selects: LongSelects
     job_wide: frozenset[str] = frozenset()
@@ -93,8 +94,8 @@ class JobContext(NamedTuple):
     def lasting(self) -> object:
         """The part that does not change with the jobs."""
         return (
-            self.consumables, self.settings, self.job_wide, self.methods, self.known, self.measured, self.orders,
-            self.sets, self.vnodes_limit_runs,
+            self.consumables, self.sizes, self.settings, self.job_wide, self.methods, self.known, self.measured,
+            self.orders, self.sets, self.vnodes_limit_runs,
         )  # fmt: skip
 
     def is_lasting(self, job_id: str, texts: Attributes) -> bool:
@@ -268,7 +269,9 @@ def _read_request(texts: Attributes, context: JobContext, unread: list[str]) -> 
     if not select:
         return _read_plain_request(texts, context.consumables, unread)
     try:
-        return context.long_selects.parse(select, own_place(place) if own else place, context.consumables)
+        return context.long_selects.parse(
+            select, own_place(place) if own else place, context.consumables, context.sizes
+        )
     except RequestError as error:
         unread.append(str(error))
         return _without_chunks(texts)

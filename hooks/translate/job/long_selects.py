@@ -42,11 +42,11 @@ class LongSelects:
         self._counted.add(select)
         return True
 
-    def parse(self, select: str, place: str, consumables: frozenset[str]) -> Request:
+    def parse(self, select: str, place: str, consumables: frozenset[str], sizes: frozenset[str]) -> Request:
         """The request. Raises :class:`~policy.model.job_request.RequestError` where it cannot be read."""
         if len(select) <= LONG:
-            return parse_request(select, place, consumables)
+            return parse_request(select, place, consumables, sizes)
         found = self._requests.get((select, place))
         if found is None:
-            found = self._requests[select, place] = parse_request(select, place, consumables)
+            found = self._requests[select, place] = parse_request(select, place, consumables, sizes)
         return found

@@ -8,17 +8,18 @@ take it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from hooks.pbs.job_attributes.job_ids_and_states import waits_to_resume
-from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
+from hooks.pbs.server_status_type_and_attributes import Attributes, Objects, ServerStatus
 from hooks.translate.closures.reservation_windows_type import Reservations
 from hooks.translate.closures.reservations import amounts_by_vnode
 from hooks.translate.job.walltime import read_walltime_s
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.job_request import Amounts
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window
-from policy.model.pbs_units import UnitError
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Server, Window
+from policy.model.pbs_units import UnitError, parse_resource
 
 _ALONE = frozenset({"excl", "exclhost"})
 
@@ -61,6 +62,30 @@ def with_resume_windows(reservations: Reservations, needs: Iterable[ResumeNeed],
         for vnode in each.vnodes:
             windows[vnode] = (*windows.get(vnode, ()), each.window(vnode, now_s))
     return reservations._replace(windows=windows)
+
+
+def without_resume_needs(server: Server, needs: Iterable[ResumeNeed], jobs: Objects) -> Server:
+    """The server without what these jobs need again of its consumables. It counts none of that as assigned."""
+    suspended = [jobs[each.job_id] for each in needs]
+    shared = {
+        resource: amount - sum(_sum_released(texts, resource) for texts in suspended)
+        for resource, amount in server.shared.items()
+    }
+    return replace(server, shared=shared)
+
+
+def _sum_released(texts: Attributes, resource: str) -> int:
+    """What a suspended job needs again of a resource that it asks for in chunks or as a whole."""
+    allocation = read_released(texts)
+    in_chunks = sum(
+        amount * chunks
+        for _, amounts, chunks, _ in (allocation.spots if allocation is not None else ())
+        for name, amount in amounts
+        if name == resource
+    )
+    if in_chunks or texts.get("resources_released", ""):
+        return in_chunks
+    return parse_resource(resource, texts.get(f"Resource_List.{resource}", "0")) or 0
 
 
 def read_released(texts: Attributes) -> Allocation | None:

@@ -6,7 +6,8 @@ import pytest
 
 from hooks.admission.reservation_quota import FOREVER_S, Reserved, Table, refuse_beyond_quota
 
-CONSUMABLES = frozenset({"ncpus", "mem", "ngpus"})
+CONSUMABLES = frozenset({"ncpus", "mem", "ngpus", "scratch"})
+SIZES = frozenset({"mem", "scratch"})
 LARGEST = {"ncpus": 8, "ngpus": 2}
 
 
@@ -15,7 +16,8 @@ def reserve(select: str, place: str = "", begin_s: float = 100, end_s: float = 2
 
 
 def judge(asked: Reserved, *tables: Table, others: tuple[Reserved, ...] = ()) -> str | None:
-    return refuse_beyond_quota(asked, others, tables, "alice", "chem", largest=LARGEST, consumables=CONSUMABLES)
+    of = {"consumables": CONSUMABLES, "sizes": SIZES}
+    return refuse_beyond_quota(asked, others, tables, "alice", "chem", largest=LARGEST, **of)
 
 
 def quota(text: str, queue: str = "workq", resource: str = "ncpus") -> Table:
@@ -43,6 +45,15 @@ ALICE_8 = quota("[u:alice=8]")
 )
 def test_a_users_reservation_counts_with_all_that_it_keeps(asked: Reserved, is_within: bool) -> None:
     assert (judge(asked, ALICE_8) is None) == is_within
+
+
+def test_a_sites_own_size_without_a_unit_is_in_bytes_as_in_pbs() -> None:
+    limit = quota("[u:alice=10gb]", resource="scratch")
+    assert judge(reserve("1:ncpus=1:scratch=10737418240"), limit) is None
+    assert judge(reserve("", scratch="10737418240"), limit) is None
+    beyond = judge(reserve("1:ncpus=1:scratch=10737419264"), limit)
+    assert beyond is not None
+    assert "scratch=10485761kb to be reserved is more than the quota u:alice=10485760kb" in beyond
 
 
 def test_what_is_refused_names_the_quota_and_who_may() -> None:

@@ -20,7 +20,7 @@ def read_left(printed: str, config: str = LISTED, assigned: str = "", flag: str 
     server = {"resources_assigned.lic": assigned} if assigned else {}
     status = server_status(server=server, resources=resources)
     files = {"default": {"sched_config": config, DYNAMIC: printed}}
-    return dict(translate(status, Settings(), files).snapshot.server.left)
+    return dict(translate(status, Settings(), files).snapshot.server.shared)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from policy.settings.settings_of_server_and_passes import SubmissionSettings
 from policy.settings.site_settings import OrderSettings, Settings
 from tests.hooks.sample_server_statuses import (
     NOW_S,
+    RESOURCES,
     job,
     only_job,
     problems_of,
@@ -70,6 +71,17 @@ def test_what_orders_all_and_what_the_users_own(user_priority: str, of_manager: 
 
 def test_the_select_with_the_servers_defaults_counts_before_the_users() -> None:
     assert only_job(job(schedselect="1:ncpus=4:Qlist=workq")).request.chunks[0].wants == (("Qlist", "workq"),)
+
+
+def test_a_sites_own_size_without_a_unit_is_in_bytes_as_in_pbs() -> None:
+    """The user's own select, which pbsteer keeps of a striped job, is as the user wrote it."""
+    resources = {**RESOURCES, "scratch": {"type": "size", "flag": "hn"}}
+    for texts in (
+        job(Resource_List__select="1:ncpus=2:scratch=1000000000", schedselect=""),
+        job(schedselect="2:ncpus=1:scratch=488282b", Resource_List__pbsteer_asked="1:ncpus=2:scratch=1000000000"),
+    ):
+        snapshot = snapshot_of(server_status({"12.server": texts}, resources=resources), SETTINGS)
+        assert snapshot.jobs["12.server"].request.amount("scratch") == 976563
 
 
 def test_a_job_without_select_asks_for_all_on_one_vnode() -> None:

@@ -20,6 +20,7 @@ from tests.hooks.sample_server_statuses import (
     running,
     server_status,
     snapshot_of,
+    vnode,
 )
 
 SETTINGS = Settings()
@@ -80,7 +81,18 @@ def test_a_limit_that_cannot_be_read_is_reported_for_its_queue() -> None:
 
 def test_what_is_left_of_the_servers_own_resources() -> None:
     server = {"name": "server", "resources_available.licences": "10", "resources_assigned.licences": "7"}
-    assert snapshot_of(server_status(server=server), SETTINGS).server.left == {"licences": 3}
+    assert snapshot_of(server_status(server=server), SETTINGS).server.shared == {"licences": 3}
+
+
+def test_cores_of_the_server_bind_what_jobs_ask_for_in_their_chunks() -> None:
+    """Of 8 cores a run has 4, and a reservation 2."""
+    server = {"name": "server", "resources_available.ncpus": "8", "resources_assigned.ncpus": "6"}
+    jobs = {"1.server": running(4), "2.server": job(cores=3), "3.server": job(cores=2)}
+    snapshot = snapshot_of(server_status(jobs, vnodes={"v1": vnode(used=4), "v2": vnode()}, server=server), SETTINGS)
+    assert snapshot.server.shared == {"ncpus": 6}
+    plan = decide(snapshot, Ledger(), SETTINGS)
+    assert [start.id for start in plan.starts] == ["3.server"]
+    assert {job_id: reason.code for job_id, (_, reason) in plan.reasons().items()} == {"2.server": "server-resource"}
 
 
 def test_licences_of_the_server_are_counted() -> None:
@@ -104,6 +116,38 @@ def test_licences_are_counted_for_those_who_hold_them() -> None:
     left = {job_id: reason.code for job_id, (_, reason) in plan.reasons().items()}
     assert left == {"2.server": "hard-limit", "5.server": "blocked"}
     assert "licences=some as a whole" in snapshot.jobs["5.server"].blocked
+
+
+@pytest.mark.parametrize(
+    ("of_queue", "of_server", "sentence"),
+    [
+        (
+            {"max_run_res.scratch": "[u:alice=1gb]"},
+            {},
+            "queue workq allows u:alice 1048576 kb of scratch: 0 are in use",
+        ),
+        ({}, {"resources_available.scratch": "1gb"}, "asks for 2097152 kb of scratch of the server: 1048576 are left"),
+    ],
+)
+def test_a_reason_at_a_limit_on_a_sites_own_size_has_its_unit(
+    of_queue: dict[str, str], of_server: dict[str, str], sentence: str
+) -> None:
+    seen = server_status(
+        {"12.server": job(schedselect="1:ncpus=2:scratch=2gb")},
+        vnodes={"v1": {**vnode(), "resources_available.scratch": "100gb"}},
+        queues={"workq": {**queue(), **of_queue}},
+        server={"name": "server", **of_server},
+        resources={**RESOURCES, "scratch": {"type": "size", "flag": "hn"}},
+    )
+    left, reason = decide(snapshot_of(seen, SETTINGS), Ledger(), SETTINGS).reasons()["12.server"]
+    assert reason.sentence(left, 0.0).startswith(sentence)
+
+
+def test_a_job_in_a_routing_queue_is_said_to_be_moved() -> None:
+    route = {"queue_type": "Route", "started": "False", "route_destinations": "workq,other"}
+    seen = server_status({"12.server": job(queue="rt")}, queues={"workq": queue(), "rt": route})
+    left, reason = decide(snapshot_of(seen, SETTINGS), Ledger(), SETTINGS).reasons()["12.server"]
+    assert reason.sentence(left, 0.0).startswith("queue rt routes its jobs to workq, other, and is stopped: it moves")
 
 
 def test_a_queue_has_its_own_mode_else_the_settings_and_route_queues_have_none() -> None:

@@ -74,7 +74,7 @@ def test_fractions_are_rounded_so_that_nothing_is_given_out_twice() -> None:
     seen = snapshot_of(
         server_status({"1.s": asking}, vnodes={"v1": vnode() | parts}, server=server, resources=resources), SETTINGS
     )
-    assert (seen.server.left["tokens"], seen.jobs["1.s"].job_wide) == (1, (("tokens", 2),))
+    assert (seen.server.shared["tokens"], seen.jobs["1.s"].job_wide) == (1, (("tokens", 2),))
     assert (seen.vnodes["v1"].available["part"], seen.vnodes["v1"].elsewhere["part"]) == (1, 1)
     assert seen.jobs["1.s"].request.amount("part") == 1
 

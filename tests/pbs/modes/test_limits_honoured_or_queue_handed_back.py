@@ -54,6 +54,8 @@ LIMITS = [
     Limit("server", "max_running", "3", (3, 0)),
     Limit("server", "max_user_run", "2", (2, 1)),
     Limit("queue workq", "resources_available.ncpus", "5", (2, 0)),
+    Limit("server", "resources_available.ncpus", "5", (2, 0)),
+    Limit("server", "resources_available.mem", "1400mb", (2, 0)),
     Limit("server", "resources_available.licences", "5", (2, 0)),
     Limit("queue workq", "resources_available.licences", "4", (2, 0)),
     Limit("queue workq", "max_run_res.licences", "[u:PBS_GENERIC=3]", (1, 1)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from policy import Ledger
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Server
 from tests.policy.clusters import QUEUE, cluster, codes, job, plan_for, queue, quotas, run, started, victims, vnode
 
@@ -50,11 +51,66 @@ def test_licences_are_counted_down() -> None:
     snapshot = cluster(
         [vnode("v1", 9)],
         [job("3", job_wide=wide), job("4", job_wide=wide), job("5")],
-        server=Server("s", left={"licences": 1}),
+        server=Server("s", shared={"licences": 1}),
     )
     plan = plan_for(snapshot)
     assert started(plan) == ["3", "5"]
     assert codes(plan) == {"4": "server-resource"}
+
+
+OF_SERVER = Server("s", shared={"ncpus": 6})
+
+
+def test_cores_of_the_server_are_counted_down_with_those_that_runs_hold() -> None:
+    snapshot = cluster(
+        [vnode("v1", 9)], [job("3", select="3"), job("4", select="2"), job("5")], [run("1", "bob", "v1=4")],
+        server=OF_SERVER,
+    )  # fmt: skip
+    plan = plan_for(snapshot)
+    assert started(plan) == ["4"]
+    assert codes(plan) == {"3": "server-resource", "5": "server-resource"}
+
+
+def test_nobody_is_preempted_for_a_job_for_which_the_server_has_too_few_cores() -> None:
+    """Of what the server has, alice holds 4 beyond quota: 2 are left for bob, who has 4 of a quota."""
+    snapshot = cluster(
+        [vnode("v1", 4), vnode("v2", 1)],
+        [job("3", "bob", "4"), job("4", "bob", "2")],
+        [run("1", "alice", "v1=4")],
+        queues=[queue("[u:alice=0],[u:bob=4]")],
+        server=OF_SERVER,
+    )
+    plan = plan_for(snapshot)
+    assert victims(plan) == {"1": "4"}
+    assert codes(plan) == {"3": "server-resource", "4": "preempting"}
+
+
+def test_cores_of_the_server_are_kept_for_a_job_that_waits_for_its_victims() -> None:
+    """5 of 6 are in use: bob's 3 needs the last one, on the vnode that alice has."""
+    snapshot = cluster(
+        [vnode("v1", 4), vnode("v2", 4)],
+        [job("3", "bob", "1:ncpus=1:vnode=v1"), job("4", "carol", "1")],
+        [run("1", "alice", "v1=4"), run("2", "carol", "v2=1")],
+        queues=[queue("[u:alice=0],[u:bob=4]")],
+        server=OF_SERVER,
+    )
+    plan = plan_for(snapshot)
+    assert victims(plan) == {"1": "3"}
+    assert codes(plan) == {"3": "preempting", "4": "server-resource"}
+
+
+def test_a_promise_outlasts_the_cores_of_the_server_that_runs_have() -> None:
+    """3 was promised a start at 110, when 1 gives back 4 of the 6 cores."""
+    snapshot = cluster(
+        [vnode("v1", 9)],
+        [job("3", "bob", "4"), job("4", "carol", "2"), job("5", "dave", "2", 80)],
+        [run("1", "alice", "v1=4")],
+        server=OF_SERVER,
+    )
+    plan = plan_for(snapshot, ledger=Ledger(promises={"3": 110}))
+    assert [(estimate.id, estimate.at_s) for estimate in plan.estimates] == [("3", 100)]
+    assert codes(plan) == {"3": "reserved", "4": "server-resource"}
+    assert started(plan) == ["5"]
 
 
 def test_a_job_that_waits_for_its_victims_counts_against_its_limits() -> None:
@@ -84,6 +140,36 @@ def test_the_head_keeps_its_limits_from_those_that_pass_its_time(estimate_s: flo
     plan = plan_for(snapshot)
     assert [estimate.id for estimate in plan.estimates] == ["3"]
     assert started(plan) == expected
+
+
+@pytest.mark.parametrize(
+    ("bound", "server", "sentence"),
+    [
+        (
+            HardLimits(quotas("[u:bob=2]")),
+            Server(),
+            "queue workq allows u:bob 2 running jobs: 1 is in use, 1 kept for 3, which comes first, and it needs 1: it"
+            " waits for 1 of these to be given back, or for a limit of 3",
+        ),
+        (
+            HardLimits(),
+            Server("s", shared={"ncpus": 9}),
+            "asks for 1 ncpus of the server: 6 are left, 6 kept for 3, which comes first, and it waits for 1 more",
+        ),
+    ],
+)
+def test_what_is_kept_for_the_head_is_not_said_to_be_in_use(bound: HardLimits, server: Server, sentence: str) -> None:
+    snapshot = cluster(
+        [vnode("v1", 7)],
+        [job("3", "bob", "6"), job("4", "bob", "1", 1000)],
+        [run("1", "bob", "v1=3")],
+        queues=[Queue(QUEUE, hard=bound)],
+        server=server,
+    )
+    plan = plan_for(snapshot)
+    assert [estimate.id for estimate in plan.estimates] == ["3"]
+    left, reason = plan.reasons()["4"]
+    assert reason.sentence(left, plan.time_s) == sentence
 
 
 def test_a_queue_nobody_knows() -> None:

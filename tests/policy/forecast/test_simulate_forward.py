@@ -83,6 +83,16 @@ def test_limits_of_the_server_change_with_its_queues_or_alone() -> None:
     )
 
 
+def test_runs_give_back_what_the_server_has() -> None:
+    # server: 4 cores | 1 (2) and 2 (2) | 3 (4) | 4 (1)
+    snapshot = cluster(
+        [vnode("v1", 9)], [job("2", select="2"), job("3", select="4"), job("4")], [run("1", "bob", "v1=2")],
+        server=Server(shared={"ncpus": 4}),
+    )  # fmt: skip
+    drawn = draw(snapshot, {"1": 30, "2": 40, "3": 5, "4": 1})
+    assert starts_as_text(drawn) == {"2": "10 v1=2 after -", "3": "50 v1=4 after 2", "4": "30 v1=1 after 1"}
+
+
 def test_the_end_of_a_window_starts_a_job() -> None:
     closed = (Window(0, 500, "reservation R1"),)
     snapshot = cluster([vnode("v1", closed=closed)], [job("2")])

@@ -161,8 +161,36 @@ SOON: dict[NumberName, Number] = {"at_s": 200}
         ("hard-limit", {**at_limit(0, 5, 4), "what": "mem"}, "allows u:bob 4 kb of mem: 0 are in use, and it needs 5"),
         ("over-quota", {**over(2, 4, 3), "counted": "mem"}, "u:bob would use 2 + 4 of a quota of 3 kb of mem in queue"),
         ("server-resource", {"resource": "mem", "asked": 3, "left": 1}, "3 kb of mem of the server: 1 is left"),
+        ("over-quota", {**over(2, 4, 3), "counted": "scratch", "unit": "kb"}, "2 + 4 of a quota of 3 kb of scratch in"),
+        ("base-class", {**base(4, 3, 8), "counted": "scratch", "unit": "kb"}, "needs 4 kb of scratch, and 3 are left"),
         ("hard-limit", at_limit(2, 1, 2), "given back, or for a limit of 3"),
         ("hard-limit", at_limit(0, 5, 4), "it waits for a limit of 5"),
+        (
+            "queue-unknown",
+            {"queue": "rt", "destinations": "workq, big", "stopped": True},
+            "queue rt routes its jobs to workq, big, and is stopped: it moves no jobs until the queue is started",
+        ),
+        (
+            "queue-unknown",
+            {"queue": "rt", "destinations": "workq", "stopped": False},
+            "queue rt routes its jobs to workq: PBS moves the job once one of these takes it",
+        ),
+        (
+            "hard-limit",
+            {**at_limit(1, 1, 2), "kept": 1, "kept_for": "12.s"},
+            "1 is in use, 1 kept for 12, which comes first, and it needs 1: it waits for 1 of these to be given back,"
+            " or for a limit of 3",
+        ),
+        (
+            "hard-limit",
+            {**at_limit(0, 1, 6), "kept": 6, "kept_for": "12.s, 14.s, 15.s", "kept_more": 2},
+            "0 are in use, 6 kept for 12, 14, 15 and 2 more, which come first, and it needs 1: it waits for 1 of these",
+        ),
+        (
+            "server-resource",
+            {"resource": "lic", "asked": 2, "left": 4, "kept": 3, "kept_for": "12.s"},
+            "2 lic of the server: 4 are left, 3 kept for 12, which comes first, and it waits for 1 more",
+        ),
         ("too-few-idle", {"idle": 1}, "needs 4 cores: 1 is idle; a start time is set for the first in line only"),
         ("too-few-idle", {"idle": 1, "ahead": 1200}, "needs 4 cores: 1 is idle; jobs ahead of it: 1,200; a start"),
         (

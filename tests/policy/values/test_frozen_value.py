@@ -23,7 +23,7 @@ SETTINGS = Settings(
     BackfillSettings(kind="checkpoint", shrink_factor=0.5), queues=(QueueSettings("workq", {"ncpus": QUOTAS}),)
 )
 QUEUE = Queue("workq", quotas=QUOTAS, hard=HardLimits(max_run=QUOTAS), order=SiteOrder("default", ("workq",)))
-VALUES = (SETTINGS, QUEUE, Server("server", left={"matlab": 2}), Vnode("v1", {"ncpus": 4}))
+VALUES = (SETTINGS, QUEUE, Server("server", shared={"matlab": 2}), Vnode("v1", {"ncpus": 4}))
 
 
 def frozen_dataclasses() -> Iterator[type]:

@@ -18,6 +18,7 @@ from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, HardLimits
 from policy.model.limit_attributes import ALL, EntityKey
 from policy.order.fair_share_tree import ROOT, FairShareTree, Group
 from policy.order.site_order_settings import ROUND_ROBIN, SiteOrder
+from policy.reasons.reason import Reason
 from policy.reasons.reason_names import NumberName, ReasonCode
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from policy.settings.site_settings import BackfillSettings, PrioritySettings, QuotaSettings, RescueSettings
@@ -230,7 +231,7 @@ def may_under_that_limit(told: Told) -> bool | None:
     same = changed.same_again()
     if same is None or any(same.number(name) != told.reason.number(name) for name in ("scope", "entity", "what")):
         return True
-    return None if int(same.number("used")) > told.number("used") else False
+    return None if _taken(same, "used", 1) > _taken(told.reason, "used", 1) else False
 
 
 def has_enough_of_it(told: Told) -> bool | None:
@@ -238,12 +239,17 @@ def has_enough_of_it(told: Told) -> bool | None:
     if said is None:
         return False
     resource = str(told.reason.number("resource"))
-    left = {**told.parts.server.left, resource: told.parts.server.left[resource] + int(said[1])}
-    changed = replace(told, parts=replace(told.parts, server=replace(told.parts.server, left=left)))
+    shared = {**told.parts.server.shared, resource: told.parts.server.shared[resource] + int(said[1])}
+    changed = replace(told, parts=replace(told.parts, server=replace(told.parts.server, shared=shared)))
     same = changed.same_again()
     if same is None or same.number("resource") != resource:
         return True
-    return None if int(same.number("left")) < told.number("left") + int(said[1]) else False
+    return None if _taken(same, "left", -1) < _taken(told.reason, "left", -1) + int(said[1]) else False
+
+
+def _taken(reason: Reason, name: NumberName, sign: int) -> int:
+    """What is in use, or left, with what is kept for other jobs."""
+    return int(reason.number(name)) + sign * int(dict(reason.numbers).get("kept", 0))
 
 
 def no_longer(change: Callable[[Told], Told]) -> Callable[[Told], bool]:

@@ -291,7 +291,11 @@ def clusters(draw: st.DrawFn, *, plain: bool = False, most_jobs: int = 12) -> Pa
     waiting = tuple(draw(jobs(100 + number, queues, plain=plain)) for number in range(count))
     server = Server()
     if not plain and draw(st.integers(0, 5)) == 0:
-        server = Server("s", HardLimits(draw(limit_sets(rarely=True, most=6))), {"licences": draw(st.integers(0, 3))})
+        server = Server(
+            "s",
+            HardLimits(draw(limit_sets(rarely=True, most=6))),
+            {"ncpus": draw(st.integers(0, 24))},
+        )
     return Parts(vnodes, queues, waiting, runs, NOW_S, server)
 
 

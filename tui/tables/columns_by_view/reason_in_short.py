@@ -60,6 +60,11 @@ def _over(facts: _Facts) -> str:
     return f"over quota: {_number(facts, 'used'):,} + {_number(facts, 'need'):,} of {_number(facts, 'limit'):,}"
 
 
+def _at_limit(facts: _Facts) -> str:
+    kept = f" + {_number(facts, 'kept'):,} kept" if "kept" in facts else ""
+    return f"limit: {_number(facts, 'used'):,}{kept} + {_number(facts, 'need'):,} of {_number(facts, 'limit'):,}"
+
+
 def _head(facts: _Facts) -> str:
     return show_job(str(facts.get("head", "")))
 
@@ -74,7 +79,7 @@ _SHORT: Mapping[str, Callable[[_Facts], str]] = {
     "backfill-window": lambda f: f"would delay {_head(f)}, reserved {_at(f)}",
     "over-quota": _over,
     "unpreemptible": lambda f: f"{_over(f)}, and not preemptible",
-    "hard-limit": lambda f: f"limit: {_number(f, 'used'):,} + {_number(f, 'need'):,} of {_number(f, 'limit'):,}",
+    "hard-limit": _at_limit,
     "blocked": lambda f: str(f.get("why", "")).removeprefix("it is "),
     "not-before": lambda f: f"not before {_at(f)}",
     "queue-stopped": lambda f: f"queue {f.get('queue', '')} is stopped",

@@ -17,18 +17,20 @@ from hooks.pbs.custom_resources import PLENTY
 from hooks.store.event_hook_summary import QueueSummary, Summary
 from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.model.ledger_between_passes import History, Ledger
+from policy.model.pbs_units import SIZES
 from policy.settings.ranking_and_stripe_settings import StripeSettings
 from policy.settings.settings_of_server_and_passes import SubmissionSettings
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, Settings
 from tests.hooks.make_waiting_job import waiting_job
 
-CONSUMABLES = frozenset({"ncpus", "mem", "ngpus"})
+CONSUMABLES = frozenset({"ncpus", "mem", "ngpus", "scratch"})
 NODE = ((("mem", 32 << 20), ("ncpus", 8)),)
-QUEUE = QueueSummary("drive", {"ncpus": 24, "mem": 96 << 20}, {"ncpus": 8, "mem": 32 << 20}, 3, 3, ((NODE, 3),))
+HOST = {"ncpus": 8, "mem": 32 << 20, "scratch": 100 << 20}
+QUEUE = QueueSummary("drive", {name: 3 * amount for name, amount in HOST.items()}, HOST, 3, 3, ((NODE, 3),))
 
 
 def summarized(queue: QueueSummary) -> Summary:
-    return Summary({"workq": queue}, "workq", CONSUMABLES, frozenset({"n1", "n2", "n3"}))
+    return Summary({"workq": queue}, "workq", CONSUMABLES, frozenset({"n1", "n2", "n3"}), SIZES | {"scratch"})
 
 
 SAVING = CheckpointSettings(saves=True)
@@ -45,6 +47,11 @@ ALICES_PAST = Ledger(history={"alice": History((5000.0, 7000.0), 12_000.0, 72_00
         ({"select": "1:ncpus=9"}, "one chunk asks for ncpus=9, and the largest host open to that queue has ncpus=8"),
         ({"ncpus": "9"}, "one chunk asks for ncpus=9"),
         ({"select": "1:ncpus=1:mem=33gb"}, "one chunk asks for mem=34603008kb"),
+        ({"select": "1:ncpus=1:scratch=2048000000000"}, "scratch=2000000000kb, and all vnodes open to that queue have"),
+        (
+            {"scratch": "3tb"},
+            "asks for scratch=3221225472kb, and all vnodes open to that queue have scratch=314572800kb",
+        ),
         ({"select": "1:ncpus=1:ngpus=1"}, "ngpus=1, and all vnodes open to that queue have ngpus=0"),
         ({"select": "1:ncpus=8+1:ncpus=9"}, "one chunk asks for ncpus=9"),
         ({"select": "3:ncpus=4", "place": "pack"}, "with place=pack one host has to have ncpus=12"),
@@ -70,6 +77,7 @@ def test_what_can_never_run_is_refused_with_the_numbers(asked: dict[str, str], w
         {"select": "1:ncpus=1:nosuch=5"}, {"select": "1:ncpus=1:host=N2"}, {"select": "2:ncpus=4", "place": "pack"},
         {"select": "1:ncpus=1:host=n2.example.org"},
         {"select": "3:ncpus=8", "place": "scatter"}, {"select": "1:ncpus=1", "place": "nowhere"},
+        {"select": "1:ncpus=1:scratch=1000000000"}, {"ncpus": "1", "mem": "10000000000"},
     ],
 )  # fmt: skip
 def test_what_may_come_to_fit_or_cannot_be_read_is_let_through(asked: dict[str, str]) -> None:

@@ -71,11 +71,25 @@ def test_what_is_learned_of_one_user_is_for_that_user() -> None:
         assert nodes_of(known, settings, pbsteer_app="wrf", user="bob") == 0
 
 
-def test_the_batch_survives_the_summarys_file(tmp_path: Path) -> None:
+def test_a_sites_own_size_keeps_its_amount_in_a_stripe() -> None:
+    """PBS reads a number without a unit as bytes, in the job's own select and in the stripe's."""
+    node = ((("mem", 32 << 20), ("ncpus", 8), ("scratch", 100 << 20)),)
+    known = summary()
+    queue = known.queues["workq"]._replace(nodes=((node, 8),))
+    sizes = known.sizes | {"scratch"}
+    known = replace(known, queues={"workq": queue}, consumables=CONSUMABLES | {"scratch"}, sizes=sizes)
+    for amount in ("8gb", str(8 << 30)):
+        asked = {"select": f"1:ncpus=8:mpiprocs=8:scratch={amount}", "pbsteer_layout": "stripe"}
+        found = find_stripe(asked, "alice", queue, known, Settings())
+        assert found["select"] == f"2:ncpus=4:scratch={4 << 20}kb:mpiprocs=4:ompthreads=1"
+
+
+def test_batch_and_sizes_survive_the_summarys_file(tmp_path: Path) -> None:
     folder = state_folder(str(tmp_path))
     folder.mkdir(parents=True)
     known = summary(5)
     described = known.queues["workq"]._replace(chunk={})
-    data = Summary({"workq": described}, "workq", CONSUMABLES).to_data()
+    data = Summary({"workq": described}, "workq", CONSUMABLES, sizes=frozenset({"mem", "scratch"})).to_data()
     (folder / SUMMARY).write_text(json.dumps(data), encoding="utf-8")
-    assert read_summary(str(tmp_path)).queues["workq"].batch == described.batch
+    read = read_summary(str(tmp_path))
+    assert (read.queues["workq"].batch, read.sizes) == (described.batch, frozenset({"mem", "scratch"}))

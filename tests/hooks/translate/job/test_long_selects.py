@@ -8,6 +8,7 @@ from hooks.translate.job import long_selects
 from hooks.translate.job.long_selects import LEFT_UNREAD, LONG, LongSelects
 from hooks.translate.snapshot import Known, translate
 from policy.model.job_request import DEFAULT_CONSUMABLES
+from policy.model.pbs_units import SIZES
 from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import job, server_status
 
@@ -20,9 +21,9 @@ def long_select(number: int) -> str:
 def test_equal_long_selects_are_parsed_once() -> None:
     of = LongSelects()
     assert len(long_select(1)) > LONG
-    first, second = (of.parse(long_select(1), "free", DEFAULT_CONSUMABLES) for _ in range(2))
+    first, second = (of.parse(long_select(1), "free", DEFAULT_CONSUMABLES, SIZES) for _ in range(2))
     assert first is second
-    assert of.parse(long_select(1), "scatter", DEFAULT_CONSUMABLES).place == "scatter"
+    assert of.parse(long_select(1), "scatter", DEFAULT_CONSUMABLES, SIZES).place == "scatter"
 
 
 def test_of_one_users_waiting_jobs_so_many_different_long_selects_are_read_and_all_of_others(

@@ -8,7 +8,7 @@ from hooks.translate.job.reserve_resources_for_suspended_jobs import find_resume
 from policy import Ledger, Settings, decide
 from policy.model.job_request import Amounts
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
-from tests.hooks.sample_server_statuses import NOW_S, job, queue, running, server_status, snapshot_of, vnode
+from tests.hooks.sample_server_statuses import NOW_S, RESOURCES, job, queue, running, server_status, snapshot_of, vnode
 
 TO_BE_RESUMED = "45"
 PLACED = "(v1:ncpus=4:mem=1048576kb)+(v2:ncpus=2)"
@@ -47,6 +47,27 @@ def test_nothing_is_kept_where_nobody_resumed_it_nor_within_a_reservation(texts:
         reservations={"R7.s": {"queue": "R7", "reserve_state": "5"}},
     )
     assert not list(find_resume_needs(seen))
+
+
+@pytest.mark.parametrize(
+    ("more", "left"),
+    [
+        ({}, {"ncpus": 10, "lic": 3}),
+        ({"substate": "43"}, {"ncpus": 16, "lic": 5}),
+        ({"resources_released": "(v1:ncpus=4)"}, {"ncpus": 12, "lic": 5}),
+    ],
+)
+def test_what_it_needs_of_the_server_is_kept_too(more: dict[str, str], left: dict[str, int]) -> None:
+    """The server counts what it has released as free: 4 of 20 cores and nothing of 5 licences are in use."""
+    server = {"name": "s", "resources_available.ncpus": "20", "resources_assigned.ncpus": "4"}
+    texts = {**suspended(Resource_List__lic="2"), **more}
+    seen = server_status(
+        {"12.s": texts},
+        {"v1": vnode(8), "v2": vnode(8)},
+        server={**server, "resources_available.lic": "5"},
+        resources={**RESOURCES, "lic": {"type": "long", "flag": "q"}},
+    )
+    assert snapshot_of(seen, Settings()).server.shared == left
 
 
 def test_no_waiting_job_starts_on_what_is_kept() -> None:

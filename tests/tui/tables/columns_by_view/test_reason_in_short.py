@@ -23,6 +23,8 @@ from tui.text.times_and_durations import clock_time
         ("behind-head", (("head", "39.hpc1"),), "behind 39"),
         ("over-quota", (("used", 10), ("limit", 20), ("entity", "u:a"), ("queue", "q")), "over quota: 10 + 64 of 20"),
         ("queue-stopped", (("queue", "workq"),), "queue workq is stopped"),
+        ("hard-limit", (("limit", 70), ("used", 8), ("need", 64)), "limit: 8 + 64 of 70"),
+        ("hard-limit", (("limit", 70), ("used", 8), ("need", 64), ("kept", 2)), "limit: 8 + 2 kept + 64 of 70"),
         ("reserved", (("idle", 0), ("at_s", NOON_S + 60)), f"first in line, reserved {clock_time(NOON_S + 60)}"),
         ("reserved", (("idle", 0), ("at_s", NOON_S)), "first in line, starts when its cores are free"),
         ("not-before", (("at_s", float("inf")),), "not before at an unknown time"),
