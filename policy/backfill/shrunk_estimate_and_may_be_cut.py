@@ -2,7 +2,7 @@
 
 A job that can be cut when the head's time comes is tested with p times what is left of its estimate, or with a
 prediction (Tsafrir, Etsion, Feitelson, "Backfilling using system-generated predictions", IEEE TPDS 2007), any other job
-with all that is left.
+with its whole estimate: that it has saved work is what its program says, and only a cut ends a run that saved nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from policy.model.ledger_between_passes import History, Ledger
 from policy.settings.site_settings import Settings
 
 NotCut = Literal["grace", "not-rerunable", "exempt", "cap", "repeats"]
-"""Why a job could not be cut, and so must be tested with all that is left of it."""
+"""Why a job could not be cut, and so must be tested with its whole estimate."""
 
 
 class Tested(NamedTuple):
@@ -56,13 +56,14 @@ class Estimates:
         walltime has an infinite estimate, and can be cut like others.
         """
         left_s, now_s = job.left_s, self._now_s
+        is_short = left_s <= self._threshold_s
         if (
             not self.shrinks
-            or left_s <= self._threshold_s
+            or (is_short and job.saved_s <= 0)
             or self.why_not_cut(job, reserved_s - now_s, max(reserved_s, promised_s) - now_s)
         ):
-            return Tested(left_s, cuttable=False)
-        return Tested(self.expected_s(job, left_s), cuttable=True)
+            return Tested(job.longest_s, cuttable=False)
+        return Tested(left_s if is_short else self.expected_s(job, left_s), cuttable=True)
 
     def expected_s(self, job: Job, left_s: float) -> float:
         """What is left of the job by prediction, else by p; all of it if neither gives less, or without a walltime. A
@@ -107,7 +108,7 @@ class Estimates:
         The length of the window is not known yet. So a job counts as cheap to repeat only if all that is left of it is.
         """
         cheap = self.may_save(job) or job.left_s <= self._cheap_s
-        return self.short_s(job) if self.shrinks and job.rerunable and cheap else job.left_s
+        return self.short_s(job) if self.shrinks and job.rerunable and cheap else job.longest_s
 
     def longest_that_is(self, short_s: float, user: str) -> float:
         """An upper bound: no job of the user with more left to run is as short as ``short_s``. Infinite if each job
@@ -129,8 +130,11 @@ class Estimates:
 
     def may_be_cut_at(self, run: Run, at_s: float) -> bool:
         """Whether a cuttable run saves, or will have little to repeat at that promised time, or now, if the pass for
-        that time comes late."""
-        if self.may_save(run.job):
+        that time comes late. One of which saved work left no more than the threshold has to outlast that first."""
+        job = run.job
+        if job.saved_s > 0 and job.left_s <= self._threshold_s and self._now_s < run.start_s + job.left_s:
+            return False
+        if self.may_save(job):
             return True
         late_s = self._now_s - self._slack_s
         return max(at_s, late_s) - run.start_s <= self._cheap_s

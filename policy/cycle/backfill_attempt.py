@@ -79,7 +79,7 @@ class Backfilling:
         reason = self._context.blocking_reason(job)
         if reason is not None:
             return NotBackfilled(reason, final=True)
-        left_s, cuttable = job.left_s, False
+        left_s, cuttable = job.longest_s, False
         if self._context.shrinks:
             left_s, cuttable = _tested(self._context, job, region, reservation)
         end_s = self._now_s + left_s

@@ -119,13 +119,17 @@ class ExplanationLines:
         tested = self._estimates.tested(job, at_s, promised_s)
         if tested.cuttable:
             part = "all" if tested.estimate_s == job.left_s else show_duration(tested.estimate_s)
-            return [LabelledLine("tested with", f"{part} of {_left(job)}: it may be cut when {head} is to start")]
-        return [LabelledLine("tested with", f"all of {_left(job)}: {self._why_in_full(job, at_s, promised_s)}")]
+            return [
+                LabelledLine("tested with", f"{part} of {_left(job.left_s)}: it may be cut when {head} is to start")
+            ]
+        return [
+            LabelledLine("tested with", f"all of {_left(job.longest_s)}: {self._why_in_full(job, at_s, promised_s)}")
+        ]
 
     def _why_in_full(self, job: Job, at_s: float, promised_s: float) -> str:
         """The condition of the decision, in words."""
         settings, window_s = self._settings, at_s - self._now_s
-        if job.left_s <= settings.backfill.shrink_threshold_s:
+        if job.left_s <= settings.backfill.shrink_threshold_s and job.saved_s <= 0:
             return f"up to {show_duration(settings.backfill.shrink_threshold_s)} are not shrunk"
         why = self._estimates.why_not_cut(job, window_s, max(at_s, promised_s) - self._now_s)
         if why == "grace":
@@ -181,12 +185,12 @@ class ExplanationLines:
 
     def _work(self, job: Job) -> str:
         if job.saved_s > 0:
-            return f"{show_duration(job.saved_s)} of its run are saved, so {_left(job)} are to run"
+            return f"{show_duration(job.saved_s)} of its run are saved, so {_left(job.left_s)} are to run"
         if job.saved_s < 0:
-            return f"saving cost more than was done: {_left(job)} are to run"
+            return f"saving cost more than was done: {_left(job.left_s)} are to run"
         if self._estimates.may_save(job):
-            return f"nothing is known to be saved: all of {_left(job)} is to run"
-        return f"it does not save its work, so it runs again from its beginning: {_left(job)}"
+            return f"nothing is known to be saved: all of {_left(job.left_s)} is to run"
+        return f"it does not save its work, so it runs again from its beginning: {_left(job.left_s)}"
 
     # A run
 
@@ -313,8 +317,8 @@ def _walltime(job: Job) -> str:
     return "no walltime" if job.estimate_s == UNLIMITED_S else show_duration(job.estimate_s)
 
 
-def _left(job: Job) -> str:
-    return "a run without a walltime" if job.left_s == UNLIMITED_S else show_duration(job.left_s)
+def _left(left_s: float) -> str:
+    return "a run without a walltime" if left_s == UNLIMITED_S else show_duration(left_s)
 
 
 def _in(at_s: float, now_s: float) -> str:

@@ -44,7 +44,8 @@ class Longest:
             return {}
         most_s = self._estimates.longest_expected(job, window_s)
         if most_s <= max(self._threshold_s, window_s):
-            return {}
+            # Without this number the sentence leaves saved work out, which counts for a job that can be cut.
+            return {"most_left_s": window_s} if job.saved_s > 0 else {}
         if self._shortest_first and job.left_s <= self._threshold_s:
             # Only longer walltimes than its own are shrunk, and with these it would be tried behind other jobs.
             return {}

@@ -227,6 +227,11 @@ class Job(NamedTuple):
         return max(1.0, self.estimate_s - self.saved_s) if self.saved_s else self.estimate_s
 
     @property
+    def longest_s(self) -> float:
+        """The most that a run of it may last, in seconds: PBS gives each run the whole walltime, whatever is saved."""
+        return self.estimate_s if self.saved_s >= 0 else self.left_s
+
+    @property
     def cores(self) -> int:
         """The cores that the job (one subjob of an array) asks for."""
         return self.request.cores

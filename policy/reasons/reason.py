@@ -23,7 +23,7 @@ from policy.reasons.reason_names import (
     Time,
 )
 from policy.reasons.sentence_of_each_reason import SENTENCES, show_shortage
-from policy.reasons.walltimes_that_would_fit import walltime_until, walltimes_that_do
+from policy.reasons.walltimes_that_would_fit import is_tested_whole, walltime_until, walltimes_that_do
 from policy.values.value_made_often import ValueMadeOften
 
 Moment = Optional[Callable[[float], str]]
@@ -77,11 +77,14 @@ class Reason(ValueMadeOften):
         return show_shortage(self._facts(job, now_s, _NOTHING_MORE, None))
 
     def _facts(self, job: Job, now_s: float, more: MoreNumbers, moment: Moment) -> Mapping[FactName, Number]:
-        facts: dict[FactName, Number] = {"cores": job.cores, "estimate": _estimate(job)}
+        facts: dict[FactName, Number] = {"cores": job.cores}
         facts.update(self.numbers)
+        is_whole = self.code == "backfill-window" and is_tested_whole(job, facts, now_s)
+        facts["estimate"] = _whole_estimate(job) if is_whole else _estimate(job)
         facts.update(more.items())
         facts["dated"] = moment is not None
-        facts["walltime"] = walltime_until(job, facts, now_s) if moment is None else ""
+        saved_s = min(0.0, job.saved_s) if self.code == "backfill-window" else job.saved_s
+        facts["walltime"] = walltime_until(job, facts, now_s, saved_s) if moment is None else ""
         facts["walltimes"] = walltimes_that_do(job, facts) if moment is None else ""
         facts["exclusive"] = job.request.exclusive
         facts["sets"] = "" if job.request.group is None else " or ".join(job.request.group.resources)
@@ -123,6 +126,11 @@ def _estimate(job: Job) -> str:
         return "a run without a walltime"
     left = f"its remaining estimate of {show_duration(job.left_s)}" if job.saved_s else None
     return left or f"its estimate of {show_duration(job.estimate_s)}"
+
+
+def _whole_estimate(job: Job) -> str:
+    """The same for a job whose saved work does not count."""
+    return f"its whole estimate of {show_duration(job.longest_s)} (it could not be cut)"
 
 
 def _when(at_s: Number, now_s: float, moment: Moment) -> str:

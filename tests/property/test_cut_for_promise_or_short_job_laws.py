@@ -152,6 +152,8 @@ def _cuttable(run: Run, ledger: Ledger, settings: Settings, at_s: float) -> bool
     in_time_s = NOW_S - settings.schedule.interval_s - settings.checkpoint.grace_s
     repeats_s = max(at_s, in_time_s) - run.start_s
     may_go = saves or repeats_s <= settings.checkpoint.repeat_at_most_s
+    if run.job.saved_s > 0 and run.job.left_s <= settings.backfill.shrink_threshold_s:
+        may_go = may_go and run.start_s + run.job.left_s <= NOW_S
     return may_go and ledger.backfilled.get(run.id, Backfilled(0)).cuttable and run.job.rerunable and not run.exiting
 
 
@@ -166,7 +168,8 @@ def _idle(parts: Parts, started: list[Job]) -> int:
 
 @given(due(alone=True))
 def test_only_who_can_be_cut_is_let_in_on_that_condition(situation: Situation) -> None:
-    """Above the threshold by what is left of it, rerunnable, below the cap, and saving or cheap to repeat."""
+    """Above the threshold by what is left of it, unless that counts on saved work; rerunnable, below the cap, and
+    saving or cheap to repeat. Any other job is let in by its whole estimate."""
     parts, ledger, settings = situation
     plan = plan_of(situation)
     latest_s = max((estimate.at_s for estimate in plan.estimates), default=parts.time_s)
@@ -175,14 +178,14 @@ def test_only_who_can_be_cut_is_let_in_on_that_condition(situation: Situation) -
         assert (noted is not None) == start.backfilled
         if noted is not None and noted.cuttable:
             job = start.job
-            assert job.left_s > settings.backfill.shrink_threshold_s
+            assert job.left_s > settings.backfill.shrink_threshold_s or job.saved_s > 0
             assert job.rerunable
             assert ledger.preemptions.get(start.id, 0) < settings.quota.cap
             saves = settings.checkpoint.saves if job.saves is None else job.saves
             assert saves or latest_s - parts.time_s <= settings.checkpoint.repeat_at_most_s
             assert latest_s - parts.time_s >= settings.quota.exempt_s
         elif noted is not None:
-            assert noted.end_s == parts.time_s + start.job.left_s
+            assert noted.end_s == parts.time_s + start.job.longest_s
 
 
 @given(due(alone=True))
@@ -200,6 +203,8 @@ def test_shrunk_estimates_are_p_times_what_is_left_or_what_the_past_predicts(sit
             expected_s = min(job.left_s, max(1, sum(past.last) / 2 - job.saved_s))
         elif past is not None and len(past.last) == 2 and settings.backfill.predictor == "ratio" and past.estimate_s:
             expected_s = min(job.left_s, max(1, job.left_s * past.run_s / past.estimate_s))
+        if job.left_s <= settings.backfill.shrink_threshold_s:
+            expected_s = job.left_s
         assert abs(noted.end_s - parts.time_s - expected_s) < 1e-6 or noted.end_s == parts.time_s + expected_s
 
 

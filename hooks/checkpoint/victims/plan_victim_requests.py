@@ -140,6 +140,10 @@ def plan_asking(
         if not asked and (how != REQUEUE or hold):
             known[index] = _make_mark(victim, how, mark, server_status.time_s, settings.checkpoint)
             marks[marked] = known
+        elif how == REQUEUE and mark.is_of_run(victim.run.start_s) and mark.then_s != mark.saved_s:
+            # It has not ended by itself in its time to save, so nothing says that it has saved.
+            known[index] = mark._replace(then_s=mark.saved_s)
+            marks[marked] = known
         if how == CHECKPOINT or hold:
             # A victim asked to save without a hold may be requeued with one now: a hold without our mark could not be
             # recognised as ours.

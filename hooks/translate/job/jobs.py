@@ -107,7 +107,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
     """One job or job array. Never raises: an attribute that cannot be read blocks the job.
 
     PBS keeps no record of what a job had used before it was requeued, so saved work comes from the job's mark. Subjobs
-    share the array's one entry, so no saved work counts for them.
+    share the array's one entry, so no saved work counts for them; nor for a job altered to save none.
     """
     queue, settings = texts.get("queue", ""), context.settings
     unread: list[str] = []
@@ -183,7 +183,7 @@ def read_job(job_id: str, texts: Attributes, context: JobContext, report: Report
         sequence=int(number.group()) if number else 0,
         job_wide=job_wide,
         saves=saves,
-        saved_s=mark.saved_before(read_start_s(texts)) if mark is not NO_MARK else 0.0,
+        saved_s=0.0 if mark is NO_MARK or saves is False else mark.saved_before(read_start_s(texts)),
         deferrable=preferences.deferrable,
         application=preferences.application,
         rank=preferences.rank,
@@ -250,12 +250,16 @@ def read_run(job_id: str, texts: Attributes, job: Job, time_s: float, report: Re
     if texts.get("substate", "") == STAGES_IN:
         # A subjob that begins at the moment of the pass is no victim, and this may last as long as its owner likes.
         start_s = time_s - 1
+    end_s = start_s + job.left_s
+    if end_s <= time_s:
+        # A program that was asked to save may have saved nothing, and PBS gives each run the whole walltime.
+        end_s = start_s + job.longest_s
     return Run(
         job_id,
         job,
         start_s,
         allocation,
-        start_s + job.left_s,
+        end_s,
         exiting=texts.get("job_state", "") == "E",
         subjob=index_of(job_id),
     )

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from hooks.pbs.job_attributes.victim_mark import MARK_KEY, read_marks
 from policy.settings.ranking_and_stripe_settings import RankingSettings
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.hooks.deploy_on_testbed import LATE_S, deploy_and_drive, last_pass, quick_settings
@@ -130,6 +131,19 @@ def test_a_program_that_does_not_listen_repeats_what_came_after_its_last_save(cl
     job = submit(cluster, counting(":", every=5), *SIGNAL)
     preempt_by(cluster, job)
     assert 0 <= repeated(cluster, job) <= 5
+
+
+@pytest.mark.parametrize(("at_signal", "is_credited"), [("save; exit 85", True), (":", False)])
+def test_a_job_that_ignores_the_signal_counts_as_one_that_saved_nothing(
+    cluster: PbsCluster, at_signal: str, is_credited: bool
+) -> None:
+    """The mark stays on the job: what it says is saved is taken off the walltime that the next run is planned with."""
+    job = submit(cluster, counting(at_signal), *SIGNAL)
+    preempt_by(cluster, job)
+    mark = read_marks({MARK_KEY: cluster.job(job)["estimated"]["site"]})[None]
+    assert mark.how == "signal"
+    assert (mark.saved_before(None) > 0) is is_credited
+    assert bool(passes_with(cluster, "requeued", job)) is not is_credited
 
 
 @pytest.mark.takes(120)

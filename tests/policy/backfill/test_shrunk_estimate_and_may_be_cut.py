@@ -12,7 +12,7 @@ from policy.backfill.shrunk_estimate_and_may_be_cut import Tested as Outcome
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.ledger_between_passes import History
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings, QuotaSettings, Settings
-from tests.policy.clusters import job
+from tests.policy.clusters import job, run
 
 NOW_S = 1000.0
 
@@ -52,9 +52,35 @@ def test_what_is_left_counts(saved_s: float, tested_s: float) -> None:
     assert estimates().tested(job("3", estimate_s=1000, saved_s=saved_s), NOW_S + 100).estimate_s == tested_s
 
 
+@pytest.mark.parametrize(
+    ("changed", "tested"),
+    [
+        ({}, Outcome(60, cuttable=True)),
+        ({"rerunable": False}, Outcome(1000, cuttable=False)),
+        ({"saves": False}, Outcome(1000, cuttable=False)),
+        ({"saved_s": -100, "rerunable": False}, Outcome(1100, cuttable=False)),
+    ],
+)
+def test_saved_work_counts_only_for_a_job_that_can_be_cut(changed: dict[str, Any], tested: Outcome) -> None:
+    """Whether the program has saved is not known, and PBS gives it the whole walltime again."""
+    saved = job("3", estimate_s=1000, **{"saved_s": 940, **changed})
+    assert estimates().tested(saved, NOW_S + 100) == tested
+
+
+@pytest.mark.parametrize(("now_s", "may_be"), [(59, False), (60, True)])
+def test_a_run_of_which_saved_work_left_little_may_be_cut_once_it_outlasts_that(now_s: float, may_be: bool) -> None:
+    settings = Settings(
+        BackfillSettings("checkpoint", shrink_threshold_s=60), checkpoint=CheckpointSettings(saves=True)
+    )
+    saved = run("3", "alice", "v1=4", estimate_s=1000, saved_s=940)
+    assert Estimates(settings, Ledger(), now_s).may_be_cut_at(saved, 10.0) is may_be
+
+
 @pytest.mark.parametrize("kind", ["none", "easy"])
-def test_nothing_is_shrunk_where_nobody_may_be_cut(kind: str) -> None:
-    assert estimates(kind=kind).tested(job("3", estimate_s=1000), NOW_S + 100) == Outcome(1000, cuttable=False)
+@pytest.mark.parametrize("saved_s", [0, 940])
+def test_nothing_is_shrunk_where_nobody_may_be_cut(kind: str, saved_s: float) -> None:
+    waiting = job("3", estimate_s=1000, saved_s=saved_s)
+    assert estimates(kind=kind).tested(waiting, NOW_S + 100) == Outcome(1000, cuttable=False)
 
 
 FULL = Outcome(1000, cuttable=False)

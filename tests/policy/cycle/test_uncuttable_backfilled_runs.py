@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policy import Ledger, Settings
+from policy import Ledger, Run, Settings
 from policy.model.ledger_between_passes import Backfilled
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
 from tests.policy.clusters import cluster, job, plan_for, run, vnode
@@ -20,3 +20,28 @@ def test_a_run_that_has_more_to_repeat_than_allowed_counts_with_its_full_estimat
     snapshot = cluster([vnode("v1")], [job("3", "bob", "4")], [run("2", "alice", "v1=1", 0, 1000)])
     ledger = Ledger(backfilled={"2": Backfilled(50.0, cuttable=True)})
     assert plan_for(snapshot, settings, ledger).ledger.promises == {"3": at_s}
+
+
+SHRUNK = Settings(BackfillSettings("checkpoint"), checkpoint=CheckpointSettings(saves=True))
+
+
+@pytest.mark.parametrize(("settings", "starts"), [(SHRUNK, ["4"]), (Settings(), [])], ids=["checkpoint", "easy"])
+def test_a_job_that_says_it_saved_all_is_backfilled_only_where_it_can_be_cut(
+    settings: Settings, starts: list[str]
+) -> None:
+    """4 asks for ten hours and has a minute left, if what it says is true; the head 3 is promised 3600.
+
+    v1  2 ............| 3
+    v2  4 - - - - - - | 3
+    """
+    liar = job("4", "mallory", "4", 36000, saved_s=35940)
+    waiting, runs = [job("3", "bob", "8"), liar], [run("2", "alice", "v1=4", 0, 3600)]
+    plan = plan_for(cluster([vnode("v1"), vnode("v2")], waiting, runs), settings)
+    assert [start.id for start in plan.starts] == starts
+    assert plan.ledger.promises == {"3": 3600}
+    if not starts:
+        return
+    # It runs on as if it had saved nothing, and the head's time comes.
+    still = Run("4", liar, 10.0, plan.starts[0].allocation, 36010.0)
+    plan = plan_for(cluster([vnode("v1"), vnode("v2")], waiting[:1], [still], now_s=3600.0), settings, plan.ledger)
+    assert [(each.run.id, each.beneficiary) for each in plan.preempts] == [("4", "3")]

@@ -10,6 +10,7 @@ import pytest
 from policy import Changes, Ledger, Settings, Snapshot, decide
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
 from policy.model.ledger_between_passes import Backfilled, Cut, Earmark
+from policy.model.pbs_units import show_walltime
 from policy.settings.site_settings import (
     BackfillSettings,
     CheckpointSettings,
@@ -106,9 +107,24 @@ def test_a_walltime_that_counts_saved_work_says_so() -> None:
     assert walltimes_of("4", behind_a_head(saved_s=100.0), SHRINKS) == (
         "a walltime of at most 00:08:00, of which 100 s are saved,"
     )
-    assert walltimes_of("4", behind_a_head(saved_s=100.0), Settings()) == (
-        "a walltime of at most 00:04:50, of which 100 s are saved,"
-    )
+    assert walltimes_of("4", behind_a_head(saved_s=100.0), Settings()) == ("a walltime of at most 00:03:10")
+
+
+@pytest.mark.parametrize(("factor", "most_s"), [(0.5, 480), (None, 290)])
+def test_the_longest_walltime_counts_saved_work_where_the_job_can_be_cut(factor: float | None, most_s: int) -> None:
+    seen = behind_a_head(saved_s=100.0)
+    settings = replace(SHRINKS, backfill=replace(SHRINKS.backfill, shrink_factor=factor))
+    assert show_walltime(most_s) in walltimes_of("4", seen, settings)
+    assert starts_with(most_s, seen, settings)
+    assert not starts_with(most_s + 1, seen, settings)
+    assert starts_with(190, seen, Settings())
+    assert not starts_with(191, seen, Settings())
+
+
+def test_saved_work_of_a_job_that_cannot_be_cut_does_not_count() -> None:
+    explanation = explain_job("4", behind_a_head(saved_s=900.0, rerunable=False), settings=SHRINKS)
+    assert text_of(explanation, "tested with") == "all of 17 min: it may not be rerun, so it could not be cut"
+    assert "its whole estimate of 17 min (it could not be cut) passes" in text_of(explanation, "waits for")
 
 
 def test_a_threshold_keeps_an_estimate_whole() -> None:

@@ -254,7 +254,7 @@ PASSES: dict[NumberName, Number] = {"head": "3", "at_s": 200, "before_s": 190, "
         (
             {**PASSES, "only_head": 1},
             job("1", saved_s=30),
-            "a walltime of at most 00:02:00, of which 30 s are saved, would let it start now",
+            "a walltime of at most 00:01:30 would let it start now",
         ),
         (PASSES, job("1", select="4"), "would fit now, but its estimate"),
     ],
@@ -273,11 +273,13 @@ def test_what_is_known_beside_a_reservation_of_pbs() -> None:
     [
         (job("1", estimate_s=600), "its estimate of 10 min passes"),
         (job("1", estimate_s=600, saved_s=300), "its remaining estimate of 5 min passes"),
+        (job("1", estimate_s=600, saved_s=590), "its whole estimate of 10 min (it could not be cut) passes"),
         (job("1", estimate_s=UNLIMITED_S), "a run without a walltime passes"),
     ],
 )
 def test_what_passes_the_reservation(of: Job, subject: str) -> None:
-    assert subject in sentence_of("backfill-window", {"head": "3", "at_s": 200, "beside": 1}, of)
+    numbers: dict[NumberName, Number] = {"head": "3", "at_s": 200, "before_s": 200, "beside": 1}
+    assert subject in sentence_of("backfill-window", numbers, of)
     assert "1 core is spare" in sentence_of("backfill-window", {"head": "3", "at_s": 200, "beside": 1}, of)
 
 

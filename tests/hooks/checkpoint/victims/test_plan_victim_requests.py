@@ -195,6 +195,13 @@ def test_then_it_is_requeued() -> None:
     assert asking == Asking({}, (request_to("1.s", "requeue", is_first=False),))
 
 
+@pytest.mark.parametrize("held", [(), ("workq",)], ids=["drive", "advise"])
+def test_one_that_is_requeued_by_force_has_no_more_saved_than_before(held: tuple[str, ...]) -> None:
+    asking = ask({"1.s": running() | asked_mark(60, saved_s=200, then_s=700)}, again=True, held=held)
+    assert asking.requests == (request_to("1.s", "requeue", is_first=False),)
+    assert mark_of(asking)[4:6] == (200, 200)
+
+
 def test_one_that_was_asked_in_an_earlier_run_is_asked_again_and_has_more_saved() -> None:
     before = Mark("7.s", "signal", START_S - 100, START_S - 40, saved_s=0, then_s=500)
     asking = ask({"1.s": running() | {MARK_KEY: show_marks({None: before})}}, again=True)
@@ -343,6 +350,20 @@ def test_the_plan_counts_what_is_saved() -> None:
     seen = snapshot_of(server_status({"1.s": job() | {MARK_KEY: mark}, "2.s": running() | {MARK_KEY: mark}}), SIGNAL)
     assert seen.jobs["1.s"].left_s == 600 - 250
     assert seen.runs["2.s"].end_s == START_S + 600 - 250
+
+
+def test_a_run_that_outlasts_what_saved_work_has_left_of_it_is_planned_with_its_whole_walltime() -> None:
+    mark = show_marks({None: Mark("9.s", "signal", START_S - 100, START_S - 40, then_s=590)})
+    seen = snapshot_of(server_status({"2.s": running() | {MARK_KEY: mark}}), SIGNAL)
+    assert START_S + 600 - 590 < NOW_S
+    assert seen.runs["2.s"].end_s == START_S + 600
+
+
+@pytest.mark.parametrize("changed", [{"Resource_List.pbsteer_save": "requeue"}, {"Checkpoint": "n"}])
+def test_a_job_that_is_altered_to_save_nothing_counts_as_one_that_saved_nothing(changed: dict[str, str]) -> None:
+    mark = show_marks({None: Mark("9.s", "signal", START_S - 100, START_S - 40, then_s=250)})
+    seen = snapshot_of(server_status({"1.s": job() | {MARK_KEY: mark} | changed}), SIGNAL)
+    assert seen.jobs["1.s"].left_s == 600
 
 
 RUN_AT = "Job run at Sun Nov 22 at 07:00 on (v1:ncpus=2)"
