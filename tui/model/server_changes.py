@@ -30,8 +30,8 @@ _SET_BY_COMMAND = {"offline"}
 
 
 class Asked(NamedTuple):
-    """What the commands that made a change have asked for: ``what`` of each of ``names``, objects of one ``kind`` in
-    qmgr's words. ``what`` is ``create``, ``delete`` or an attribute, ``entry`` the entity whose entry of a limit it
+    """What the commands that made a change have asked for: ``what`` of each of ``names``, objects of one ``kind``
+    as the server's commands name it. ``what`` is ``create``, ``delete`` or an attribute, ``entry`` the entity whose entry of a limit it
     is."""
 
     kind: str
