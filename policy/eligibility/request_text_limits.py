@@ -15,6 +15,8 @@ from policy.model.pbs_units import show_count
 from policy.settings.settings_of_server_and_passes import SubmissionSettings
 
 _MOST_COUNTED = 2**31 - 1
+_MOST_NESTED = 8
+"""A text at the bound on texts is printed four times as long with this nesting, and 190 times with a thousand."""
 
 
 def find_long_texts(length: int, bounds: SubmissionSettings) -> str:
@@ -96,6 +98,26 @@ def find_hidden_processes(resource: str, text: str) -> str:
     if hides_processes(text):
         return f"its resource {resource} has mpiprocs in a text with quotes, which PBS would take for a chunk"
     return ""
+
+
+def find_nested_text(resource: str, text: str) -> str:
+    """The message where a resource's text is JSON with more lists and objects in each other than PBS should print;
+    empty where it is not. No setting removes this bound. A bracket within quotes counts as any other."""
+    if not text.lstrip().startswith(("[", "{")):
+        return ""
+    depth = deepest = 0
+    for letter in text:
+        if letter in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter in "]}":
+            depth -= 1
+    if deepest <= _MOST_NESTED:
+        return ""
+    return (
+        f"its resource {resource} has {deepest:,} brackets in each other; allowed are {_MOST_NESTED} in a text that"
+        " begins with one, as qstat -F json prints it as JSON"
+    )
 
 
 def find_many_processes(processes: float, bounds: SubmissionSettings) -> str:

@@ -1,6 +1,6 @@
-"""Refuses a job whose texts (select, dependencies, environment) are too long for PBS and the passes, or have line
-breaks where PBS writes them into its logs, or whose start time has no date, or whose mail addresses are options of the
-mail program, in every mode."""
+"""Refuses a job whose texts (select, dependencies, environment) are too long for PBS and the passes, or nested deeply,
+or have line breaks where PBS writes them into its logs, or whose start time has no date, or whose mail addresses are
+options of the mail program, in every mode."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from hooks.admission.texts.bounds_on_text_lengths import find_overlong
 from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks
 from hooks.admission.texts.mail_users_as_options import refuse_mail_options
+from hooks.admission.texts.nested_resource_texts import refuse_nested
 from hooks.admission.texts.processes_of_request import refuse_many_processes
 from hooks.admission.texts.times_without_date import refuse_far_start
 from hooks.pbs.job_attributes.measure_job_texts import (
@@ -44,4 +45,5 @@ def refuse_beyond_bounds(job: Any, bounds: SubmissionSettings, before: Any = Non
     excess = excess or refuse_far_start(job) or refuse_mail_options(job)
     excess = excess or refuse_line_breaks(job, altered=before is not None)
     was = None if before is None else partial(read_lengths_before, before)
-    return excess or find_overlong(read_text_lengths(job), was, _STARTED_WITH, bounds)
+    excess = excess or find_overlong(read_text_lengths(job), was, _STARTED_WITH, bounds)
+    return excess or refuse_nested(job.Resource_List)

@@ -9,6 +9,7 @@ from typing import Any
 from hooks.admission.texts.bounds_on_text_lengths import find_overlong
 from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks_of_reservation
 from hooks.admission.texts.mail_users_as_options import refuse_mail_options
+from hooks.admission.texts.nested_resource_texts import refuse_nested
 from hooks.admission.texts.processes_of_request import refuse_many_processes
 from hooks.admission.texts.times_without_date import refuse_far_reservation
 from hooks.pbs.job_attributes.resource_list import read_select
@@ -29,7 +30,8 @@ def refuse_reservation_beyond_bounds(reservation: Any, bounds: SubmissionSetting
     excess = excess or refuse_far_reservation(reservation) or refuse_mail_options(reservation)
     excess = excess or refuse_line_breaks_of_reservation(reservation)
     was = None if before is None else partial(_measure, before)
-    return excess or find_overlong(_measure(reservation), was, _KEPT_NAME, bounds)
+    excess = excess or find_overlong(_measure(reservation), was, _KEPT_NAME, bounds)
+    return excess or refuse_nested(reservation.Resource_List)
 
 
 def _measure(reservation: Any) -> TextLengths:

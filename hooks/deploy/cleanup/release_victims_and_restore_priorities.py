@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from hooks.deploy.read_installed_server_state import DeployError, Reply
+from hooks.pbs.files_and_output.json_output import read_json
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE, read_marks
 from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.store.original_priorities import Priorities
@@ -100,7 +101,7 @@ def _read_job(programs: Programs, job_id: str) -> Any:
     other form shows users' texts unescaped, which could then look like other attributes."""
     shown = programs(("qstat", "-f", "-F", "json", job_id)).text
     try:
-        return json.loads(shown or "{}", strict=False).get("Jobs", {}).get(job_id, {})
+        return read_json(shown or "{}", "qstat").get("Jobs", {}).get(job_id, {})
     except (ValueError, AttributeError) as error:
         raise DeployError(f"qstat -f -F json {job_id}: its answer cannot be read ({error})") from error
 

@@ -212,6 +212,22 @@ def test_a_victim_that_cannot_be_let_go_stops_the_removal_and_one_that_has_gone_
     assert not set(HOOKS) & set(qmgr.hooks)
 
 
+def test_a_victim_with_a_resource_of_deeply_nested_json_is_let_go_too(tmp_path: Path, qmgr: FakeQmgr) -> None:
+    """PBS prints the resource as JSON, nested more deeply than Python's own reader takes."""
+
+    class Nesting(Programs):
+        def __call__(self, argv: Sequence[str]) -> Reply:
+            reply = super().__call__(argv)
+            deep = '"Resource_List": {"software": ' + "[" * 3000 + "]" * 3000 + '}, "estimated"'
+            return reply._replace(text=reply.text.replace('"estimated"', deep))
+
+    programs = Nesting({"1.s": MARK})
+    deployment = Deployment(str(tmp_path), qmgr, programs)
+    deployment.apply(SETTINGS, silent)
+    deployment.remove(silent)
+    assert programs.jobs == {}
+
+
 def test_a_server_that_does_not_tell_who_is_held_keeps_its_hooks(tmp_path: Path, qmgr: FakeQmgr) -> None:
     programs = Programs({})
     deployment = Deployment(str(tmp_path), qmgr, programs)

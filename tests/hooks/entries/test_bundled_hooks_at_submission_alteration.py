@@ -113,6 +113,29 @@ def test_in_every_mode_texts_with_line_breaks_that_pbs_logs_are_refused(hook: Ho
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_in_every_mode_a_resource_that_is_deeply_nested_json_is_refused(hook: Hook, mode: str) -> None:
+    """PBS's qstat prints it as JSON, many times as long, which a program that reads all jobs could not read."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    one = {"select": "1:ncpus=1"}
+    texts = [
+        "[" * 990 + "]" * 990,
+        ' {"":' * 9 + "1" + "}" * 9,
+        "[" * 8 + "]" * 8,
+        "a[[[[[[[[[",
+        '{"a": [1, {"b": 2}]}',
+    ]
+    events = {
+        "queuejob": [submit(**one, software=text) for text in texts],
+        "modifyjob": [alter(one, {"software": text}) for text in texts],
+    }
+    for event, given in events.items():
+        deep, nine, *others = hook.run(event, events=given)["verdicts"]
+        assert str(deep).startswith("pbsteer: its resource software has 990 brackets in each other; allowed are 8")
+        assert "has 9 brackets" in str(nine)
+        assert others == [None] * 3
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_in_every_mode_an_array_that_pbs_would_never_count_through_is_refused(hook: Hook, mode: str) -> None:
     """Also without a bound on the number of subjobs: once such an array is deleted, the server answers no more."""
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)

@@ -60,6 +60,8 @@ def test_in_every_mode_other_texts_of_reservations_with_line_breaks_are_refused_
         altered = {"Resource_List": {}, "reservation": {name: "a\nb"}, "job_o": {"Resource_List": {"select": "1"}}}
         for event, given in (("resvsub", reserve({"select": "1"}, **{name: "a\nb"})), ("modifyresv", altered)):
             assert hook.run(event, events=[given])["verdicts"] == [f"pbsteer: its {name} has a line break"]
+    nested = hook.run("resvsub", events=[reserve({"select": "1", "software": "[" * 9 + "]" * 9})])["verdicts"]
+    assert "its resource software has 9 brackets in each other" in str(nested[0])
     resource = hook.run("resvsub", events=[reserve({"select": "1", "software": "a\nb"})])["verdicts"]
     assert resource == ["pbsteer: its resource software has a line break"]
 

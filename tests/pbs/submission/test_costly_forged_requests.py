@@ -11,6 +11,7 @@ import pytest
 
 from container import testbed as testbeds
 from container.testbed_spec import TestbedSpec
+from hooks.pbs.files_and_output.json_output import read_json
 from hooks.store.state_files import PASSES
 from policy.settings.settings_of_server_and_passes import ScheduleSettings, SubmissionSettings
 from tests.bench_pbs.testbed import calling, job_attributes, script
@@ -64,6 +65,23 @@ def check_select_bounds(pbs: PbsCluster, mode: str) -> None:
     assert "19,999 characters; allowed are 16,384 (submission.select_length)" in too_long.stderr
     assert pbs.job(waiting)["Resource_List"]["select"] == "1:ncpus=1"
     pbs.qsub("alice", select="+".join(["1:ncpus=0:mem=1kb"] * 500), options=["-h"])
+
+
+def test_a_resource_of_deeply_nested_json_is_refused_in_every_mode_and_one_that_is_there_hides_no_job(
+    pbs: PbsCluster,
+) -> None:
+    nested = ["-h", "-l", "software=" + "[" * 990 + "]" * 990]
+    there = pbs.qsub("alice", select="1:ncpus=1", options=nested)
+    other = pbs.qsub("alice", select="1:ncpus=1", options=["-h"])
+    found = read_json(pbs.run(["qstat", "-f", "-F", "json"]).stdout, "qstat")["Jobs"]
+    assert found.keys() == {there, other}
+    assert isinstance(found[there]["Resource_List"]["software"], list)
+    pbs.run(["qdel", there]).demand_success()
+    for mode in in_every_mode(pbs):
+        asked = pbs.try_qsub("alice", select="1:ncpus=1", options=nested)
+        for done in (asked, pbs.run(["qalter", *nested[1:], other], user="alice")):
+            assert done.status != 0, mode
+            assert "its resource software has 990 brackets in each other; allowed are 8" in done.stderr, mode
 
 
 def test_a_user_cannot_submit_with_what_only_pbsteer_writes_of_a_job(pbs: PbsCluster) -> None:
