@@ -118,7 +118,7 @@ JOB: Table = _table(
     (_TEXT, "array_id!"), (_NUMBER, "array_index!"),
     (_TEXT, "array_state_count! array_indices_submitted! array_indices_remaining!"), (_RESOURCES, "estimated"),
     (_NUMBER, "history_timestamp!"), (_TEXT, "project"), (_NUMBER, "run_version!"), (_TEXT, "resources_released!"),
-    (_NUMBER, "max_run_subjobs"), (_TEXT, "reserve_ID Submit_Host!"),
+    (_NUMBER, "max_run_subjobs"), (_TEXT, "reserve_ID Submit_Host!"), (_FLAG, "topjob_ineligible?"),
 )  # fmt: skip
 
 BUILT_IN_RESOURCES: Mapping[str, tuple[str, str]] = {

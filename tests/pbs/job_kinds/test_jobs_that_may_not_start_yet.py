@@ -87,6 +87,21 @@ def test_jobs_that_are_held(pbs: PbsCluster) -> None:
         pbs.wait_for_state(job_id, "R")
 
 
+def test_a_job_that_may_not_be_top_job_holds_back_none_behind_it(pbs: PbsCluster) -> None:
+    """The next one outlasts the run that it waits for, so it would wait if cores were reserved for it."""
+    driven(pbs)
+    running = pbs.qsub("alice", select=f"1:ncpus={pbs.spec.cores}")
+    pbs.wait_for_state(running, "R")
+    everywhere = f"{len(pbs.mom_names)}:ncpus={pbs.spec.cores}"
+    waiting = pbs.qsub("alice", select=everywhere, options=["-h"])
+    pbs.run(["qalter", "-W", "topjob_ineligible=True", waiting]).demand_success()
+    pbs.run(["qrls", waiting]).demand_success()
+    assert "it is set topjob_ineligible" in why_it_waits(pbs, waiting)
+    longer = pbs.qsub("alice", select=f"1:ncpus={pbs.spec.cores}", walltime="10:00:00")
+    pbs.wait_for_state(longer, "R")
+    assert pbs.job_state(waiting) == "Q"
+
+
 def test_a_job_with_a_start_time(pbs: PbsCluster) -> None:
     driven(pbs)
     at_s = time.time() + 10
