@@ -30,9 +30,9 @@ _SET_BY_COMMAND = {"offline"}
 
 
 class Asked(NamedTuple):
-    """What the commands that made a change have asked for: ``what`` of each of ``names``, objects of one ``kind`` as the
-    server's commands name it. ``what`` is ``create``, ``delete`` or an attribute, ``entry`` the entity whose entry of a
-    limit it is."""
+    """What the commands that made a change have asked for: ``what`` of each of ``names``, objects of one ``kind`` as
+    the server's commands name it. ``what`` is ``create``, ``delete`` or an attribute, ``entry`` the entity whose entry
+    of a limit it is."""
 
     kind: str
     names: tuple[str, ...]
