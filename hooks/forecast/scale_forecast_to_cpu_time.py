@@ -14,7 +14,7 @@ from policy.forecast.first_jobs_in_line import jobs_by_claim
 from policy.forecast.forecast import USUAL, Bounds, Forecast, Forecaster
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.simulate_forward import Forward, LimitsFrom, RunForward
+from policy.forecast.simulate_forward import Forward, LimitsFrom
 from policy.model.ledger_between_passes import Ledger
 from policy.settings.site_settings import Settings
 from policy.state.cluster_snapshot import Changes, Snapshot
@@ -67,9 +67,9 @@ def forecast_within(
     cluster = snapshot.cluster()
     awaited = [job.id for job in cluster.jobs.values() if not job.blocked and (wanted is None or job.id in wanted)]
     forward = Forward(snapshot, ledger, settings, awaited, USUAL.grain)
-    tried = _try(forward, forward.draw, within, clock) if awaited else None
+    tried = _try(forward, within, clock)
     passes, draws = USUAL.passes, within.draws
-    if tried is not None and tried.passes:
+    if tried.passes:
         # In one more than the draws all jobs run their full time; each gets the same part of the decisions.
         left_s = within.cpu_s - (clock() - begun_s)
         affordable = left_s / max(tried.cost_s, 1e-6) * tried.passes
@@ -111,7 +111,7 @@ def find_horizon_s(
 ) -> float:
     """How far ahead the time suffices to look with about ten draws that go on until there, in seconds."""
     forward = Forward(snapshot, ledger, settings, (), USUAL.grain)
-    tried = _try(forward, forward.draw_to_horizon, within, clock)
+    tried = _try(forward, within, clock, to_horizon=True)
     if tried.complete:
         return within.horizon_s
     return max(_LEAST_HORIZON_S, min(within.horizon_s, tried.until_s - snapshot.time_s))
@@ -126,14 +126,15 @@ class _Tried(NamedTuple):
     complete: bool
 
 
-def _try(forward: Forward, run_forward: RunForward, within: Within, clock: Callable[[], float]) -> _Tried:
+def _try(forward: Forward, within: Within, clock: Callable[[], float], *, to_horizon: bool = False) -> _Tried:
     """Run forward with more and more decisions, all jobs running their full time."""
     now_s, passes = forward.snapshot.time_s, _FIRST_PASSES
     runs = forward.snapshot.cluster().runs.values()
     ends_s = {run.id: now_s if run.exiting else max(now_s, run.end_s) for run in runs}
     while True:
         begun_s = clock()
-        draw = run_forward(ends_s, lambda job: job.estimate_s, now_s + within.horizon_s, passes, ())
+        horizon_s = now_s + within.horizon_s
+        draw = forward.draw(ends_s, lambda job: job.estimate_s, horizon_s, passes, to_horizon=to_horizon)
         cost_s = clock() - begun_s
         if draw.complete or cost_s >= within.cpu_s / _TRIED_PART:
             return _Tried(draw.passes, cost_s, draw.until_s, draw.complete)

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Mapping
 
+from hooks.pbs.files_and_output.accounting_fields import KILLED_AT_LIMIT
 from migration.schedulers.scheduler_interface import Ended
 from policy.model.pbs_units import parse_duration_s
 
@@ -19,10 +20,8 @@ _JOB = re.compile(r"Job Id: (\S+)")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _SIGNALLED = 256
 """PBS adds this to the number of the signal that ended a job."""
-_LIMITS = {-24: "NCPUS_BURST", -25: "NCPUS_SUM", -26: "VMEM", -27: "MEM", -28: "CPUT", -29: "WALLTIME"}
-"""The limits for which MoM kills a job, as ``JOB_EXEC_KILL_*`` in PBS's ``job.h`` names them, by ``Exit_status``."""
 _NOT_STARTED = frozenset((-1, -2, -3, -7, -10, -13, -16, -17, -21, -22, -23, -30))
-"""``Exit_status`` of a job whose program MoM could not start, by ``JOB_EXEC_*`` of the same file."""
+"""``Exit_status`` of a job whose program MoM could not start, by ``JOB_EXEC_*`` in PBS's ``job.h``."""
 
 
 def read_jobs(text: str) -> dict[str, JobTexts]:
@@ -75,7 +74,7 @@ def end_of(job: JobTexts) -> Ended | None:
     if status in _NOT_STARTED:
         return Ended("", ran=False, not_started=f"Exit_status {status}, {job.get('comment', 'without a comment')}")
     if status < 0:
-        return Ended(_LIMITS.get(status, f"Exit_status {status}"), ran)
+        return Ended(KILLED_AT_LIMIT.get(status, f"Exit_status {status}"), ran)
     return Ended(f"signal {status - _SIGNALLED}" if status >= _SIGNALLED else str(status), ran)
 
 

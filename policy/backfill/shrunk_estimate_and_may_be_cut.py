@@ -130,7 +130,8 @@ class Estimates:
 
     def may_be_cut_at(self, run: Run, at_s: float) -> bool:
         """Whether a cuttable run saves, or will have little to repeat at that promised time, or now, if the pass for
-        that time comes late. One of which saved work left no more than the threshold has to outlast that first."""
+        that time comes late. A run of which saved work left no more than the threshold is cut only once it has
+        run longer than that."""
         job = run.job
         if job.saved_s > 0 and job.left_s <= self._threshold_s and self._now_s < run.start_s + job.left_s:
             return False

@@ -16,7 +16,7 @@ from policy.forecast.arrivals_resampled_from_past_days import UsualArrivals
 from policy.forecast.forecast_hits_and_correction import GRACE_S, ForecastRecord, Noted
 from policy.forecast.random_numbers_from_seed import DrawnNumbers
 from policy.forecast.run_time_history import RunTimeHistory
-from policy.forecast.simulate_forward import Draw, DrawnStart, Forward, LimitsFrom, RunForward
+from policy.forecast.simulate_forward import Draw, DrawnStart, Forward, LimitsFrom
 from policy.model.allocation import Allocation
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Queue
 from policy.model.ledger_between_passes import Ledger
@@ -168,7 +168,7 @@ class Forecaster:
         if self._full is None:
             draw = self._forward.draw(self._full_ends_s, lambda job: job.estimate_s, self._horizon_s, passes)
         else:
-            draw = self._drawn(len(self._draws), passes, self._forward.draw)
+            draw = self._drawn(len(self._draws), passes)
         self._passes += draw.passes
         if not draw.complete:
             # Beyond where a draw has ended its starts are unknown, not late. So no draw is looked at beyond it.
@@ -182,7 +182,7 @@ class Forecaster:
     def draw(self, number: int) -> Draw:
         """One draw by itself, of those from 0 on, until the horizon: equal seeds give equal run times for jobs of the
         same name."""
-        return self._drawn(number, self._bounds.passes, self._forward.draw_to_horizon)
+        return self._drawn(number, self._bounds.passes, to_horizon=True)
 
     def result(self) -> Forecast:
         """The forecast as far as it is made."""
@@ -199,7 +199,7 @@ class Forecaster:
             self._horizon_wanted_s,
         )
 
-    def _drawn(self, draw: int, passes: int, run_forward: RunForward) -> Draw:
+    def _drawn(self, draw: int, passes: int, *, to_horizon: bool = False) -> Draw:
         now_s, strata = self._now_s, self._strata
         others, coming = DrawnNumbers(self._bounds.seed, -1 - 2 * draw), DrawnNumbers(self._bounds.seed, -2 - 2 * draw)
         ends_s = {
@@ -212,7 +212,7 @@ class Forecaster:
             return _at(self._times_of(job), others.next() if known is None else known[draw])
 
         arrivals = self._arrivals.from_now(now_s, coming) if self._arrivals is not None else ()
-        return run_forward(ends_s, run_time, self._horizon_s, passes, arrivals)
+        return self._forward.draw(ends_s, run_time, self._horizon_s, passes, arrivals, to_horizon=to_horizon)
 
     def _times_of(self, job: Job) -> Sequence[float]:
         times = self._times.get(job.id)

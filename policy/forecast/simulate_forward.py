@@ -64,10 +64,6 @@ class Draw(NamedTuple):
     used_core_s: float = 0.0
 
 
-RunForward = Callable[[Mapping[str, float], RunTime, float, int, Iterable[Job]], Draw]
-"""How a draw is made: :meth:`Forward.draw`, or :meth:`Forward.draw_to_horizon`."""
-
-
 class Forward:
     """The cluster at a moment, and what every draw from there has in common."""
 
@@ -105,33 +101,33 @@ class Forward:
         horizon_s: float,
         passes: int,
         arrivals: Iterable[Job] = (),
+        *,
+        to_horizon: bool = False,
     ) -> Draw:
         """Run forward until the first starts of all wanted jobs, or until the horizon (a moment), with at most so many
         passes.
 
         ``ends_s`` has the drawn end of each run that is under way, at the earliest now; ``arrivals`` are further jobs
-        in order of their ``submit_s``.
+        in order of their ``submit_s``. With ``to_horizon`` the draw goes on whatever has started: what is used and
+        preempted until then includes further subjobs of arrays, and jobs that wait again because they were preempted.
         """
-        return _Forward(self, ends_s, run_time, arrivals).until_started(horizon_s, passes)
-
-    def draw_to_horizon(
-        self,
-        ends_s: Mapping[str, float],
-        run_time: RunTime,
-        horizon_s: float,
-        passes: int,
-        arrivals: Iterable[Job] = (),
-    ) -> Draw:
-        """The same, but run forward until the horizon whatever has started: what is used and preempted until then
-        includes further subjobs of arrays, and jobs that wait again because they were preempted."""
-        return _Forward(self, ends_s, run_time, arrivals).until(horizon_s, passes)
+        return _Forward(self, ends_s, run_time, arrivals, to_horizon=to_horizon).until(horizon_s, passes)
 
 
 class _Forward:
     """The state of one draw. ``_ends`` may hold outdated ends: one counts only if it is the run's present one."""
 
-    def __init__(self, base: Forward, ends_s: Mapping[str, float], run_time: RunTime, arrivals: Iterable[Job]) -> None:
+    def __init__(
+        self,
+        base: Forward,
+        ends_s: Mapping[str, float],
+        run_time: RunTime,
+        arrivals: Iterable[Job],
+        *,
+        to_horizon: bool,
+    ) -> None:
         self._snapshot = base.snapshot.fork()
+        self._to_horizon = to_horizon
         self._ledger = base.ledger
         self._settings = base.settings
         self._grain = base.grain
@@ -153,19 +149,18 @@ class _Forward:
         self._used_core_s = self._repeated_core_s = 0.0
         self._preemptions = 0
 
-    def until_started(self, horizon_s: float, passes: int) -> Draw:
-        return self._forward(horizon_s, passes, lambda: bool(self._pending))
+    def _goes_on(self) -> bool:
+        if not self._to_horizon:
+            return bool(self._pending)
+        # Once no job waits or comes, the runs only end; when they do is known.
+        return bool(self._snapshot.cluster().jobs or self._arriving)
 
     def until(self, horizon_s: float, passes: int) -> Draw:
-        # Once no job waits or comes, the runs only end; when they do is known.
-        return self._forward(horizon_s, passes, lambda: bool(self._snapshot.cluster().jobs or self._arriving))
-
-    def _forward(self, horizon_s: float, passes: int, goes_on: Callable[[], bool]) -> Draw:
         ends = self._ends
         planned = iter(self._planned)
         coming = next(planned, None)
         from_s = now_s = wake_s = self._snapshot.time_s
-        while goes_on() and self._passes < passes:
+        while self._goes_on() and self._passes < passes:
             while ends and self._end_s.get(ends[0][1]) != ends[0][0]:
                 heappop(ends)
             next_s = min(ends[0][0] if ends else UNLIMITED_S, wake_s)
@@ -195,7 +190,7 @@ class _Forward:
         for run_id in list(self._holds):
             self._give_back(run_id, min(horizon_s, self._end_s.get(run_id, horizon_s)))
         return Draw(
-            self._starts, now_s, self._passes, not goes_on() or self._passes < passes, self._preemptions,
+            self._starts, now_s, self._passes, not self._goes_on() or self._passes < passes, self._preemptions,
             self._repeated_core_s, self._used_core_s,
         )  # fmt: skip
 

@@ -35,15 +35,11 @@ def _are(count: Number, what: str = "") -> str:
     return f"{number} {'is' if count == 1 else 'are'}"
 
 
-def _short(need: Number, there: Number) -> int:
-    """How many are missing, at least 0."""
-    return max(0, need - there) if isinstance(need, int) and isinstance(there, int) else 0
-
-
-def _short_of_server(facts: Facts) -> int:
-    """How much more of a consumable the server would have to have left."""
-    kept, asked = facts.get("kept", 0), facts["asked"]
-    return _short(asked + kept, facts["left"]) if isinstance(asked, int) and isinstance(kept, int) else 0
+def _short(need: Number, there: Number, kept: Number = 0) -> int:
+    """How many are missing, at least 0, if some of those that are there are kept for others."""
+    if not (isinstance(need, int) and isinstance(there, int) and isinstance(kept, int)):
+        return 0
+    return max(0, need + kept - there)
 
 
 def _idle_in_vain(facts: Facts) -> str:
@@ -190,7 +186,7 @@ def _kept_for(facts: Facts) -> str:
         return ""
     more = f" and {facts['kept_more']} more" if "kept_more" in facts else ""
     come = "come" if more or ", " in str(facts["kept_for"]) else "comes"
-    return f"{facts['kept']} kept for {facts['kept_for']}{more}, which {come} first"
+    return f" {facts['kept']} kept for {facts['kept_for']}{more}, which {come} first,"
 
 
 def _why_not_managed(facts: Facts) -> str:
@@ -245,14 +241,11 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "hard-limit": lambda f: (
         f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'], _sizes(f, f['what']))}:"
-        f" {_are(f['used'])} in use,"
-        + (f" {_kept_for(f)}," if "kept" in f else "")
-        + f" and it needs {f['need']}{_at_limit(f)}"
+        f" {_are(f['used'])} in use,{_kept_for(f)} and it needs {f['need']}{_at_limit(f)}"
     ),
     "server-resource": lambda f: (
         f"asks for {f['asked']} {_noun(f['resource'], _sizes(f, f['resource']))} of the server: {_are(f['left'])} left,"
-        + (f" {_kept_for(f)}," if "kept" in f else "")
-        + f" and it waits for {_short_of_server(f)} more"
+        f"{_kept_for(f)} and it waits for {_short(f['asked'], f['left'], f.get('kept', 0))} more"
     ),
     "never-fits": lambda f: (
         f"needs {_cores(f['cores'])} in {_count(f['chunks'], 'chunk')}, and the vnodes open to queue {f['queue']} could"
@@ -285,8 +278,8 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         + (", if the vnodes then meet what it requires" if f["requires"] else "")
     ),
     "topjob-ineligible": lambda f: (
-        f"{show_shortage(f)}; no cores are reserved for it, as it is set topjob_ineligible: it starts if it fits in its"
-        " turn"
+        f"{show_shortage(f)}; no cores are reserved for it, as it is set topjob_ineligible: it starts if it fits when"
+        " a pass tries it"
     ),
     "promise-moved": lambda f: (
         f"gave way to {f['beneficiary']}, which is within its quota or of a higher class"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from hooks.pbs.custom_resources import APPLICATION
 from hooks.pbs.files_and_output.slots_of_exec_host import slots_of_exec_host
@@ -37,10 +38,12 @@ _WHOLE = re.compile(rb"[0-9]{1,18}")
 _SIGNED = re.compile(rb"-?[0-9]{1,18}")
 _MOST_CORES = 10**11
 _LONGEST_S = 3_155_760_000  # a hundred years
-_KILLED_AT_LIMIT = frozenset(range(-29, -23))
-"""``Exit_status`` of a job that MoM killed at a limit, such as its walltime: ``JOB_EXEC_KILL_*`` in PBS's ``job.h``."""
+KILLED_AT_LIMIT = MappingProxyType(
+    {-24: "NCPUS_BURST", -25: "NCPUS_SUM", -26: "VMEM", -27: "MEM", -28: "CPUT", -29: "WALLTIME"}
+)
+"""The limits for which MoM kills a job, as ``JOB_EXEC_KILL_*`` in PBS's ``job.h`` names them, by ``Exit_status``."""
 _KILLED_AT_LIMIT_BY_TORQUE = frozenset((-10, -11, -12))
-"""The same in Torque: ``JOB_EXEC_OVERLIMIT_*`` in its ``pbs_job.h``. To PBS these numbers mean other things."""
+"""The same in Torque: ``JOB_EXEC_OVERLIMIT_*`` in its ``pbs_job.h``. In PBS these numbers mean other things."""
 # A stamp is local time and the other times are not: they differ by no more than the time zones of the world and some
 # slack.
 _CLOCKS_APART_S = 26 * 3600
@@ -83,7 +86,7 @@ def read_fields(text: bytes) -> Fields:
     status, runs = fields.get(b"Exit_status", b""), fields.get(b"run_count", fields.get(b"start_count", b""))
     slots = _slots(fields)
     exit_status = int(status) if _SIGNED.fullmatch(status) else None
-    at_limit = _KILLED_AT_LIMIT_BY_TORQUE if slots else _KILLED_AT_LIMIT
+    at_limit = _KILLED_AT_LIMIT_BY_TORQUE if slots else KILLED_AT_LIMIT
     return Fields(
         user=_text(fields.get(b"user", b"")),
         group=_text(fields.get(b"group", b"")),

@@ -75,7 +75,7 @@ def test_a_job_that_may_not_be_top_job_is_tried_and_holds_back_none_behind_it() 
     (reason,) = (wait.reason for wait in plan.waits if wait.jobs[0].id == "3")
     assert reason.sentence(first, 10) == (
         "needs 8 cores, 1 is idle; no cores are reserved for it, as it is set topjob_ineligible: it starts if it fits"
-        " in its turn"
+        " when a pass tries it"
     )
     later = plan_for(cluster([vnode("v1"), vnode("v2")], [first, *behind]))
     assert list(started(later)) == ["3"]

@@ -173,7 +173,7 @@ def test_the_scheduler_sees_asked_times_only() -> None:
 def draw_to_horizon(snapshot: Snapshot, times_s: dict[str, float], horizon_s: float, passes: int = 1000) -> Draw:
     ends_s = {each.id: each.start_s + times_s[each.id] for each in snapshot.runs.values()}
     forward = Forward(snapshot, Ledger(), quota_settings(), snapshot.jobs)
-    return forward.draw_to_horizon(ends_s, lambda each: times_s[each.id], horizon_s, passes)
+    return forward.draw(ends_s, lambda each: times_s[each.id], horizon_s, passes, to_horizon=True)
 
 
 def test_to_the_horizon_the_further_subjobs_of_an_array_are_used_time_too() -> None:

@@ -99,7 +99,7 @@ async def test_marks_that_a_filter_hides_are_acted_on_where_it_leaves_no_row(
         await steered.press("u", "5")
         await steered.put_cursor_on("13.hpc1")
         await steered.press("space")
-        await steered.command("filter user:nobody")
+        await steered.command("filter user:erin")
         await steered.press("a")
         assert "13 bob" in steered.text
 
