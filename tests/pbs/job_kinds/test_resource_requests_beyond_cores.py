@@ -139,7 +139,7 @@ def test_a_size_of_the_sites_own_is_counted_as_it_was_asked_for(rich: PbsCluster
     first = rich.mom_names[0]
     assert rich.pbsnodes()[first]["resources_assigned"]["scratch"] == f"{60 << 20}kb"
     second = rich.qsub("alice", select="1:ncpus=1:scratch=60gb")
-    why = "needs 1 core, 23 are idle, but too few of them where scratch=62914560 is free for each chunk"
+    why = "needs 1 core, 23 are idle, but too few of them where scratch=62914560kb is free for each chunk"
     assert why in why_it_waits(rich, second)
 
 
