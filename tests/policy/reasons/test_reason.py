@@ -264,6 +264,11 @@ def test_what_lets_a_job_start_beside_a_reservation(numbers: dict[NumberName, Nu
     assert sentence_of("backfill-window", numbers, of).startswith(begins)
 
 
+def test_a_walltime_that_delays_no_head_is_a_whole_one_as_saved_work_is_not_proven() -> None:
+    text = sentence_of("preempt-delays-head", {"before_s": 200}, job("1", estimate_s=600, saved_s=590))
+    assert text.endswith("; with a walltime of at most 00:01:40 it would not")
+
+
 def test_what_is_known_beside_a_reservation_of_pbs() -> None:
     assert sentence_of("backfill-window", PASSES).endswith(": a walltime of at most 00:01:30 ends before it")
 
