@@ -154,6 +154,11 @@ SOON: dict[NumberName, Number] = {"at_s": 200}
         ("base-class", {**base(9, 8, 8), "held": 0, "lifts_at": 9}, "in line: a quota of at least 9 lifts it"),
         ("server-resource", {"resource": "lic", "asked": 3, "left": 1}, "1 is left, and it waits for 2 more"),
         (
+            "server-resource",
+            {"resource": "lic", "asked": 3, "left": 1, "short": 2},
+            "1 is left, and 2 would be lacking with all jobs ended too: it waits for the server to have more, or for",
+        ),
+        (
             "hard-limit",
             at_limit(2, 1, 2),
             "2 running jobs: 2 are in use, and it needs 1: it waits for 1 of these to be",
