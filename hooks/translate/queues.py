@@ -6,7 +6,7 @@ read is not guessed: passes must not act for that queue.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Callable, NamedTuple
 
@@ -20,11 +20,12 @@ from hooks.pbs.custom_resources import (
 )
 from hooks.pbs.server_status_type_and_attributes import Attributes, Objects, ServerStatus, read_whole
 from policy.model.job_request import DEFAULT_CONSUMABLES
-from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Run, Server
+from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Run, Server, Vnode
 from policy.model.limit_attributes import ALL, GENERIC, EntityKey, LimitError, Limits, parse_limits
 from policy.model.pbs_units import SIZES, parse_amount, parse_resource
 from policy.settings.settings_of_server_and_passes import MODES
 from policy.settings.site_settings import Settings
+from policy.state.regions_of_queues import vnodes_open_to
 
 _NUMBERS = frozenset({"long", "float", "size"})
 _OLD_LIMITS: Mapping[str, EntityKey] = {
@@ -117,21 +118,56 @@ def read_queue(name: str, texts: Attributes, *, managed: bool, consumables: froz
 
 
 def read_server(name: str, texts: Attributes, consumables: frozenset[str], report: Report) -> Server:
-    """The server: its hard limits and soft quotas, and what is left of its own consumables, which :func:`with_runs`
-    makes what the runs of the snapshot may have of them."""
+    """The server: its hard limits and soft quotas, and all that it has of its own consumables, which
+    :func:`without_assigned_to_others` makes what the jobs of the snapshot may have of them."""
     owner = _Owner("server", "", texts, report)
-    left = {
-        resource: amount - (parse_resource(resource, texts.get(f"resources_assigned.{resource}", "0")) or 0)
-        for resource, amount in _read_available(owner, consumables).items()
-    }
-    return Server(name, _read_hard_limits(owner), left, _read_quotas(owner, consumables))
+    return Server(name, _read_hard_limits(owner), _read_available(owner, consumables), _read_quotas(owner, consumables))
 
 
-def with_runs(server: Server, runs: Sequence[Run]) -> Server:
-    """The server with what these runs hold of its consumables, which it counts as assigned. What else is assigned,
-    such as that of reservations, the jobs of the snapshot cannot have."""
+def without_ample_amounts(
+    queue: Queue, vnodes: Collection[Vnode], runs: Sequence[Run], consumables: Collection[str]
+) -> Queue:
+    """The queue without limits on all its jobs together that are no lower than what the vnodes open to it have, and
+    those that its jobs are on: the vnodes bind its jobs before. ``consumables`` are those of vnodes."""
+    if not any(ALL in limits.entries for limits in queue.hard.max_run_res.values()):
+        return queue
+    used = {name for run in runs if run.job.queue == queue.name for name in run.allocation.vnodes}
+    used.update(vnode.name for vnode in vnodes_open_to(queue, vnodes))
+    within = [vnode for vnode in vnodes if vnode.name in used]
+    return replace(queue, hard=_without_ample_limits(queue.hard, within, consumables))
+
+
+def without_ample_amounts_of_server(server: Server, vnodes: Collection[Vnode], consumables: Collection[str]) -> Server:
+    """The same for the server, and for what it has of its own consumables."""
     shared = {
-        resource: left + sum(run.job.amount(resource) for run in runs) for resource, left in server.shared.items()
+        resource: amount
+        for resource, amount in server.shared.items()
+        if resource not in consumables or amount < _sum_of(vnodes, resource)
+    }
+    return replace(server, hard=_without_ample_limits(server.hard, vnodes, consumables), shared=shared)
+
+
+def _without_ample_limits(hard: HardLimits, vnodes: Collection[Vnode], consumables: Collection[str]) -> HardLimits:
+    most = dict(hard.max_run_res)
+    for resource, limits in hard.max_run_res.items():
+        overall = limits.entries.get(ALL)
+        if overall is not None and resource in consumables and overall >= _sum_of(vnodes, resource):
+            most[resource] = limits.without_entry(ALL)
+    return replace(hard, max_run_res=most)
+
+
+def _sum_of(vnodes: Collection[Vnode], resource: str) -> int:
+    return sum(vnode.available.get(resource, 0) for vnode in vnodes)
+
+
+def without_assigned_to_others(server: Server, texts: Attributes, runs: Sequence[Run]) -> Server:
+    """The server without what it counts as assigned of its consumables beyond what these runs hold, such as that of
+    reservations: the jobs of the snapshot cannot have it."""
+    shared = {
+        resource: amount
+        - (parse_resource(resource, texts.get(f"resources_assigned.{resource}", "0")) or 0)
+        + sum(run.job.amount(resource) for run in runs)
+        for resource, amount in server.shared.items()
     }
     return replace(server, shared=shared)
 

@@ -42,7 +42,9 @@ from hooks.translate.queues import (
     read_queue,
     read_server,
     read_sizes,
-    with_runs,
+    without_ample_amounts,
+    without_ample_amounts_of_server,
+    without_assigned_to_others,
 )
 from hooks.translate.site_order import read_site_orders
 from hooks.translate.uncounted_resources import find_unlimited
@@ -175,12 +177,7 @@ def translate(
         run = read_run(job_id, texts, own, server_status.time_s, report)
         if run is not None:
             runs.append(run)
-    server = replace(server, sizes=context.sizes)
     resume_needs = list(find_resume_needs(server_status))
-    if server.shared:
-        server = without_resume_needs(with_runs(server, runs), resume_needs, server_status.jobs)
-    if alternatives.left:
-        server = replace(server, shared={**server.shared, **alternatives.left})
     held = _sum_held(runs)
     reservations = read_reservations(server_status, report)
     reservations = with_resume_windows(reservations, resume_needs, server_status.time_s)
@@ -193,6 +190,13 @@ def translate(
         )
         for name, texts in server_status.vnodes.items()
     ]  # fmt: skip
+    queues = [without_ample_amounts(queue, vnodes, runs, consumables) for queue in queues]
+    server = without_ample_amounts_of_server(replace(server, sizes=context.sizes), vnodes, consumables)
+    if server.shared:
+        server = without_assigned_to_others(server, server_status.server, runs)
+        server = without_resume_needs(server, resume_needs, server_status.jobs)
+    if alternatives.left:
+        server = replace(server, shared={**server.shared, **alternatives.left})
     user_reservations = find_user_reservations(server_status, vnodes, queues)
     if user_reservations:
         server = replace(server, user_reservations=user_reservations)

@@ -44,7 +44,7 @@ class HeldOutside:
         for name, vnode in cluster.vnodes.items():
             amounts = tuple(sorted(each for each in vnode.elsewhere.items() if each[0] in asked))
             if amounts and bits[name] & open_to:
-                shown[name] = " and ".join(show_resource(*each) for each in amounts)
+                shown[name] = " and ".join(show_resource(*each, cluster.server.sizes) for each in amounts)
                 masks[amounts] = masks.get(amounts, 0) | bits[name]
         if not shown:
             return None

@@ -301,7 +301,8 @@ class JobAttempts:
             return (*refused, self._context.placer.why_not_good_enough(job.rank, allowed))
         yields = self.heads.gives_way(job, region)
         reservation = region.reservation if yields else self.heads.reserve_again(region)
-        end_s = self._context.now_s + job.left_s
+        # A beneficiary is not cut for the head, whatever it is said to have saved.
+        end_s = self._context.now_s + job.longest_s
         blocking = self._builder.blocking_reason_beside_heads(job, end_s)
         if blocking is not None:
             return (*refused, blocking)

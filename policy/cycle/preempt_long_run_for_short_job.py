@@ -258,8 +258,7 @@ def _fill_the_hole(
         head = region.reservation
         if job.id in builder.earmarks or job.id not in cluster.jobs or (head is not None and head.head.id == job.id):
             continue
-        end_s = builder.now_s + job.left_s
-        if (context.blocking_reason(job) or builder.blocking_reason_beside_heads(job, end_s)) is not None:
+        if (context.blocking_reason(job) or builder.blocking_reason_beside_heads(job)) is not None:
             continue
         closed, ever = _closed_to(job, context), _worth_clearing(context, job)
         with closed.applied_to(free):

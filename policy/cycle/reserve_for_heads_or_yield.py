@@ -115,7 +115,7 @@ class Heads:
         context = self._context
         if job.queue in context.cluster.queues_without_gates():
             return
-        end_s = context.now_s + job.left_s
+        end_s = context.now_s + job.longest_s
         for region in self._builder.each_region:
             reservation = region.reservation
             if reservation is None or region.moved_for is not None or end_s <= reservation.until_s:

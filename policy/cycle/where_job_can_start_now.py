@@ -62,7 +62,7 @@ class StartPlaces:
         reservation = region.reservation
         if region.moved_for is not None or reservation is None or not isinstance(allocation, Allocation):
             return allocation
-        end_s = self._context.now_s + job.left_s
+        end_s = self._context.now_s + job.longest_s
         if reservation.admits(allocation, end_s, job.request):
             return allocation
         elsewhere = self.place(job, allowed & ~reservation.head_vnodes(), closed)

@@ -100,9 +100,9 @@ def find_hidden_processes(resource: str, text: str) -> str:
     return ""
 
 
-def find_nested_text(resource: str, text: str) -> str:
-    """The message where a resource's text is JSON with more lists and objects in each other than PBS should print;
-    empty where it is not. No setting removes this bound. A bracket within quotes counts as any other."""
+def find_nested_text(what: str, text: str) -> str:
+    """The message where a text, of a resource for example, is JSON with more lists and objects in each other than PBS
+    should print; empty where it is not. No setting removes this bound. A bracket within quotes counts as any other."""
     if not text.lstrip().startswith(("[", "{")):
         return ""
     depth = deepest = 0
@@ -115,7 +115,7 @@ def find_nested_text(resource: str, text: str) -> str:
     if deepest <= _MOST_NESTED:
         return ""
     return (
-        f"its resource {resource} has {deepest:,} brackets in each other; allowed are {_MOST_NESTED} in a text that"
+        f"its {what} has {deepest:,} brackets in each other; allowed are {_MOST_NESTED} in a text that"
         " begins with one, as qstat -F json prints it as JSON"
     )
 

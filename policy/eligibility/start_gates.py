@@ -244,6 +244,8 @@ class Gates:
                         "blocked", (("why", f"only {resource} is to run, and another one starts or is next"),)
                     )
                 numbers: Numbers = (("resource", resource), ("asked", amount), ("left", max(0, left)))
+                if amount > self._shared[resource]:
+                    numbers = (*numbers, ("short", amount - self._shared[resource]))
                 unit = unit_of(resource, self._cluster.server.sizes)
                 return Reason("server-resource", (*numbers, *unit, *self._kept_for(counted)))
         return None

@@ -283,13 +283,13 @@ class PlanBuilder:
         return max(at_s, self._context.gates.opens_s(job, [(each.end_s, each.job) for each in self.pending]))
 
     def blocking_reason_beside_heads(self, job: Job, end_s: float | None = None) -> Reason | None:
-        """Why a job that runs until then (None: as long as its estimate from now on) may not start: the hard limit or
-        the licences that it would take from the head of this or another region at its promised time. None if no head
+        """Why a job that runs until then (None: as long as it may run from now on) may not start: the hard limit or the
+        licences that it would take from the head of this or another region at its promised time. None if no head
         needs them."""
         if job.queue in self._context.queues_without_gates:
             return None
         if end_s is None:
-            end_s = self.now_s + job.left_s
+            end_s = self.now_s + job.longest_s
         for region in self.each_region:
             reservation = region.reservation
             if reservation is None or reservation.head.id == job.id or end_s <= reservation.until_s:

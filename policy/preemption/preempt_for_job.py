@@ -164,13 +164,13 @@ class Preemption:
             return delay
         shape = (allowed, rights, job.user if rights.by_quota else "", job.request, closed.key, good)
         could = Reason("preempt-delay", (*delay.numbers, ("cores_there", job.cores)))
-        if job.left_s <= self._delayed.get(shape, -1.0):
+        if job.longest_s <= self._delayed.get(shape, -1.0):
             return could
         before = self.in_vain, self.again, self.next_s
         found = self.find(job, rights, allowed, guard, closed, after_victims, good)
         self.in_vain, self.again, self.next_s = before
         if isinstance(found, Found):
-            self._delayed[shape] = job.left_s
+            self._delayed[shape] = job.longest_s
             return could
         if found.code == "exempt-victims" and float(found.number("enough_s")) < float(delay.number("at_s")):
             return could
@@ -220,10 +220,10 @@ class Preemption:
         if failed is not None and closed.extent >= failed[0]:
             return failed[1]
         delaying = self._delaying.get(shape)
-        if delaying is not None and job.left_s >= delaying[0] and closed.extent >= delaying[1]:
+        if delaying is not None and job.longest_s >= delaying[0] and closed.extent >= delaying[1]:
             return delaying[2]
         exempting = self._exempting.get(shape)
-        if exempting is not None and job.left_s <= exempting[0] and closed.extent <= exempting[1]:
+        if exempting is not None and job.longest_s <= exempting[0] and closed.extent <= exempting[1]:
             return exempting[2]
         spent = self.spent()
         if spent is not None:
@@ -260,7 +260,7 @@ class Preemption:
                 return Reason("over-quota", self._quotas.numbers_of(over, job, room.allocation))
             if blocked_by_head and (starts or any(self._selection.offers(run, job, rights) for run in pool.ordered)):
                 reason = _DELAYS_HEAD
-                self._delaying[shape] = (job.left_s, closed.extent, reason)
+                self._delaying[shape] = (job.longest_s, closed.extent, reason)
             else:
                 reason = self._too_few(job, rights, usable, pool, starts)
                 self._failed[shape] = (closed.extent, reason)
@@ -271,7 +271,7 @@ class Preemption:
             return reason
         for known in (self._failed, self._delaying):
             known.pop(shape, None)
-        self._exempting[shape] = (job.left_s, closed.extent, exempt)
+        self._exempting[shape] = (job.longest_s, closed.extent, exempt)
         return exempt
 
     def _exceeds_there(self, job: Job, rights: PreemptionRights, allocation: Allocation) -> Standing | None:
@@ -286,13 +286,13 @@ class Preemption:
         tried = self._no_surplus.get(shape)
         if after_victims.idle(allowed) < job.request.cores:
             return None
-        if tried is not None and tried[0] is after_victims and job.left_s >= tried[1]:
+        if tried is not None and tried[0] is after_victims and job.longest_s >= tried[1]:
             return None
         search = Search(self._cluster, job, allowed, guard, closed, after_victims)
         room = search.without_victims()
         if room is not None:
             return Found(room.allocation, ())
-        self._no_surplus[shape] = (after_victims, job.left_s if search.blocked_by_head else 0.0)
+        self._no_surplus[shape] = (after_victims, job.longest_s if search.blocked_by_head else 0.0)
         return None
 
     def gains_by(self, job: Job) -> bool:

@@ -83,7 +83,7 @@ class Reason(ValueMadeOften):
         facts["estimate"] = _whole_estimate(job) if is_whole else _estimate(job)
         facts.update(more.items())
         facts["dated"] = moment is not None
-        saved_s = min(0.0, job.saved_s) if self.code == "backfill-window" else job.saved_s
+        saved_s = min(0.0, job.saved_s) if self.code in _BEHIND_HEAD else job.saved_s
         facts["walltime"] = walltime_until(job, facts, now_s, saved_s) if moment is None else ""
         facts["walltimes"] = walltimes_that_do(job, facts) if moment is None else ""
         facts["exclusive"] = job.request.exclusive
@@ -116,6 +116,9 @@ def unit_of(resource: str, sizes: Collection[str]) -> Numbers:
     return (("unit", "kb"),) if resource in sizes else ()
 
 
+_BEHIND_HEAD: Final = frozenset({"backfill-window", "preempt-delays-head"})
+"""Reasons of jobs that a head keeps from starting: their whole walltime has to end before it, as saved work is not
+proven."""
 _IN_WORDS: dict[FactName, FactName] = {at_s: f"{at_s}_in" for at_s in get_args(Time)}  # type: ignore[misc]
 _JOBS: frozenset[FactName] = frozenset(get_args(JobId))
 

@@ -245,7 +245,12 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "server-resource": lambda f: (
         f"asks for {f['asked']} {_noun(f['resource'], _sizes(f, f['resource']))} of the server: {_are(f['left'])} left,"
-        f"{_kept_for(f)} and it waits for {_short(f['asked'], f['left'], f.get('kept', 0))} more"
+        + (
+            f" and {f['short']} would be lacking with all jobs ended too: it waits for the server to have more, or for"
+            " another request"
+            if "short" in f
+            else f"{_kept_for(f)} and it waits for {_short(f['asked'], f['left'], f.get('kept', 0))} more"
+        )
     ),
     "never-fits": lambda f: (
         f"needs {_cores(f['cores'])} in {_count(f['chunks'], 'chunk')}, and the vnodes open to queue {f['queue']} could"

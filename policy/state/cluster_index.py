@@ -13,7 +13,7 @@ from typing import Any, Callable
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import Job, Queue, Reading, Run, Server, Vnode, Window
 from policy.model.limit_attributes import EntityKey
-from policy.state.regions_of_queues import join_overlapping
+from policy.state.regions_of_queues import join_overlapping, vnodes_open_to
 from policy.state.usage_by_user import Scope, Usage
 from policy.state.vnodes_by_idle_cores import Capacity
 
@@ -286,14 +286,11 @@ class ClusterIndex:
         return self._idle_capacity
 
     def vnodes_of(self, queue: str) -> int:
-        """The vnodes that jobs of a queue may use: those bound to it; if there are none, the unbound vnodes of its
-        partition."""
+        """The vnodes that jobs of a queue may use."""
         mask = self._vnodes_of_queue.get(queue)
         if mask is None:
-            of = self.queues.get(queue) or Queue(queue)
             bits = self.capacity.directory.bits
-            bound = [v for v in self.vnodes.values() if v.queue is not None and queue in v.queue.split(",")]
-            open_to = bound or [v for v in self.vnodes.values() if v.queue is None and v.partition == of.partition]
+            open_to = vnodes_open_to(self.queues.get(queue) or Queue(queue), self.vnodes.values())
             mask = sum(bits[vnode.name] for vnode in open_to)
             self._vnodes_of_queue[queue] = mask
         return mask

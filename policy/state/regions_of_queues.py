@@ -1,8 +1,17 @@
-"""Regions: the vnodes of queues that share some of them, directly or by a chain of other queues."""
+"""The vnodes of each queue, and regions: those of queues that share some, directly or by a chain of other queues."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+from policy.model.jobs_runs_vnodes_queues import Queue, Vnode
+
+
+def vnodes_open_to(queue: Queue, vnodes: Collection[Vnode]) -> list[Vnode]:
+    """The vnodes that jobs of the queue may use: those bound to it; if there are none, the unbound vnodes of its
+    partition."""
+    bound = [vnode for vnode in vnodes if vnode.queue is not None and queue.name in vnode.queue.split(",")]
+    return bound or [vnode for vnode in vnodes if vnode.queue is None and vnode.partition == queue.partition]
 
 
 def join_overlapping(vnodes: Mapping[str, int]) -> dict[str, int]:

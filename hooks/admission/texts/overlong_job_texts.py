@@ -8,12 +8,13 @@ from functools import partial
 from typing import Any
 
 from hooks.admission.texts.bounds_on_text_lengths import find_overlong
+from hooks.admission.texts.deeply_nested_texts import refuse_nested
 from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks
 from hooks.admission.texts.mail_users_as_options import refuse_mail_options
-from hooks.admission.texts.nested_resource_texts import refuse_nested
 from hooks.admission.texts.processes_of_request import refuse_many_processes
 from hooks.admission.texts.times_without_date import refuse_far_start
 from hooks.pbs.job_attributes.measure_job_texts import (
+    STARTED_WITH,
     count_subjobs,
     read_last_count,
     read_lengths_before,
@@ -29,7 +30,7 @@ from policy.eligibility.request_text_limits import (
 )
 from policy.settings.settings_of_server_and_passes import SubmissionSettings
 
-_STARTED_WITH = "variables, arguments and paths"
+_KEPT_NAME = "variables, arguments and paths"
 
 
 def refuse_beyond_bounds(job: Any, bounds: SubmissionSettings, before: Any = None) -> str:
@@ -45,5 +46,5 @@ def refuse_beyond_bounds(job: Any, bounds: SubmissionSettings, before: Any = Non
     excess = excess or refuse_far_start(job) or refuse_mail_options(job)
     excess = excess or refuse_line_breaks(job, altered=before is not None)
     was = None if before is None else partial(read_lengths_before, before)
-    excess = excess or find_overlong(read_text_lengths(job), was, _STARTED_WITH, bounds)
-    return excess or refuse_nested(job.Resource_List)
+    excess = excess or find_overlong(read_text_lengths(job), was, _KEPT_NAME, bounds)
+    return excess or refuse_nested(job, STARTED_WITH)

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from hooks.admission.texts.bounds_on_text_lengths import find_overlong
+from hooks.admission.texts.deeply_nested_texts import refuse_nested
 from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks_of_reservation
 from hooks.admission.texts.mail_users_as_options import refuse_mail_options
-from hooks.admission.texts.nested_resource_texts import refuse_nested
 from hooks.admission.texts.processes_of_request import refuse_many_processes
 from hooks.admission.texts.times_without_date import refuse_far_reservation
 from hooks.pbs.job_attributes.resource_list import read_select
@@ -31,7 +31,7 @@ def refuse_reservation_beyond_bounds(reservation: Any, bounds: SubmissionSetting
     excess = excess or refuse_line_breaks_of_reservation(reservation)
     was = None if before is None else partial(_measure, before)
     excess = excess or find_overlong(_measure(reservation), was, _KEPT_NAME, bounds)
-    return excess or refuse_nested(reservation.Resource_List)
+    return excess or refuse_nested(reservation, _KEPT)
 
 
 def _measure(reservation: Any) -> TextLengths:

@@ -14,7 +14,7 @@ from hooks.pbs.job_attributes.read_attribute import read_attribute
 from hooks.pbs.job_attributes.text_lengths import TextLengths, measure_texts
 
 _READ = ("depend", "Job_Name", "Account_Name", "project", "Checkpoint", "group_list", "User_List")
-_STARTED_WITH = (
+STARTED_WITH = (
     "Variable_List", "Submit_arguments", "executable", "argument_list", "Output_Path", "Error_Path", "stagein",
     "stageout", "Mail_Users", "Shell_Path_List",
 )  # fmt: skip
@@ -22,7 +22,7 @@ _STARTED_WITH = (
 
 def read_text_lengths(job: Any) -> TextLengths:
     """The lengths of an event's job; at an alteration of what it changes."""
-    return measure_texts(job, _READ, _STARTED_WITH)
+    return measure_texts(job, _READ, STARTED_WITH)
 
 
 def read_lengths_before(job: Any) -> TextLengths:

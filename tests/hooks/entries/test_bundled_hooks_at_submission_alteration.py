@@ -136,6 +136,18 @@ def test_in_every_mode_a_resource_that_is_deeply_nested_json_is_refused(hook: Ho
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["Submit_arguments", "argument_list"])
+def test_in_every_mode_arguments_that_are_deeply_nested_json_are_refused(hook: Hook, mode: str, name: str) -> None:
+    """PBS's own commands send none."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    one, texts = {"select": "1:ncpus=1"}, ['{"":' * 9 + "1" + "}" * 9, '-- /bin/echo {"":1}']
+    for event, given in (("queuejob", submit(**one)), ("modifyjob", alter(one, {}))):
+        deep, usual = hook.run(event, events=[{**given, name: text} for text in texts])["verdicts"]
+        assert str(deep).startswith(f"pbsteer: its {name} has 9 brackets in each other; allowed are 8"), event
+        assert usual is None
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_in_every_mode_an_array_that_pbs_would_never_count_through_is_refused(hook: Hook, mode: str) -> None:
     """Also without a bound on the number of subjobs: once such an array is deleted, the server answers no more."""
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)

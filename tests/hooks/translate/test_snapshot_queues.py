@@ -58,7 +58,8 @@ def test_a_queues_limits_are_read_in_both_of_pbss_ways() -> None:
         max_user_run="3",
         resources_available__ncpus="20",
     )
-    seen = snapshot_of(server_status(queues={"workq": texts}), SETTINGS).queues["workq"]
+    status = server_status(vnodes={f"v{number}": vnode() for number in range(3)}, queues={"workq": texts})
+    seen = snapshot_of(status, SETTINGS).queues["workq"]
     assert seen.quotas == Limits({("u", "alice"): 4, ("u", "PBS_GENERIC"): 8})
     assert seen.hard.max_run == Limits({("u", "PBS_GENERIC"): 3})
     assert seen.hard.max_run_res == {"mem": Limits({("g", "chem"): 100}), "ncpus": Limits({ALL: 20})}
@@ -93,6 +94,38 @@ def test_cores_of_the_server_bind_what_jobs_ask_for_in_their_chunks() -> None:
     plan = decide(snapshot, Ledger(), SETTINGS)
     assert [start.id for start in plan.starts] == ["3.server"]
     assert {job_id: reason.code for job_id, (_, reason) in plan.reasons().items()} == {"2.server": "server-resource"}
+
+
+@pytest.mark.parametrize("owner", ["server", "queue"])
+@pytest.mark.parametrize("limit", ["resources_available.ncpus {}", "max_run_res.ncpus [o:PBS_ALL={}]"])
+@pytest.mark.parametrize(("amount", "victims"), [(7, 0), (8, 1), (9, 1)])
+def test_what_server_or_queue_allow_switches_no_quota_off_where_the_vnodes_have_no_more(
+    owner: str, limit: str, amount: int, victims: int
+) -> None:
+    """Alice holds all 8 cores, over her quota, and 3 is within bob's. At a limit of PBS no job preempts."""
+    attribute, text = limit.format(amount).split()
+    more = {"server": {}, "queue": {}, owner: {attribute: text}}
+    seen = server_status(
+        {"1.s": running(4, "v1"), "2.s": running(4, "v2"), "3.s": job(cores=4, user="bob")},
+        vnodes={"v1": vnode(4, 4), "v2": vnode(4, 4)},
+        queues={"workq": {**queue(max_run_res_soft__ncpus="[u:PBS_GENERIC=4]"), **more["queue"]}},
+        server={"name": "s", "resources_assigned.ncpus": "8", **more["server"]},
+    )
+    assert len(decide(snapshot_of(seen, SETTINGS), Ledger(), SETTINGS).preempts) == victims
+
+
+@pytest.mark.parametrize(("jobs", "left"), [({}, None), ({"1.s": running(2, "v2")}, 4)])
+def test_a_queues_amount_is_compared_with_the_vnodes_that_its_jobs_may_be_on_or_are(
+    jobs: dict[str, dict[str, str]], left: int | None
+) -> None:
+    """Only v1 is open to the queue; a run was sent to v2 by hand."""
+    seen = server_status(
+        jobs,
+        vnodes={"v1": vnode(4, queue="workq"), "v2": vnode(4, queue="other")},
+        queues={"workq": queue(resources_available__ncpus="4"), "other": queue()},
+    )
+    limits = snapshot_of(seen, SETTINGS).queues["workq"].hard.max_run_res["ncpus"]
+    assert limits.entries.get(ALL) == left
 
 
 def test_licences_of_the_server_are_counted() -> None:

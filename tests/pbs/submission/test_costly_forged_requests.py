@@ -84,6 +84,23 @@ def test_a_resource_of_deeply_nested_json_is_refused_in_every_mode_and_one_that_
             assert "its resource software has 990 brackets in each other; allowed are 8" in done.stderr, mode
 
 
+def test_arguments_of_deeply_nested_json_from_another_program_than_qsub_are_refused(
+    pbs: PbsCluster, capfd: pytest.CaptureFixture[str]
+) -> None:
+    nested = '{"":' * 900 + "1" + "}" * 900
+    attributes = job_attributes("1:ncpus=1", more=[("Hold_Types", None, "u"), ("Submit_arguments", None, nested)])
+    submission = {"attributes": attributes, "count": 1, "script": script(pbs, 1), "queue": "workq"}
+    with calling(pbs, "alice") as caller:
+        (there,) = caller.ask("submit", **submission)["ids"]
+    printed = pbs.run(["qstat", "-f", "-F", "json", there]).stdout
+    assert len(printed) > 100 * len(nested)
+    assert isinstance(read_json(printed, "qstat")["Jobs"][there]["Submit_arguments"], dict)
+    deploy(pbs, quick_settings("observe"))
+    with calling(pbs, "alice") as caller, pytest.raises(RuntimeError):
+        caller.ask("submit", **submission)
+    assert "its Submit_arguments has 900 brackets in each other; allowed are 8" in capfd.readouterr().err
+
+
 def test_a_user_cannot_submit_with_what_only_pbsteer_writes_of_a_job(pbs: PbsCluster) -> None:
     for mode in in_every_mode(pbs):
         check_forged_values(pbs, mode)

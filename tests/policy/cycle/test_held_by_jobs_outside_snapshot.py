@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from policy import Job, Vnode
+from policy import Job, Vnode, parse_request
+from policy.model.jobs_runs_vnodes_queues import Server
+from policy.model.pbs_units import SIZES
 from policy.reasons.reason import Reason
 from tests.policy.clusters import cluster, job, plan_for, run, vnode
 
@@ -26,6 +28,14 @@ def test_the_vnode_is_named_and_what_is_held_there_of_what_the_job_asks_for() ->
         reason = why([FULL, *kept], job("3", select=select))
         expected = Reason("held-elsewhere", (("what", what), ("vnode", "v1"), ("others", others)))
         assert (reason.code, reason.numbers) == (expected.code, expected.numbers), select
+
+
+def test_what_is_held_of_a_sites_own_size_has_its_unit() -> None:
+    kept = vnode("v1", 4, has={"scratch": 32}, elsewhere={"scratch": 24})
+    request = parse_request("1:ncpus=1:scratch=16kb", consumables=frozenset({"ncpus", "scratch"}))
+    waiting = job("3")._replace(request=request)
+    ((_, reason),) = plan_for(cluster([kept], [waiting], server=Server(sizes=SIZES | {"scratch"}))).reasons().values()
+    assert (reason.code, reason.number("what")) == ("held-elsewhere", "scratch=24kb")
 
 
 def test_what_would_not_fit_without_that_either_never_fits() -> None:

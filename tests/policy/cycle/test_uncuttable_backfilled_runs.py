@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from policy import Ledger, Run, Settings
+from policy.model.jobs_runs_vnodes_queues import Server
 from policy.model.ledger_between_passes import Backfilled
 from policy.settings.site_settings import BackfillSettings, CheckpointSettings
-from tests.policy.clusters import cluster, job, plan_for, run, vnode
+from tests.policy.clusters import cluster, job, plan_for, queue, run, started, vnode
 
 
 @pytest.mark.parametrize(("repeat_s", "at_s"), [(60, 50), (49, 1000)])
@@ -45,3 +46,30 @@ def test_a_job_that_says_it_saved_all_is_backfilled_only_where_it_can_be_cut(
     still = Run("4", liar, 10.0, plan.starts[0].allocation, 36010.0)
     plan = plan_for(cluster([vnode("v1"), vnode("v2")], waiting[:1], [still], now_s=3600.0), settings, plan.ledger)
     assert [(each.run.id, each.beneficiary) for each in plan.preempts] == [("4", "3")]
+
+
+@pytest.mark.parametrize(("estimate_s", "saved_s", "victims"), [(36000, 35940, []), (3000, 2940, ["2"])])
+@pytest.mark.parametrize("settings", [SHRUNK, Settings()], ids=["checkpoint", "easy"])
+def test_a_job_that_says_it_saved_all_preempts_only_if_its_walltime_ends_before_the_head_is_due(
+    settings: Settings, estimate_s: float, saved_s: float, victims: list[str]
+) -> None:
+    """4 is within quota as the head 3 and the run 1 are, so it would be cut for nobody; only 2 is over its quota.
+
+    v1  1 ............| 3
+    v2  2 ............| 3
+    """
+    quotas = queue("[u:bob=8],[u:mallory=4],[u:dave=4],[u:carol=0]")
+    waiting = [job("3", "bob", "8"), job("4", "mallory", "4", estimate_s, saved_s=saved_s)]
+    runs = [run("1", "dave", "v1=4", 0, 3600), run("2", "carol", "v2=4", -4000, 7600)]
+    plan = plan_for(cluster([vnode("v1"), vnode("v2")], waiting, runs, queues=[quotas]), settings)
+    assert [each.id for each in plan.preempts] == victims
+    assert plan.ledger.promises["3"] == 3600
+
+
+def test_a_job_that_says_it_saved_all_takes_no_licence_that_the_head_needs() -> None:
+    """There are cores for both when the head 3 is due, and one licence: a cut for its cores would not bring that."""
+    licence = (("lic", 1),)
+    waiting = [job("3", "bob", "8", job_wide=licence), job("4", "mallory", "4", 36000, saved_s=35940, job_wide=licence)]
+    vnodes, runs = [vnode("v1"), vnode("v2"), vnode("v3")], [run("1", "dave", "v1=4 v2=4", 0, 3600)]
+    plan = plan_for(cluster(vnodes, waiting, runs, server=Server(shared={"lic": 1})), SHRUNK)
+    assert (started(plan), plan.ledger.promises) == ([], {"3": 3600})

@@ -58,6 +58,13 @@ def test_licences_are_counted_down() -> None:
     assert codes(plan) == {"4": "server-resource"}
 
 
+def test_a_job_that_asks_for_more_than_the_server_has_is_told_that_no_end_of_a_job_brings_it() -> None:
+    waiting = job("3", job_wide=(("licences", 3),))
+    plan = plan_for(cluster([vnode("v1", 9)], [waiting], server=Server("s", shared={"licences": 2})))
+    ((_, reason),) = plan.reasons().values()
+    assert "2 are left, and 1 would be lacking with all jobs ended too" in reason.sentence(waiting, 10)
+
+
 OF_SERVER = Server("s", shared={"ncpus": 6})
 
 

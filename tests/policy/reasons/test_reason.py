@@ -154,6 +154,11 @@ SOON: dict[NumberName, Number] = {"at_s": 200}
         ("base-class", {**base(9, 8, 8), "held": 0, "lifts_at": 9}, "in line: a quota of at least 9 lifts it"),
         ("server-resource", {"resource": "lic", "asked": 3, "left": 1}, "1 is left, and it waits for 2 more"),
         (
+            "server-resource",
+            {"resource": "lic", "asked": 3, "left": 1, "short": 2},
+            "1 is left, and 2 would be lacking with all jobs ended too: it waits for the server to have more, or for",
+        ),
+        (
             "hard-limit",
             at_limit(2, 1, 2),
             "2 running jobs: 2 are in use, and it needs 1: it waits for 1 of these to be",
@@ -262,6 +267,11 @@ PASSES: dict[NumberName, Number] = {"head": "3", "at_s": 200, "before_s": 190, "
 def test_what_lets_a_job_start_beside_a_reservation(numbers: dict[NumberName, Number], of: Job, begins: str) -> None:
     """Fewer cores only where counting decides and some are spare, a walltime only as long as there is time."""
     assert sentence_of("backfill-window", numbers, of).startswith(begins)
+
+
+def test_a_walltime_that_delays_no_head_is_a_whole_one_as_saved_work_is_not_proven() -> None:
+    text = sentence_of("preempt-delays-head", {"before_s": 200}, job("1", estimate_s=600, saved_s=590))
+    assert text.endswith("; with a walltime of at most 00:01:40 it would not")
 
 
 def test_what_is_known_beside_a_reservation_of_pbs() -> None:

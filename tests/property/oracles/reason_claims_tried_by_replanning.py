@@ -235,7 +235,8 @@ def may_under_that_limit(told: Told) -> bool | None:
 
 
 def has_enough_of_it(told: Told) -> bool | None:
-    said = told.said(r"waits for (\d+) more")
+    is_lacking_for_ever = "short" in dict(told.reason.numbers)
+    said = told.said(r"(\d+) would be lacking" if is_lacking_for_ever else r"waits for (\d+) more")
     if said is None:
         return False
     resource = str(told.reason.number("resource"))
@@ -244,6 +245,8 @@ def has_enough_of_it(told: Told) -> bool | None:
     same = changed.same_again()
     if same is None or same.number("resource") != resource:
         return True
+    if is_lacking_for_ever:
+        return "short" not in dict(same.numbers)
     return None if _taken(same, "left", -1) < _taken(told.reason, "left", -1) + int(said[1]) else False
 
 

@@ -63,7 +63,7 @@ def test_what_it_needs_of_the_server_is_kept_too(more: dict[str, str], left: dic
     texts = {**suspended(Resource_List__lic="2"), **more}
     seen = server_status(
         {"12.s": texts},
-        {"v1": vnode(8), "v2": vnode(8)},
+        {"v1": vnode(8), "v2": vnode(8), "v3": vnode(8)},
         server={**server, "resources_available.lic": "5"},
         resources={**RESOURCES, "lic": {"type": "long", "flag": "q"}},
     )
