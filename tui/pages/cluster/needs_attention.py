@@ -1,6 +1,8 @@
-"""What needs an administrator's attention: a pause, hooks that fail or do not run, queues that are stopped or not
-driven, reservations that run degraded, vnodes that are not up, unreadable data, jobs that wait for their victims, jobs
-that run past their walltime or leave their cores idle, overcommitted quotas, users, groups and projects over quota."""
+"""What needs an administrator's attention: one line for each thing, with a link to where it is seen whole.
+
+The lines are about pbsteer (a pause, hooks that fail, unreadable data), queues and vnodes that are out of use,
+reservations that run degraded, jobs that wait for victims, run past their walltime or leave cores idle, and quotas.
+"""
 
 from __future__ import annotations
 
