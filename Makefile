@@ -33,7 +33,7 @@ $(VENV)/.runtime: requirements.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .
-	$(BIN)/python -m compileall -q policy hooks migration container sim tui  # for accounts that cannot write here
+	$(BIN)/python -m compileall -q policy hooks migration container sim torque tui  # for accounts that cannot write here
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime requirements-dev.txt

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
-from hooks.pbs.job_attributes.job_comment_format import _STAMP, OWN_COMMENT, make_comment, show_moment, without_counts
+from hooks.pbs.job_attributes.job_comment_format import OWN_COMMENT, STAMP, make_comment, show_moment, without_counts
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.eligibility.order_as_pbs_scheduler_would import queue_line
 from policy.explain.queue_position import InLine
@@ -108,7 +108,7 @@ class _Writer:
     def _age_s(self, stamp: str) -> float:
         """Seconds since the comment was written; infinite if its time cannot be read or is in the future."""
         try:
-            written_s = time.mktime(time.strptime(stamp, _STAMP))
+            written_s = time.mktime(time.strptime(stamp, STAMP))
         except (ValueError, OverflowError):
             return float("inf")
         return self._now_s - written_s if written_s <= self._now_s else float("inf")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hooks.pbs.requests_within_time_budget import Requests
     from hooks.pbs.server_status_type_and_attributes import ServerStatus
     from hooks.translate.snapshot import Translation
-from hooks.store.original_priorities import Changed, Priorities, _priority
+from hooks.store.original_priorities import Changed, Priorities, shown_priority
 
 _LEAST, _MOST_BELOW = -1024, BENEFICIARY - 1
 
@@ -64,7 +64,7 @@ def find_advice(
     priorities: dict[str, int] = {}
     kept: dict[str, Changed] = {}
     for job_id in [*levels, *(job_id for job_id in memory if job_id not in levels and job_id in server_status.jobs)]:
-        now = _priority(server_status, job_id)
+        now = shown_priority(server_status, job_id)
         own = _own_priority(job_id, server_status, memory)
         wanted = levels.get(job_id, own) if job_id in cluster.jobs else now
         if wanted != now:
@@ -88,7 +88,7 @@ def give_advice(connection: Connection, advice: Advice, pending_work: Requests) 
 
 def _own_priority(job_id: str, server_status: ServerStatus, memory: Priorities) -> int:
     """The priority that the job's user gave it, also where the server shows one that a pass has set."""
-    now = _priority(server_status, job_id)
+    now = shown_priority(server_status, job_id)
     return memory[job_id].own if job_id in memory and now in memory[job_id].given else now
 
 
@@ -112,4 +112,5 @@ def _is_above(job_id: str, plan: Plan, server_status: ServerStatus, memory: Prio
     """Whether the job is a beneficiary: now, or earlier, and it has stood above all since."""
     if job_id in plan.ledger.earmarks:
         return True
-    return job_id in memory and BENEFICIARY in memory[job_id].given and _priority(server_status, job_id) == BENEFICIARY
+    is_given = job_id in memory and BENEFICIARY in memory[job_id].given
+    return is_given and shown_priority(server_status, job_id) == BENEFICIARY

@@ -10,10 +10,7 @@ if TYPE_CHECKING:
     from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 
 
-_CYCLING = "scheduling"
-
-
-_DOWN = "down"
+_CYCLING, _DOWN = "scheduling", "down"
 
 
 def find_scheduler(server_status: ServerStatus, queue: str) -> str | None:
@@ -35,6 +32,11 @@ def is_scheduling(server_status: ServerStatus, name: str) -> bool:
     """Whether a scheduler is switched on."""
     texts: Attributes = server_status.scheds.get(name, server_status.server)
     return texts.get("scheduling", server_status.server.get("scheduling", "True")) == "True"
+
+
+def is_in_cycle(server_status: ServerStatus, name: str) -> bool:
+    """Whether a scheduler is in a cycle, as it may be for a while after it was switched off."""
+    return _state(server_status, name) == _CYCLING
 
 
 def is_down(server_status: ServerStatus, name: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hooks.record.hourly_use import Entity, HourlyUse
+from hooks.record.hourly_use import Entity, HourlyUse, is_amount
 
 SLOT_S = 600
 SLOTS = 144
@@ -121,25 +121,21 @@ class Day(NamedTuple):
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> Day:
         """The day of plain data; empty if that is no day, without the slots that are none. Never raises."""
-        if not isinstance(data, Mapping) or data.get("version") != _VERSION or not _is_number(data.get("last_s")):
+        if not isinstance(data, Mapping) or data.get("version") != _VERSION or not is_amount(data.get("last_s")):
             return Day()
         found = data.get("slots")
         slots = {
             int(each[0]): _slot(each)
             for each in (found if isinstance(found, list) else [])
-            if isinstance(each, list) and len(each) == len(Slot._fields) and all(map(_is_number, each))
+            if isinstance(each, list) and len(each) == len(Slot._fields) and all(map(is_amount, each))
         }
         newest = int(data["last_s"] // SLOT_S)
         kept = tuple(slots[number] for number in sorted(slots) if newest - SLOTS < number <= newest)
         running = data.get("running", 0)
         use = HourlyUse.from_data(data.get("use"))
-        return Day(kept, float(data["last_s"]), int(running) if _is_number(running) else 0, use)
+        return Day(kept, float(data["last_s"]), int(running) if is_amount(running) else 0, use)
 
 
 def _slot(values: Sequence[float]) -> Slot:
     number, seconds, used, total, started, ended, preempted, failed, waited_s = values
     return Slot(int(number), seconds, used, total, int(started), int(ended), int(preempted), int(failed), waited_s)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15

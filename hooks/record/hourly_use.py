@@ -123,7 +123,7 @@ class HourlyUse(NamedTuple):
     @staticmethod
     def from_data(data: object) -> HourlyUse:
         """The hours of plain data; empty if that is none, without the entities that are none. Never raises."""
-        if not isinstance(data, Mapping) or not _is_amount(data.get("newest")) or not _is_hours(data.get("seconds")):
+        if not isinstance(data, Mapping) or not is_amount(data.get("newest")) or not _is_hours(data.get("seconds")):
             return HourlyUse()
         rows, cut_at = data.get("entities"), data.get("cut_at", 0)
         amounts = {
@@ -133,15 +133,16 @@ class HourlyUse(NamedTuple):
         }
         kept = dict(list(amounts.items())[:MOST])
         seconds = tuple(map(float, data["seconds"]))
-        return HourlyUse(int(data["newest"]), seconds, kept, int(cut_at) if _is_amount(cut_at) else 0)
+        return HourlyUse(int(data["newest"]), seconds, kept, int(cut_at) if is_amount(cut_at) else 0)
 
 
-def _is_amount(value: object) -> bool:
+def is_amount(value: object) -> bool:
+    """Whether a value of a damaged file may be one that was written: a number from 0, of a size that has a meaning."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15
 
 
 def _is_hours(value: object) -> bool:
-    return isinstance(value, list) and len(value) == HOURS and all(map(_is_amount, value))
+    return isinstance(value, list) and len(value) == HOURS and all(map(is_amount, value))
 
 
 def _is_name(value: object) -> bool:

@@ -45,10 +45,11 @@ def with_own_priorities(server_status: ServerStatus, memory: Priorities) -> Serv
     own = {
         job_id: {**server_status.jobs[job_id], "Priority": str(changed.own)}
         for job_id, changed in memory.items()
-        if job_id in server_status.jobs and _priority(server_status, job_id) in changed.given
+        if job_id in server_status.jobs and shown_priority(server_status, job_id) in changed.given
     }
     return replace(server_status, jobs={**server_status.jobs, **own}) if own else server_status
 
 
-def _priority(server_status: ServerStatus, job_id: str) -> int:
+def shown_priority(server_status: ServerStatus, job_id: str) -> int:
+    """The job's priority as the server shows it, whether the user or pbsteer has set it."""
     return read_whole(server_status.jobs[job_id].get("Priority", ""), 0)

@@ -148,27 +148,7 @@ def translate(
         sets=read_placement_sets(server_status),
         vnodes_limit_runs=any(read_run_limits(texts) is not None for texts in server_status.vnodes.values()),
     )
-    known.begin(context.lasting)
-    waiting: list[Job] = []
-    runs: list[Run] = []
-    arrays: dict[str, Job] = {}
-    for job_id, texts in _find_jobs(server_status):
-        is_lasting = context.is_lasting(job_id, texts)
-        job = known.find(job_id, texts) if is_lasting else None
-        if job is None:
-            reported = len(problems)
-            job = read_job(job_id, texts, context, report)
-            if is_lasting and len(problems) == reported and job_id not in context.long_selects.left_out:
-                known.keep(job_id, texts, job)
-        if job.subjobs is not None:
-            arrays[job_id] = job
-        if is_running(texts):
-            run = read_run(job_id, texts, job, server_status.time_s, report)
-            if run is not None:
-                runs.append(run)
-        elif (job.subjobs != () or job.blocked) and texts.get("job_state", "") not in _ENDED:
-            waiting.append(job)
-    known.forget_gone(server_status.jobs)
+    waiting, runs, arrays = _read_jobs(server_status, context, known, problems)
     of_subjobs = Subjobs(lambda array_id, texts: read_job(array_id, texts, context, report))
     for job_id in subjobs:
         texts, array_id = server_status.jobs[job_id], parent_of(job_id)
@@ -207,6 +187,39 @@ def translate(
         server_status.time_s, vnodes=vnodes, queues=queues, jobs=waiting, runs=runs, server=server, readings=readings.of
     )
     return Translation(snapshot, modes, tuple(problems), unread, methods)
+
+
+def _read_jobs(
+    server_status: ServerStatus, context: JobContext, known: Known, problems: list[str]
+) -> tuple[list[Job], list[Run], dict[str, Job]]:
+    """The jobs and arrays that wait, the runs of jobs, and all arrays by id. What cannot be read is added to
+    ``problems``."""
+
+    def report(_queue: str, sentence: str) -> None:
+        problems.append(sentence)
+
+    known.begin(context.lasting)
+    waiting: list[Job] = []
+    runs: list[Run] = []
+    arrays: dict[str, Job] = {}
+    for job_id, texts in _find_jobs(server_status):
+        is_lasting = context.is_lasting(job_id, texts)
+        job = known.find(job_id, texts) if is_lasting else None
+        if job is None:
+            reported = len(problems)
+            job = read_job(job_id, texts, context, report)
+            if is_lasting and len(problems) == reported and job_id not in context.long_selects.left_out:
+                known.keep(job_id, texts, job)
+        if job.subjobs is not None:
+            arrays[job_id] = job
+        if is_running(texts):
+            run = read_run(job_id, texts, job, server_status.time_s, report)
+            if run is not None:
+                runs.append(run)
+        elif (job.subjobs != () or job.blocked) and texts.get("job_state", "") not in _ENDED:
+            waiting.append(job)
+    known.forget_gone(server_status.jobs)
+    return waiting, runs, arrays
 
 
 def _with_closures(queues: list[Queue], server_status: ServerStatus, files: SchedFiles) -> list[Queue]:

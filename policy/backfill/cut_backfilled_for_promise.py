@@ -12,14 +12,13 @@ from typing import Callable, Final, NamedTuple
 
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.release_profile import Pending, ReleaseProfile, release_profile
-from policy.fit.best_fit import fits
+from policy.fit.best_fit import fits, fits_where_open
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
 from policy.model.ledger_between_passes import Backfilled
 from policy.model.vnode_bitsets import count_vnodes
 from policy.preemption.victim_search import Search, Slot
 from policy.state.closure_windows import NOTHING_CLOSED, Closed, Windows
 from policy.state.cluster_index import ClusterIndex
-from policy.state.vnodes_by_idle_cores import Capacity
 
 
 class Promise(NamedTuple):
@@ -70,16 +69,10 @@ def cut_for(
     """
     profile = release_profile(cluster, cluster.ends, pending)
     profile.give_back(profile.free, 0, profile.count_until(at_s))
-    if _fits_open(profile.free, head, allowed, closed):
+    if fits_where_open(profile.free, head.request, allowed, closed):
         return None
     offered = [run for run in cuttable if run.end_s > at_s and run.id not in profile.gone]
     return Search(cluster, head, allowed, None, closed, profile.free).first_enough(offered)
-
-
-def _fits_open(free: Capacity, head: Job, allowed: int, closed: Closed) -> bool:
-    """Whether the head fits what is not closed to it without any cut."""
-    with closed.applied_to(free):
-        return fits(free, head.request, allowed & ~closed.vnodes, allowed)
 
 
 def _nodes(run: Run, cluster: ClusterIndex) -> int:

@@ -75,14 +75,15 @@ class Earmarks:
                     self._keep(job, earmark, still)
 
     def _order(self, item: tuple[str, Earmark]) -> tuple[bool, float, str]:
-        """What earmarks are sorted by: first those whose victims have all let go. Else a beneficiary that waits for its
+        """What earmarks are sorted by: first those whose victims have all ended. Else a beneficiary that waits for its
         own victims could start on what those of another have freed on a shared vnode, and the other one would preempt
         a further run."""
         job_id, earmark = item
         return bool(self._still_there(earmark)), earmark.since_s, job_id
 
     def _still_there(self, earmark: Earmark) -> list[Run]:
-        """The victims that have not let go. One that has started again since, perhaps in this pass, has."""
+        """The victims whose preempted runs have not ended. A victim that has started again since, perhaps in this pass,
+        is none of them."""
         runs, begun = self._cluster.runs, {start.id for start in self._builder.starts}
         there = [runs[victim] for victim in earmark.victims if victim in runs and victim not in begun]
         return [run for run in there if run.start_s <= earmark.since_s]

@@ -18,7 +18,7 @@ from policy.reasons.reason import Reason
 
 
 class HeldOutside:
-    """Finds that in one pass, once for equal requests."""
+    """Why jobs of one pass do not fit for what others hold, looked for once for equal requests."""
 
     __slots__ = ("_context", "_found")
 

@@ -15,7 +15,7 @@ from policy.backfill.release_profile import once_victims_end
 from policy.backfill.shrunk_estimate_and_may_be_cut import Estimates
 from policy.cycle.earmarked_for_preemptor import Earmarks
 from policy.cycle.where_job_can_start_now import StartPlaces
-from policy.fit.best_fit import fit, fits
+from policy.fit.best_fit import fit, fits_where_open
 from policy.model.allocation import Allocation
 from policy.model.job_request import Request
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Job, Run
@@ -224,7 +224,7 @@ def rescue(context: Context, builder: PlanBuilder, begin: Callable[[], Earmarks]
         if builder.blocking_reason_beside_heads(job) is not None:
             continue
         guard = head.guard(end_s, job.request) if head is not None and guards else None
-        if builder.pending and _fits(free, job, allowed, closed):
+        if builder.pending and fits_where_open(free, job.request, allowed, closed):
             continue
         found, blocked_by_head = chance.room_for(job, allowed, victims, guard, closed, free)
         if found is None and not blocked_by_head and job.subjobs is None:
@@ -272,12 +272,6 @@ def _fill_the_hole(
         free.take(allocation.shares(free.directory), job.request)
         builder.leave_no_more(job)
         earmarks.also(job, allocation, victim, RESCUE)
-
-
-def _fits(free: Capacity, job: Job, allowed: int, closed: Closed) -> bool:
-    """Whether the job fits what will be free without another cut."""
-    with closed.applied_to(free):
-        return fits(free, job.request, allowed & ~closed.vnodes, allowed)
 
 
 def _worth_clearing(context: Context, job: Job) -> int:

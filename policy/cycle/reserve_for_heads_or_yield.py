@@ -7,6 +7,8 @@ gets a new reservation.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from policy.backfill.cut_backfilled_for_promise import NO_PROMISE
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
@@ -44,34 +46,15 @@ class Heads:
         from_s: float = 0.0,
     ) -> Reason:
         """Reserve for the job, from ``from_s`` on; return the reason why it waits."""
-        context, cluster, now_s = self._context, self._context.cluster, self._context.now_s
+        context, now_s, windows = self._context, self._context.now_s, self._context.windows
         if context.confined is not None and job.request.exclusive:
             # On a vnode that is more than its quota it would not be let start.
-            allowed = allowed & ~context.confined.vnodes_beyond_quota(job, cluster.capacity.inventory) or allowed
-        promise, expected = NO_PROMISE, NOTHING_EXPECTED
-        if context.shrinks:
-            promise, expected = self._cuts.promise_to(job, allowed), self._cuts.expected_ends()
-        windows = context.windows
-        from_s, pending = max(from_s, now_s), self._builder.pending
-        reservation = reserve(cluster, job, allowed, from_s, pending, expected, promise, windows)
-        while reservation is not None and expected:
-            too_dear = self._cuts.too_dear(expected, min(reservation.at_s, promise.at_s))
-            if not too_dear:
-                break
-            expected = {run_id: end_s for run_id, end_s in expected.items() if run_id not in too_dear}
-            reservation = reserve(cluster, job, allowed, from_s, pending, expected, promise, windows)
+            inventory = context.cluster.capacity.inventory
+            allowed = allowed & ~context.confined.vnodes_beyond_quota(job, inventory) or allowed
+        reservation, expected = self._find_reservation(job, allowed, max(from_s, now_s))
         if reservation is None:
-            if in_the_way is not None:
-                return in_the_way._replace(tried=tried)
-            endless = None if windows is None else windows.ending_at(UNLIMITED_S, job, allowed)
-            # Without windows it would be reserved: those without a known end are in the way, whatever ends.
-            if endless is not None and reserve(cluster, job, allowed, from_s, pending, expected) is not None:
-                return Reason("into-window", (("window", endless),), tried)
-            held = self._held_outside.why(job, allowed)
-            if held is not None:
-                return held._replace(tried=tried)
-            # On an idle cluster it fits, or whether it does would take too long to find out.
-            return Reason("never-arranged", (("queue", job.queue), ("unsure", 1)), tried)
+            why = in_the_way or self._why_not_reserved(job, allowed, max(from_s, now_s), expected)
+            return why._replace(tried=tried)
         promised_s = self._builder.promises.get(job.id, UNLIMITED_S)
         if windows is not None and promised_s == UNLIMITED_S:
             too_long = context.gates.why_not_planned(job, reservation.at_s, windows.slack_s)
@@ -79,7 +62,7 @@ class Heads:
                 return too_long._replace(tried=tried)
         if reservation.at_s == UNLIMITED_S:
             self._count_beside(reservation)
-        if pending and reservation.at_s == now_s:
+        if self._builder.pending and reservation.at_s == now_s:
             # It waits for the victims of other jobs, which have time to save.
             reservation.at_s += context.settings.checkpoint.grace_s
         if reservation.at_s > promised_s:
@@ -101,6 +84,35 @@ class Heads:
             tried = (in_the_way, *tried)
         tried = (*self._moved(job), *tried)
         return Reason("reserved", numbers, (why_pinned(job), *tried) if job.pinned else tried)
+
+    def _find_reservation(
+        self, job: Job, allowed: int, from_s: float
+    ) -> tuple[Reservation | None, Mapping[str, float]]:
+        """The job's reservation, if there is a time for it, and the backfilled runs that it counts on to end before
+        their estimates, by when. It counts on none that would be too dear to cut if they did not."""
+        context, pending = self._context, self._builder.pending
+        promise, expected = NO_PROMISE, NOTHING_EXPECTED
+        if context.shrinks:
+            promise, expected = self._cuts.promise_to(job, allowed), self._cuts.expected_ends()
+        while True:
+            reservation = reserve(context.cluster, job, allowed, from_s, pending, expected, promise, context.windows)
+            if reservation is None or not expected:
+                return reservation, expected
+            too_dear = self._cuts.too_dear(expected, min(reservation.at_s, promise.at_s))
+            if not too_dear:
+                return reservation, expected
+            expected = {run_id: end_s for run_id, end_s in expected.items() if run_id not in too_dear}
+
+    def _why_not_reserved(self, job: Job, allowed: int, from_s: float, expected: Mapping[str, float]) -> Reason:
+        """Why there is no time for the job, which would fit an idle cluster."""
+        context, pending = self._context, self._builder.pending
+        endless = None if context.windows is None else context.windows.ending_at(UNLIMITED_S, job, allowed)
+        # Without windows it would be reserved: those without a known end are in the way, whatever ends.
+        if endless is not None and reserve(context.cluster, job, allowed, from_s, pending, expected) is not None:
+            return Reason("into-window", (("window", endless),))
+        # On an idle cluster it fits, or whether it does would take too long to find out.
+        unsure = Reason("never-arranged", (("queue", job.queue), ("unsure", 1)))
+        return self._held_outside.why(job, allowed) or unsure
 
     def gives_way(self, job: Job, region: Region) -> bool:
         """Whether the head of the region gives way to the job."""

@@ -15,6 +15,7 @@ from policy.fit.split_chunk_within_host import count_pieces, may_span, span
 from policy.model.allocation import Allocation, Share
 from policy.model.job_request import Chunk, Request
 from policy.model.vnode_bitsets import count_vnodes, each_bit, lowest
+from policy.state.closure_windows import Closed
 from policy.state.place_group_candidates import AbleGroup
 from policy.state.vnodes_by_idle_cores import Capacity
 
@@ -72,6 +73,12 @@ def fits(capacity: Capacity, request: Request, vnodes: int, ever: int | None = N
     chunk = request.chunks[0]
     here = vnodes & capacity.open_to(request) & capacity.inventory.matching(chunk)
     return count_pieces(capacity, chunk, here, chunk.pieces) >= chunk.pieces
+
+
+def fits_where_open(capacity: Capacity, request: Request, vnodes: int, closed: Closed) -> bool:
+    """As :func:`fits`, on these vnodes without what is closed to the job."""
+    with closed.applied_to(capacity):
+        return fits(capacity, request, vnodes & ~closed.vnodes, vnodes)
 
 
 def _arranged(capacity: Capacity, request: Request, allowed: int) -> Allocation | None:

@@ -30,12 +30,9 @@ class CoreBook:
 
         A vnode with too few cores off all lists is left out: which of its cores are free is unknown.
         """
-        held: dict[str, int] = {}
-        for spot in allocation.spots:
-            held[spot.vnode] = held.get(spot.vnode, 0) + spot.chunks * dict(spot.amounts).get("ncpus", 0)
         chosen = {
-            name: choose_cores(self._vnodes[name], self._taken.get(name, ()), count)
-            for name, count in held.items()
+            name: choose_cores(self._vnodes[name], self._taken.get(name, ()), held.get("ncpus", 0))
+            for name, held in allocation.by_vnode().items()
             if name in self._vnodes
         }
         cores = {name: numbers for name, numbers in chosen.items() if numbers}

@@ -184,6 +184,15 @@ class Allocation:
             return tuple(directory.named(self._shares[0].mask))
         return tuple(dict.fromkeys(spot.vnode for spot in self.spots))
 
+    def by_vnode(self) -> dict[str, dict[str, int]]:
+        """What all chunks on a vnode hold there together, by vnode and resource."""
+        held: dict[str, dict[str, int]] = {}
+        for vnode, amounts, chunks, _ in self.spots:
+            here = held.setdefault(vnode, {})
+            for resource, amount in amounts:
+                here[resource] = here.get(resource, 0) + amount * chunks
+        return held
+
     @property
     def chunks(self) -> int:
         """The number of chunks; a chunk over several vnodes of a host counts once."""

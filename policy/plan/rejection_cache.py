@@ -11,7 +11,7 @@ from typing import Final, Union
 from policy.backfill.head_reservation import Reservation
 from policy.backfill.queues_sharing_vnodes import Region
 from policy.eligibility.quota_headroom import NO_ENTRY, QuotaHeadroom
-from policy.fit.best_fit import fits
+from policy.fit.best_fit import fits, fits_where_open
 from policy.fit.split_chunk_within_host import count_pieces
 from policy.model.job_preferences import Layout, RankPreference
 from policy.model.job_request import Request
@@ -166,8 +166,7 @@ class Rejections:
         key = (job.request, job.queue, closed.key)
         if key in self._fitting:
             return True
-        with closed.applied_to(self._capacity):
-            found = fits(self._capacity, job.request, allowed & ~closed.vnodes, allowed)
+        found = fits_where_open(self._capacity, job.request, allowed, closed)
         if found:
             self._fitting.add(key)
         return found

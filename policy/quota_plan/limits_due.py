@@ -139,14 +139,20 @@ def find_due(
     waits: dict[int, str] = {}
     undo_waits: dict[LimitKey, str] = {}
     notes: list[str] = []
+
+    def wait(limit: LimitKey, number: int, reason: str) -> None:
+        """Note why the entry with this number, or with 0 the way back, has to wait."""
+        if number:
+            waits[number] = reason
+        else:
+            undo_waits[limit] = reason
+
     for limit in sorted({*overrides, *holding}):
         entry, old = holding.get(limit), overrides.get(limit)
         if limit not in current:
-            reason = f"{limit.show()} cannot be read"
-            if entry is not None and (old is None or old.number != entry.number):
-                waits[entry.number] = reason
-            elif entry is None:
-                undo_waits[limit] = reason
+            number = 0 if entry is None else entry.number
+            if entry is None or old is None or old.number != number:
+                wait(limit, number, f"{limit.show()} cannot be read")
             continue
         now = current[limit]
         if old is not None:
@@ -169,12 +175,8 @@ def find_due(
         before = old.before if old is not None else now
         value, number = (entry.quota, entry.number) if entry is not None else (before, 0)
         if value != now and paused:
-            if number:
-                waits[number] = paused
-            else:
-                undo_waits[limit] = paused
-            continue
-        if value != now:
+            wait(limit, number, paused)
+        elif value != now:
             steps.append(SetLimit(limit, now, value, number))
             overrides[limit] = Override(before, now, value, number, confirmed=False)
         elif number:
@@ -183,14 +185,7 @@ def find_due(
                 outcomes[number] = Outcome(IN_FORCE, now_s)
         else:
             del overrides[limit]
-    going = {override.number for override in overrides.values()}
-    for entry in plan:
-        if entry.until_s <= now_s and entry.number not in going:
-            outcome = outcomes.get(entry.number)
-            if outcome is None:
-                outcomes[entry.number] = Outcome(MISSED, now_s)
-            elif outcome.stage == IN_FORCE:
-                outcomes[entry.number] = Outcome(OVER, now_s)
+    outcomes.update(_ended(plan, overrides, outcomes, now_s))
     return Due(steps, PlanRecord(overrides, outcomes), waits, undo_waits, notes)
 
 
@@ -209,6 +204,22 @@ def _known(plan: Plan, record: PlanRecord, now_s: float) -> dict[int, Outcome]:
     if record.lost:
         known.update((entry.number, Outcome(RECORD_LOST, now_s)) for entry in plan if entry.from_s <= now_s)
     return known
+
+
+def _ended(
+    plan: Plan, overrides: Mapping[LimitKey, Override], outcomes: Mapping[int, Outcome], now_s: float
+) -> dict[int, Outcome]:
+    """The outcomes of entries whose time is over and that are not set any more: over if they were set, else missed."""
+    still_set = {override.number for override in overrides.values()}
+    found = {}
+    for entry in plan:
+        if entry.until_s <= now_s and entry.number not in still_set:
+            outcome = outcomes.get(entry.number)
+            if outcome is None:
+                found[entry.number] = Outcome(MISSED, now_s)
+            elif outcome.stage == IN_FORCE:
+                found[entry.number] = Outcome(OVER, now_s)
+    return found
 
 
 def _look(old: Override, now: int | None) -> Override | None:

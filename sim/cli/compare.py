@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from sim.cli.output_files import check_writable, file_option, writing
+from sim.cli.output_files import FilesOfEachPolicy, check_writable, file_option, writing
 from sim.cli.replay_beside_references import Evidence, evidence_options, replay_beside_references
 from sim.cli.replay_options import (
     CommandError,
@@ -30,8 +30,6 @@ from sim.report.compare_by_job_class import Compared, compare_jobs, first_and_la
 from sim.report.compare_plot import plot_comparison
 from sim.report.compare_table_and_character_plots import ASCII, UNICODE, to_text
 from sim.report.gains_sizes_users_and_losers import write_losers_csv, write_users_csv
-from sim.report.replay_table_json_and_csv import csv_paths, write_jobs_csv
-from sim.report.runs_csv import write_runs_csv
 from sim.report.time_span_given_or_most_preemptions import Span, busiest_day, parse_span
 from sim.workload.workload import Workload
 
@@ -101,13 +99,12 @@ def compare(
     wide_above_cores = wide_above(workload.jobs)
     titles = [policy.name for policy in policies]
     check_writable(files, titles)
-    job_files = csv_paths(jobs_csv_file, titles) if jobs_csv_file else []
-    runs_files = csv_paths(runs_csv_file, titles) if runs_csv_file else []
+    of_each = FilesOfEachPolicy(jobs_csv_file, runs_csv_file, titles)
     compared: list[Compared] = []
     replays: list[Replay] = []
     numbers, weeks = evidence.measured_jobs(workload), Weeks.of(workload.jobs)
     each = replay_beside_references(
-        workload, cluster, names, policies, evidence, contention=sharing.contention, keep_runs=bool(runs_files)
+        workload, cluster, names, policies, evidence, contention=sharing.contention, keep_runs=of_each.has_runs
     )
     for index, beside in enumerate(each):
         result = beside.replay
@@ -115,12 +112,7 @@ def compare(
         compared.append(
             compare_jobs(result, wide_above_cores, numbers, beside.gains, beside.pairs, weeks=weeks, seed=evidence.seed)
         )
-        if job_files:
-            with writing("--jobs-csv", job_files[index]):
-                write_jobs_csv(job_files[index], result.records)
-        if runs_files:
-            with writing("--runs-csv", runs_files[index]):
-                write_runs_csv(runs_files[index], result.records)
+        of_each.write(index, result)
         if as_json:
             click.echo(json.dumps(compared[-1].flat(workload), allow_nan=False))
     span = busiest_day(replays) if asked is None else asked.after(first_and_last_s(replays)[0])

@@ -14,8 +14,10 @@ from typing import Callable
 import click
 
 from sim.cli.replay_options import CommandError
+from sim.replay.job_records import Replay
 from sim.report.plot_format_styles_and_labels import PlotError, check_plot
-from sim.report.replay_table_json_and_csv import csv_paths
+from sim.report.replay_table_json_and_csv import csv_paths, write_jobs_csv
+from sim.report.runs_csv import write_runs_csv
 
 _FOR_EACH_POLICY = ("--jobs-csv", "--runs-csv")
 
@@ -56,6 +58,28 @@ def _check_place(option: str, path: Path) -> None:
         raise CommandError(f"{option} {path}: {error.strerror}") from error
     if is_folder or not path.parent.is_dir():
         raise CommandError(f"{option} {path}: must be a file in a folder that exists")
+
+
+class FilesOfEachPolicy:
+    """The files of --jobs-csv and --runs-csv: those of a policy are written as soon as it has been replayed."""
+
+    def __init__(self, jobs_csv: Path | None, runs_csv: Path | None, policies: Sequence[str]) -> None:
+        self._jobs = csv_paths(jobs_csv, policies) if jobs_csv else []
+        self._runs = csv_paths(runs_csv, policies) if runs_csv else []
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether the replays have to keep their runs."""
+        return bool(self._runs)
+
+    def write(self, number: int, result: Replay) -> None:
+        """Write the files of the policy with this number in order."""
+        if self._jobs:
+            with writing("--jobs-csv", self._jobs[number]):
+                write_jobs_csv(self._jobs[number], result.records)
+        if self._runs:
+            with writing("--runs-csv", self._runs[number]):
+                write_runs_csv(self._runs[number], result.records)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from sim.cli.output_files import check_writable, file_option, writing
+from sim.cli.output_files import FilesOfEachPolicy, check_writable, file_option, writing
 from sim.cli.replay_beside_references import Evidence, evidence_options, replay_beside_references
 from sim.cli.replay_options import (
     CommandError,
@@ -26,8 +26,7 @@ from sim.evidence.measured_jobs import TRIM_PERCENT
 from sim.replay.job_records import Replay
 from sim.replay.metrics import Metrics, measure
 from sim.report.gains_sizes_users_and_losers import Gains, gains_data, gains_table
-from sim.report.replay_table_json_and_csv import column_names, csv_paths, to_json, to_table, write_jobs_csv
-from sim.report.runs_csv import write_runs_csv
+from sim.report.replay_table_json_and_csv import column_names, to_json, to_table
 from sim.report.wait_slowdown_usage_plots import plot
 
 DEFAULT_POLICIES = ("fcfs", "easy")
@@ -40,8 +39,8 @@ DEFAULT_POLICIES = ("fcfs", "easy")
 @evidence_options
 @replicates_option
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each policy instead of the table.")
-@file_option("--jobs-csv", "Write when and where each job ran.")
-@file_option("--runs-csv", "Write each run: where, its promise and class, and why it ended.")
+@file_option("--jobs-csv", "Write when and where each job ran, a file for each policy.")
+@file_option("--runs-csv", "Write each run: where, its promise and class, and why it ended; a file for each policy.")
 @file_option("--plot", "Draw to FILE.svg or .png.")
 @click.option(
     "--clusters", metavar="N|FILE", help="Several clusters, separate and with jobs that migrate between them."
@@ -114,14 +113,13 @@ def simulate(
     policies = [build(workload, cluster) for build in found]
     titles = [policy.name for policy in policies]
     check_writable(files, titles)
-    csv_files = csv_paths(jobs_csv_file, titles) if jobs_csv_file else []
-    runs_files = csv_paths(runs_csv_file, titles) if runs_csv_file else []
+    of_each = FilesOfEachPolicy(jobs_csv_file, runs_csv_file, titles)
     numbers = evidence.measured_jobs(workload)
     measured: list[Metrics] = []
     gains: list[Gains] = []
     replays: list[Replay] = []
     each = replay_beside_references(
-        workload, cluster, names, policies, evidence, contention=sharing.contention, keep_runs=bool(runs_files)
+        workload, cluster, names, policies, evidence, contention=sharing.contention, keep_runs=of_each.has_runs
     )
     for index, beside in enumerate(each):
         result = beside.replay
@@ -129,12 +127,7 @@ def simulate(
         gains.append(beside.gains)
         if plot_file:
             replays.append(result)
-        if csv_files:
-            with writing("--jobs-csv", csv_files[index]):
-                write_jobs_csv(csv_files[index], result.records)
-        if runs_files:
-            with writing("--runs-csv", runs_files[index]):
-                write_runs_csv(runs_files[index], result.records)
+        of_each.write(index, result)
         if as_json:
             click.echo(to_json(measured[-1], workload, {"gain_over": gains_data(gains[-1])}))
     if not as_json:

@@ -75,11 +75,7 @@ class Contention:
         Returns the end of this job and the new ends of those that it slows down.
         """
         shape = self._jobs[job_id]
-        ranks: dict[str, int] = {}
-        for vnode, amounts, chunks, _ in allocation.spots:
-            cores = dict(amounts).get("ncpus", 0) * chunks
-            if cores:
-                ranks[vnode] = ranks.get(vnode, 0) + cores
+        ranks = {vnode: held["ncpus"] for vnode, held in allocation.by_vnode().items() if held.get("ncpus")}
         going = _Going(shape, ranks, shape.run_s if left_s is None else left_s, now_s)
         fewest = math.ceil(shape.cores / self._cores_per_node)
         going.spread = len(ranks) / fewest

@@ -39,7 +39,4 @@ def write_runs_csv(path: Path, records: Iterable[JobRecord]) -> None:
 
 def show_vnodes(allocation: Allocation) -> str:
     """The cores on each vnode, `n1=16+n2=4`."""
-    cores: dict[str, int] = {}
-    for spot in allocation.spots:
-        cores[spot.vnode] = cores.get(spot.vnode, 0) + spot.chunks * dict(spot.amounts).get("ncpus", 0)
-    return "+".join(f"{vnode}={count}" for vnode, count in cores.items())
+    return "+".join(f"{vnode}={held.get('ncpus', 0)}" for vnode, held in allocation.by_vnode().items())

@@ -188,10 +188,10 @@ def main(
     mouse: bool,
     interval: float | None,
 ) -> None:
-    """Steer a PBS Professional or OpenPBS cluster.
+    """Steer a PBS Professional, OpenPBS or Torque cluster.
 
-    Without a command this opens the console: on this host's PBS if there is one, else on a simulated cluster, and it
-    always says which. The console is read-only until you unlock it with u; ? lists every key.
+    Without a command this opens the console: on this host's PBS or Torque if there is one, else on a simulated cluster,
+    and it always says which. The console is read-only until you unlock it with u; ? lists every key.
     """
     if ctx.invoked_subcommand is not None:
         return

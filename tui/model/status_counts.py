@@ -72,6 +72,16 @@ class Counts:
     projects: dict[UserKey, Use]
     subjobs_running: Counter[str]
 
+    @property
+    def running(self) -> int:
+        """The jobs that run, end or are suspended."""
+        return sum(self.states[state] for state in RUNNING_STATES)
+
+    @property
+    def queued(self) -> int:
+        """The jobs that wait and that no hold keeps."""
+        return sum(self.states[state] for state in "QWT")
+
 
 def suspended_among(counts: Counts) -> str:
     """`` (3 suspended)``, beside a number of running jobs that has these; empty if there are none."""

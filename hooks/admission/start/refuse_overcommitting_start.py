@@ -62,12 +62,7 @@ def refuse_overcommit(
 ) -> str | None:
     """The sentence to refuse a start with; None if every vnode has room. Vnodes that are not in ``vnode_uses`` are not
     judged, nor amounts that are no numbers."""
-    needs: dict[str, dict[str, int]] = {}
-    for vnode, amounts, chunks, _ in allocation.spots:
-        need = needs.setdefault(vnode, {})
-        for resource, amount in amounts:
-            need[resource] = need.get(resource, 0) + amount * chunks
-    for vnode, need in needs.items():
+    for vnode, need in allocation.by_vnode().items():
         room = vnode_uses.get(vnode)
         if room is None:
             continue

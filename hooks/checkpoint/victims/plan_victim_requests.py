@@ -56,9 +56,13 @@ class Asking(NamedTuple):
     ``marks`` are written first, by job or array. ``holds`` and ``comments`` go into the same request: so no job is ever
     held without a mark that says for which beneficiary. ``comments`` are for jobs that have none: PBS records a
     deletion in a job's comment, but only by appending to one. ``patient`` are the victims that get no request in this
-    pass: an earlier pass asked them to save and they have time left, or their first host is not up, or they cannot be
-    checkpointed yet, or a manager holds them and only a checkpoint could save them, or the server does not know when
-    they started, or their host's copy of the hook that judges their end is not on yet, or a user has deleted them.
+    pass:
+
+    - an earlier pass asked them to save, and they have time left;
+    - their first host is not up, or its copy of the hook that judges their end is not on yet;
+    - they cannot be checkpointed yet, or a manager holds them and only a checkpoint could save them;
+    - the server does not know when they started;
+    - a user has deleted them.
     """
 
     marks: Mapping[str, str]
@@ -85,10 +89,9 @@ def plan_asking(
     holds: dict[str, str] = {}
     for victim in victims:
         texts = server_status.jobs.get(victim.id, {})
-        vnode = find_first_vnode(texts)
-        is_deleted = was_deleted(texts)
-        may_end = not is_deleted or may_never_end(texts, server_status.time_s)
-        if not may_end or not is_there(server_status.vnodes.get(vnode, {})):
+        vnode, is_deleted = find_first_vnode(texts), was_deleted(texts)
+        is_ending = is_deleted and not may_never_end(texts, server_status.time_s)
+        if is_ending or not is_there(server_status.vnodes.get(vnode, {})):
             patient.append(victim.id)
             continue
         host, index = host_of(vnode, server_status.vnodes), index_of(victim.id)
@@ -108,20 +111,7 @@ def plan_asking(
         how = REQUEUE
         # What is still being staged in has nothing to save.
         if not asked and not is_deleted and texts.get("substate", "") != STAGES_IN:
-            # Merged with the array's attributes, which apply where a subjob has none of its own.
-            all_texts = {**server_status.jobs.get(marked, {}), **texts}
-            wide = has_other_hosts(texts, server_status.vnodes)
-            how = find_method(victim.id, all_texts, methods, server_status.time_s - victim.run.start_s, wide=wide)
-            if how == SIGNAL and find_method_to_write(
-                all_texts.get(METHOD_OF_JOB, ""), how, settings.checkpoint.method
-            ):
-                # The queue got its method after the job had started. The host, which sees no queues, would take its end
-                # for final.
-                how = REQUEUE
-            is_idle = has_nothing_to_save(texts, server_status.time_s)
-            if how == SIGNAL and is_idle and find_method(victim.id, all_texts, methods, 0.0) == SIGNAL:
-                # A job that PBS's checkpoint has restarted looks the same, and can be signalled.
-                how = REQUEUE
+            how = _choose_method(victim, server_status, settings.checkpoint.method, methods)
             # Without a start, no later pass could tell whether this run was asked.
             is_early = read_start_s(texts) is None or (how == CHECKPOINT and is_about_to_run(texts))
             if how in SAVING and (is_early or not is_judged_on(host)):
@@ -158,6 +148,26 @@ def plan_asking(
     silent = [job_id for job_id in asked_to_save if not server_status.jobs[job_id].get("comment", "")]
     comments = {job_id: make_comment(_ASKED, server_status.time_s) for job_id in silent}
     return Asking(shown, tuple(requests), tuple(patient), holds, comments)
+
+
+def _choose_method(victim: Preempt, server_status: ServerStatus, of_settings: str, methods: Mapping[str, str]) -> str:
+    """How a victim that has not been asked yet makes room: as the job or its queue says, but by a requeue at once where
+    a request to save would be lost. ``of_settings`` is the method of the settings, which each host knows too."""
+    texts, now_s = server_status.jobs.get(victim.id, {}), server_status.time_s
+    # Merged with the array's attributes, which apply where a subjob has none of its own.
+    merged = {**server_status.jobs.get(parent_of(victim.id), {}), **texts}
+    wide = has_other_hosts(texts, server_status.vnodes)
+    how = find_method(victim.id, merged, methods, now_s - victim.run.start_s, wide=wide)
+    if how != SIGNAL:
+        return how
+    if find_method_to_write(merged.get(METHOD_OF_JOB, ""), how, of_settings):
+        # The queue got its method after the job had started. The host, which sees no queues, would take its end for
+        # final.
+        return REQUEUE
+    if has_nothing_to_save(texts, now_s) and find_method(victim.id, merged, methods, 0.0) == SIGNAL:
+        # A job that PBS's checkpoint has restarted looks the same, and can be signalled.
+        return REQUEUE
+    return how
 
 
 def forget_hold(texts: Attributes) -> str:

@@ -6,7 +6,7 @@ A switch is recorded on disk before it is made, so a killed pass leaves no sched
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -19,11 +19,10 @@ from hooks.pbs.pause_in_server_attributes import describe_pause, is_stopped, nam
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.requests_within_time_budget import attempt
 from hooks.pbs.scheduler_object_of_queue import (
-    _CYCLING,
-    _state,
     find_scheduler,
     find_scheduler_of_partition,
     is_down,
+    is_in_cycle,
     is_scheduling,
 )
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER, ServerStatus
@@ -156,11 +155,7 @@ def assign_schedulers(
     runjob hook refuses what else it starts there. If the record is lost, a scheduler that is off while all its queues
     are to be driven counts as switched off by pbsteer.
     """
-    served: dict[str, list[str]] = {}
-    for queue in modes:
-        name = find_scheduler(server_status, queue)
-        if name is not None:
-            served.setdefault(name, []).append(queue)
+    served = _find_served(server_status, modes)
     is_others = any(modes[each] != "drive" for each in served.get(DEFAULT_SCHEDULER, []))
     # A scheduler that we have switched off stays off in a stop also when all queues have left ``drive`` meanwhile.
     may_stop = before.unset or set(modes.values()) != {"observe"}
@@ -180,14 +175,10 @@ def assign_schedulers(
         if any(modes[queue] != "drive" or queue in refused for queue in queues):
             continue
         jobs = f"the jobs of {', '.join(sorted(queues))}"
-        own = [
-            each
-            for each in pending_work
-            if each.partition is None or find_scheduler_of_partition(server_status, each.partition) == name
-        ]
+        own = _find_work_of(name, pending_work, server_status)
         to_do = "; ".join(work.what for work in own if work.ready)
         keys, cycle = frozenset(work.key for work in own), before.cycles.get(name, _NO_CYCLE)
-        is_cycling = is_scheduling(server_status, name) or _state(server_status, name) == _CYCLING
+        is_cycling = is_scheduling(server_status, name) or is_in_cycle(server_status, name)
         if cycle != _NO_CYCLE:
             cycles[name] = cycle._replace(served=cycle.served & keys, is_over=cycle.is_over or not is_cycling)
         # Once that cycle is over, a scheduler that is on was switched on by somebody else.
@@ -210,7 +201,7 @@ def assign_schedulers(
             kept.add(name)
         elif to_do:
             notes.append(f"scheduler {name} was switched off, but not by pbsteer: {to_do}")
-        if _state(server_status, name) == _CYCLING:
+        if is_in_cycle(server_status, name):
             ago_s = server_status.time_s - cycle.time_s
             if cycle.time_s and not cycle.is_over and ago_s > _LONG_CYCLE_S:
                 notes.append(
@@ -235,6 +226,27 @@ def assign_schedulers(
         frozenset(driven), tuple(off), on, after, all_notes, tuple(passing), paused, frozenset(kept_back),
         frozenset(in_cycle), stopped,
     )  # fmt: skip
+
+
+def _find_served(server_status: ServerStatus, queues: Iterable[str]) -> Mapping[str, list[str]]:
+    """The queues that each scheduler serves."""
+    served: dict[str, list[str]] = {}
+    for queue in queues:
+        name = find_scheduler(server_status, queue)
+        if name is not None:
+            served.setdefault(name, []).append(queue)
+    return served
+
+
+def _find_work_of(
+    scheduler: str, pending_work: Iterable[PendingWork], server_status: ServerStatus
+) -> Sequence[PendingWork]:
+    """The pending work in the scheduler's partitions, and what is in none."""
+    return [
+        work
+        for work in pending_work
+        if work.partition is None or find_scheduler_of_partition(server_status, work.partition) == scheduler
+    ]
 
 
 def _find_stop(server_status: ServerStatus, before: Switched, is_others: bool) -> bool:

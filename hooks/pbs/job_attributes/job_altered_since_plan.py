@@ -13,6 +13,7 @@ from typing import Any
 
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.custom_resources_on_hosts import SAVE
+from hooks.pbs.job_attributes.read_attribute import read_attribute
 from hooks.pbs.job_attributes.resource_list import ASKED, read_all, read_resource_list, without_empty
 from hooks.pbs.server_status_type_and_attributes import Attributes
 from policy.model.pbs_units import UnitError, parse_amount, parse_duration_s
@@ -43,14 +44,10 @@ def digest_of_plan(texts: Attributes, changes: Mapping[str, str]) -> str:
 
 def digest_of_job(job: Any) -> str:
     """The digest of a job as PBS gives it to a hook."""
-    queue, project, group, checkpoint = (_read(job, name) for name in ("queue", "project", "egroup", "Checkpoint"))
+    names = ("queue", "project", "egroup", "Checkpoint")
+    queue, project, group, checkpoint = (read_attribute(job, name) for name in names)
     resource_list = without_empty(read_resource_list(job.Resource_List))
     return _digest(resource_list, read_all(job.Resource_List), queue, project, group, bool(job.Rerunable), checkpoint)
-
-
-def _read(job: Any, name: str) -> str:
-    value = getattr(job, name, None)
-    return "" if value is None else str(value)
 
 
 def _digest(

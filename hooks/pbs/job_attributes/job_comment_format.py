@@ -28,15 +28,14 @@ _COUNTS = re.compile(
 
 
 _FRONT = "%b %d %H:%M: "
-
-
-_STAMP = "%Y-%m-%d %H:%M"
+STAMP = "%Y-%m-%d %H:%M"
+"""When a comment was written, in local time, as ``time.strftime`` writes it."""
 
 
 def make_comment(sentence: str, time_s: float) -> str:
     """The sentence as a comment of pbsteer's, with both stamps."""
     at = time.localtime(time_s)
-    return f"{time.strftime(_FRONT, at)}{sentence} (pbsteer {time.strftime(_STAMP, at)})"
+    return f"{time.strftime(_FRONT, at)}{sentence} (pbsteer {time.strftime(STAMP, at)})"
 
 
 def is_own_comment(comment: str) -> bool:

@@ -159,12 +159,7 @@ def _has_host(place: Collection[str], sharing: str) -> bool:
 
 def amounts_by_vnode(allocation: Allocation) -> dict[str, Amounts]:
     """What an allocation takes of each of its vnodes."""
-    held: dict[str, dict[str, int]] = {}
-    for vnode, amounts, chunks, _ in allocation.spots:
-        here = held.setdefault(vnode, {})
-        for resource, amount in amounts:
-            here[resource] = here.get(resource, 0) + amount * chunks
-    return {vnode: tuple(sorted(amounts.items())) for vnode, amounts in held.items()}
+    return {vnode: tuple(sorted(amounts.items())) for vnode, amounts in allocation.by_vnode().items()}
 
 
 def is_running(texts: Attributes) -> bool:
@@ -179,12 +174,12 @@ def _running(server_status: ServerStatus) -> dict[str, dict[str, int]]:
         if not is_running(texts):
             continue
         try:
-            held = amounts_by_vnode(parse_exec_vnode(texts.get("resv_nodes", "")))
+            held = parse_exec_vnode(texts.get("resv_nodes", "")).by_vnode()
         except AllocationError:
             continue
         for vnode, amounts in held.items():
             here = found.setdefault(vnode, {})
-            for resource, amount in amounts:
+            for resource, amount in amounts.items():
                 here[resource] = here.get(resource, 0) + amount
     return found
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from hooks.pbs.managers_and_operators import is_privileged
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
-from hooks.translate.closures.reservations import amounts_by_vnode, is_running
+from hooks.translate.closures.reservations import is_running
 from policy.model.allocation import Allocation, AllocationError, parse_exec_vnode
 from policy.model.jobs_runs_vnodes_queues import Queue, UserReservation, Vnode
 
@@ -49,14 +49,10 @@ def _allocation_of(texts: Attributes) -> Allocation:
         return Allocation(())
 
 
-def _vnodes_of(texts: Attributes) -> dict[str, dict[str, int]]:
-    return {vnode: dict(amounts) for vnode, amounts in amounts_by_vnode(_allocation_of(texts)).items()}
-
-
 def _sum(texts: Attributes, vnodes: dict[str, Vnode]) -> dict[str, int]:
     alone = bool(set(texts.get("Resource_List.place", "").split(":")) & _ALONE)
     total: dict[str, int] = {}
-    for name, amounts in _vnodes_of(texts).items():
+    for name, amounts in _allocation_of(texts).by_vnode().items():
         whole = vnodes[name].available if alone and name in vnodes else amounts
         for resource, amount in whole.items():
             total[resource] = total.get(resource, 0) + amount
@@ -68,7 +64,7 @@ def _sum(texts: Attributes, vnodes: dict[str, Vnode]) -> dict[str, int]:
 
 
 def _shares_vnodes(queue: Queue, texts: Attributes, vnodes: dict[str, Vnode]) -> bool:
-    there: Collection[Vnode] = [vnodes[name] for name in _vnodes_of(texts) if name in vnodes]
+    there: Collection[Vnode] = [vnodes[name] for name in _allocation_of(texts).by_vnode() if name in vnodes]
     return any(
         vnode.queue == queue.name or (vnode.queue is None and vnode.partition == queue.partition) for vnode in there
     )

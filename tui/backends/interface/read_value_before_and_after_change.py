@@ -79,8 +79,8 @@ class JobState:
 
 
 def _as_programs_print(moment: str) -> str:
-    """The moment that is read from the local time which PBS's programs print of it: in the hour that autumn has twice,
-    two moments are printed alike, and count as one here."""
+    """The moment as it is read from the output of PBS's programs, which print local time: in the hour that autumn has
+    twice, two moments are printed alike, and count as one here."""
     if not moment.isdigit():
         return moment
     return str(int(time.mktime((*time.localtime(int(moment))[:8], -1))))

@@ -44,29 +44,34 @@ def demand_confirmation(operation: Operation, server: str, *, yes: bool, typed: 
         asked = asked_for(operation, server, read_site(console_files(os.environ)))
     except SiteError as error:
         raise click.ClickException(str(error)) from error
-    if not asked and typed and not names_target(operation, server, typed):
-        raise click.UsageError(f"{operation.title} on {server} asks for --yes, not for --confirm {typed!r}")
-    if not asked and (yes or typed):
+    what = f"{operation.title} on {server}"
+    if asked:
+        if yes or typed or not may_ask:
+            if not is_confirmed(asked, typed):
+                instead = f", not {typed!r}" if typed else ""
+                raise click.UsageError(f"{what} asks for --confirm {asked!r}{instead}")
+        elif not is_confirmed(asked, _ask_at_terminal(operation, server, asked)):
+            raise click.ClickException(f"not done: asked for was {asked!r}")
         return
-    if asked and (yes or typed or not may_ask):
-        if is_confirmed(asked, typed):
-            return
-        instead = f", not {typed!r}" if typed else ""
-        raise click.UsageError(f"{operation.title} on {server} asks for --confirm {asked!r}{instead}")
+    if typed and not names_target(operation, server, typed):
+        raise click.UsageError(f"{what} asks for --yes, not for --confirm {typed!r}")
+    if yes or typed:
+        return
     if not may_ask:
-        raise click.UsageError(f"{operation.title} on {server} asks for --yes")
+        raise click.UsageError(f"{what} asks for --yes")
+    if not _ask_at_terminal(operation, server, asked):
+        raise click.Abort
+
+
+def _ask_at_terminal(operation: Operation, server: str, asked: str) -> str:
+    """The answer; empty for no. Without a terminal, as in a script, a click exception names the option to give."""
     try:
-        answer = _ask(operation, server, asked)
+        return _ask(operation, server, asked)
     except click.Abort as error:
         if sys.stdin.isatty():
             raise
-        # No answer, as in a script: name the option that is missing.
         option = f"--confirm {asked!r}" if asked else "--yes"
         raise click.UsageError(f"{operation.title} on {server} asks for {option} where there is no terminal") from error
-    if not asked and not answer:
-        raise click.Abort
-    if asked and not is_confirmed(asked, answer):
-        raise click.ClickException(f"not done: asked for was {asked!r}")
 
 
 def _ask(operation: Operation, server: str, asked: str) -> str:

@@ -12,7 +12,8 @@ import click
 
 from tui.backends.interface.commands_interface import Commands
 from tui.cli.change_commands.run_operation import operation_options, run_operation
-from tui.operations.operation_registry import VERBS, Order, Verb, full_names
+from tui.cli.read_order_of_verb import read_order
+from tui.operations.operation_registry import VERBS, Verb
 from tui.operations.operation_type_and_preview import COMMAND_LINE, Operation
 from tui.state.cluster_view import ClusterView
 
@@ -40,12 +41,7 @@ def _command(verb: Verb) -> click.Command:
     @operation_options
     def command(*, words: tuple[str, ...], **options: Any) -> None:
         def prepare(cluster: ClusterView, commands: Commands, user: str) -> Operation:
-            value, typed = verb.read(words)
-            if not typed or (verb.value and not value and not verb.optional):
-                raise click.UsageError(f"{verb.name} {verb.usage}: this has only {' '.join(words)!r}")
-            verb.demand_value(cluster, value)
-            order = Order(full_names(cluster, verb.kind, typed), value, user, COMMAND_LINE)
-            return verb.operation(cluster, commands, order)
+            return verb.operation(cluster, commands, read_order(verb, words, cluster, user, COMMAND_LINE))
 
         run_operation(prepare, **options)
 

@@ -1,6 +1,7 @@
-"""The job that a command names, or the error for one that the server does not list: it is not there, or it has ended,
-as the server's history says, or it is a subjob that does not run, of which PBS lists only the array. What the journal
-has of such a subjob is told: it may have run and been preempted.
+"""The job that a command names, or the error for one that the server does not list.
+
+The error says what is known: that the job has ended, by the server's history; or that it is a subjob that does not run,
+of which PBS lists only the array, with the subjob's lines in the journal, since it may have run and been preempted.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from hooks.pbs.custom_resources import PRIORITY
 from migration.config.parse_toml import parse_toml
 from policy import SettingsError
 from tui.backends.interface.commands_interface import ChangeError, Commands
+from tui.cli.read_order_of_verb import read_order
 from tui.cli.shared_options import open_backend_by_options, poll_cluster_view, seconds_option, source_options
 from tui.forecast.past_runs_to_forecast_from import learn
 from tui.forecast.what_if import (
@@ -24,7 +25,7 @@ from tui.forecast.what_if import (
     supposed_mode_notes,
 )
 from tui.operations.by_target.soft_quota_priority_and_import_ops import set_quota
-from tui.operations.operation_registry import VERBS, Order, Verb, full_names
+from tui.operations.operation_registry import VERBS, Verb
 from tui.operations.operation_type_and_preview import Operation
 from tui.pages.plan.what_if_page import what_if_data, what_if_lines
 from tui.quota_files.parse_typed_quota import parse_entity, parse_quota
@@ -178,11 +179,7 @@ def _command(verb: Verb) -> click.Command:
     @_options
     def command(*, words: tuple[str, ...], **options: Any) -> None:
         def suppose(cluster: ClusterView, commands: Commands) -> HypotheticalChange:
-            value, typed = verb.read(words)
-            if not typed or (verb.value and not value and not verb.optional):
-                raise click.UsageError(f"{verb.name} {verb.usage}: this has only {' '.join(words)!r}")
-            verb.demand_value(cluster, value)
-            order = Order(full_names(cluster, verb.kind, typed), value, getpass.getuser())
+            order = read_order(verb, words, cluster, getpass.getuser())
             return _of_operation(cluster, verb.operation(cluster, commands, order))
 
         _run(suppose, **options)

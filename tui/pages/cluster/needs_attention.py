@@ -1,6 +1,8 @@
-"""What needs an administrator's attention: a pause, hooks that fail or do not run, queues that are stopped or not
-driven, reservations that run degraded, vnodes that are not up, unreadable data, jobs that wait for their victims, jobs
-that run past their walltime or leave their cores idle, overcommitted quotas, users, groups and projects over quota."""
+"""What needs an administrator's attention: one line for each thing, with a link to where it is seen whole.
+
+The lines are about pbsteer (a pause, hooks that fail, unreadable data), queues and vnodes that are out of use,
+reservations that run degraded, jobs that wait for victims, run past their walltime or leave cores idle, and quotas.
+"""
 
 from __future__ import annotations
 
@@ -221,12 +223,10 @@ def _idle_jobs(cluster: ClusterView) -> list[Need]:
         if idle < _LEAST_IDLE:
             continue
         ids = [job_id for *_, job_id in sorted(jobs, reverse=True)]
-        first = safe(" ".join(map(show_job, ids[:_MOST_USERS])))
-        more = f" and {len(ids) - _MOST_USERS:,} more" if len(ids) > _MOST_USERS else ""
         line: Line = (
             (f"{safe(user)} ", ""),
             (f"holds {show_count(cores, 'core')} at {100 * (1 - idle / cores):.0f}%", "warn"),
-            (f": {'job' if len(ids) == 1 else 'jobs'} {first}{more}", ""),
+            (f": {'job' if len(ids) == 1 else 'jobs'} {_first_jobs(ids)}", ""),
         )
         one = Link("job", subject=ids[0], kind="job", names=(ids[0],))
         needed.append((idle, Need(line, one if len(ids) == 1 else _link_to(ids))))
@@ -244,14 +244,18 @@ def _past_walltime(cluster: ClusterView) -> list[Need]:
 def _past_end(over: Sequence[str], verbs: tuple[str, str], why: str) -> list[Need]:
     if not over:
         return []
-    first = safe(" ".join(map(show_job, over[:_MOST_USERS])))
-    more = f" and {len(over) - _MOST_USERS:,} more" if len(over) > _MOST_USERS else ""
     line: Line = (
-        (f"{first}{more} ", "bold"),
+        (f"{_first_jobs(over)} ", "bold"),
         (f"{verbs[len(over) != 1]} past the walltime", "bad"),
         (why, "dim"),
     )
     return [Need(line, _link_to(over))]
+
+
+def _first_jobs(ids: Sequence[str]) -> str:
+    """``12 14 17 and 3 more``."""
+    more = f" and {len(ids) - _MOST_USERS:,} more" if len(ids) > _MOST_USERS else ""
+    return safe(" ".join(map(show_job, ids[:_MOST_USERS]))) + more
 
 
 def _link_to(ids: Sequence[str]) -> Link:

@@ -153,14 +153,12 @@ def _gauges(cluster: ClusterView, cells: int) -> list[Part]:
     parts = ((vnodes.busy - vnodes.part, "full"), (vnodes.part, "part used"), (vnodes.free, "empty"))
     shown = "  ".join(f"{number:,} {word}" for number, word in parts)
     found.append(Part((("        ", ""), (shown, "dim")), Link("vnodes")))
-    states = cluster.counts.states
-    waiting = states["Q"] + states["W"] + states["T"]
-    running = sum(states[state] for state in "RESU")
+    counts, held = cluster.counts, cluster.counts.states["H"]
     jobs: Line = (
         ("jobs    ", "bold"),
-        (f"R {running:,}{suspended_among(cluster.counts)}", "good"),
-        (f"  Q {waiting:,}", ""),
-        (f"  H {states['H']:,}", "warn" if states["H"] else "dim"),
+        (f"R {counts.running:,}{suspended_among(counts)}", "good"),
+        (f"  Q {counts.queued:,}", ""),
+        (f"  H {held:,}", "warn" if held else "dim"),
     )
     return [*found, Part(jobs, Link("jobs"))]
 

@@ -93,11 +93,9 @@ def _cores(cluster: ClusterView, cells: int) -> list[Line]:
 
 
 def _jobs(cluster: ClusterView, history: IdleHistory, cells: int) -> Line:
-    states = cluster.counts.states
-    waiting = states["Q"] + states["W"] + states["T"]
-    running = sum(states[state] for state in "RESU")
-    suspended = suspended_among(cluster.counts)
-    left: Line = ((f"jobs    R {running:,}{suspended}  Q {waiting:,}  H {states['H']:,}", "bold"),)
+    counts = cluster.counts
+    running = f"R {counts.running:,}{suspended_among(counts)}"
+    left: Line = ((f"jobs    {running}  Q {counts.queued:,}  H {counts.states['H']:,}", "bold"),)
     if history.ratio is None or cells <= _NARROW:
         return left
     hours = history.hours
