@@ -19,7 +19,7 @@ from policy.plan.pass_context import Context
 from policy.plan.plan_builder import PlanBuilder
 from policy.plan.plan_types import Preempt
 from policy.preemption.victim_selection import Victim
-from policy.reasons.reason import Reason, unit_of
+from policy.reasons.reason import Reason, recall, unit_of
 from policy.reasons.reason_names import Numbers
 from policy.state.closure_windows import NOTHING_CLOSED
 from policy.state.free_and_missing_amounts import free_and_missing
@@ -125,13 +125,19 @@ class Earmarks:
         asked = {preempt.id for preempt in self._builder.preempts}
         for run in still:
             if run.id not in asked:
-                reason = self._why(job, run, self._standing(job, run), earmark.rule)
+                reason = self._reason_given(run) or self._why(job, run, self._standing(job, run), earmark.rule)
                 self._builder.preempts.append(Preempt(run, job.id, reason, again=True))
                 if preemption is not None:
                     preemption.count_out(run)
                 else:
                     self._quotas.shift(run.job, -1, run.allocation)
         self._builder.earmark_for(job, earmark._replace(victims=tuple(run.id for run in still)))
+
+    def _reason_given(self, run: Run) -> Reason | None:
+        """The reason with which the run was preempted; None if the ledger does not have it. What its owner uses, the
+        quotas and the classes may be others by now."""
+        cut = self._context.ledger.cuts.get(run.id)
+        return None if cut is None else recall(cut.code, cut.numbers)
 
     def _standing(self, job: Job, run: Run) -> Standing | None:
         """The quota entry by which the run is a victim; None if it is one because its class is lower."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from policy.eligibility.soft_quotas import QuotaEntry, Quotas
 from policy.model.jobs_runs_vnodes_queues import Job, Run
-from policy.model.ledger_between_passes import Ledger
+from policy.model.ledger_between_passes import CLASS, Ledger
 from policy.model.limit_attributes import GENERIC, EntityKey
 from policy.model.priority_class import BASE, EXPRESS, HIGHEST_PRIORITY
 from policy.reasons.reason_names import Numbers
@@ -60,10 +60,11 @@ class Classes:
         self._protections: dict[str, tuple[int, int, tuple[QuotaEntry, ...]]] = {}
         self._beneficiaries = frozenset(ledger.earmarks)
         self._line: Sequence[Entry] = ()
-        for job_id in ledger.earmarks:
+        for job_id, earmark in ledger.earmarks.items():
             job = cluster.jobs.get(job_id)
             if job is not None:
-                self._consume(job)
+                # Other jobs of its owner may have started since. The class by which it preempted stays.
+                self._consume(job, is_granted=earmark.rule == CLASS)
 
     def of(self, job: Job) -> int:
         """The class of a waiting job."""
@@ -208,8 +209,9 @@ class Classes:
                 by_class.setdefault(taken, []).append(entry)
         return [entry for key in sorted(by_class, reverse=True) for entry in by_class[key]]
 
-    def _consume(self, job: Job) -> int:
-        """Class one job and take its need off what is left. An array is classed for its next subjob."""
+    def _consume(self, job: Job, *, is_granted: bool = False) -> int:
+        """Class one job and take its need off what is left. An array is classed for its next subjob. With
+        ``is_granted`` the job has its priority even if less is left."""
         express = self._express.get(job.queue)
         if express is not None:
             self.of_jobs[job.id] = express
@@ -219,10 +221,11 @@ class Classes:
             return BASE
         needs = self._quotas.needs(job)
         taken = [(entry, needs[entry.resource]) for entry in subject.quotas if entry.resource in needs]
-        if any(need > self._left(entry) for entry, need in taken) or not subject.quotas:
+        is_short = not is_granted and any(need > self._left(entry) for entry, need in taken)
+        if is_short or not subject.quotas:
             return BASE
         for entry, need in taken:
-            self._remaining[entry] = self._left(entry) - need
+            self._remaining[entry] = max(0, self._left(entry) - need)
         self.of_jobs[job.id] = subject.priority
         return subject.priority
 

@@ -223,3 +223,24 @@ def test_elsewhere_it_starts_on_vnodes_that_are_good_enough_as_well(rule: str) -
     (start,) = plan_for(wishful(read(v1=60, v2=60), taken), SETTINGS, held(rule)).starts
     assert (start.id, [*start.allocation.vnodes]) == ("3", ["v2"])
     assert not started(plan_for(wishful(read(v1=60, v2=1), taken), SETTINGS, held(rule)))
+
+
+def test_the_reason_of_a_victim_that_lingers_stays_whatever_has_changed_since() -> None:
+    """The quota of its owner is raised above what the owner uses, and what remains of bob's priority quota is used up
+    by another job of his."""
+    quota, classes = Queue(QUEUE, quotas=quotas("[u:alice=0],[u:bob=4]")), QUEUED
+    for queue, code in ((quota, "preempted-quota"), (classes, "preempted-class")):
+        snapshot = cluster(
+            [vnode("v1"), vnode("v2", 1)],
+            [job("3", "bob", "1:ncpus=4", 300), job("4", "bob", "1", 300)],
+            [run("1", "alice", "v1=4", 0, 500)],
+            queues=[queue],
+            now_s=100,
+        )
+        first = plan_for(snapshot, SETTINGS)
+        assert started(first) == ["4"]
+        raised = Queue(QUEUE, quotas=quotas("[u:alice=9],[u:bob=4]"), priorities=queue.priorities)
+        kept = Ledger.from_data(first.ledger.to_data())
+        second = plan_for(first.started.apply(Changes(115, queues=[raised])), SETTINGS, kept)
+        assert [each.reason for each in second.preempts] == [each.reason for each in first.preempts]
+        assert [each.reason.code for each in second.preempts] == [code]

@@ -10,7 +10,7 @@ import pytest
 from policy import Job, Ledger, Queue, Run, Snapshot
 from policy.eligibility.classes_by_priority_quota import Classes, QuotaLeft
 from policy.eligibility.soft_quotas import Quotas
-from policy.model.ledger_between_passes import Earmark
+from policy.model.ledger_between_passes import CLASS, QUOTA, Earmark
 from policy.model.limit_attributes import EntityKey
 from policy.model.priority_class import BASE, EXPRESS, HIGHEST_PRIORITY
 from policy.order.site_order_settings import SiteOrder
@@ -109,6 +109,15 @@ def test_each_queue_has_its_own() -> None:
 def test_what_may_not_start_consumes_nothing(held: dict[str, Any]) -> None:
     waiting = (job("1", "bob", "4")._replace(**held), job("2", "bob", "4"))
     assert ranks(with_jobs(*waiting)) == {"1": BASE, "2": 9}
+
+
+def test_a_job_that_preempted_by_its_class_keeps_it_whatever_its_owner_started_since() -> None:
+    """One that preempted by its quota has only what is left. The job behind either gets nothing."""
+    snapshot = with_jobs(job("2", "bob", "4"), job("3", "bob", "1"), runs=(run("1", "bob", "v2=1"),))
+    for rule, rank in ((CLASS, 9), (QUOTA, BASE)):
+        kept = Ledger(earmarks={"2": Earmark(place_of("v1=4"), ("8",), 5, rule)})
+        assert ranks(snapshot, kept)["2"] == rank
+    assert ranks(snapshot, Ledger(earmarks={"2": Earmark(place_of("v1=4"), ("8",), 5, CLASS)})) == {"2": 9, "3": BASE}
 
 
 def test_whose_cores_are_kept_already_consumes_first() -> None:
