@@ -27,6 +27,7 @@ from hooks.admission.submission.job_alteration import (
 )
 from hooks.admission.submission.priority_below_beneficiaries import is_highest, lower_priority
 from hooks.admission.submission.reread_vnodes_before_refusing_submission import reread_summary
+from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks_of_variables
 from hooks.admission.texts.overlong_job_texts import refuse_beyond_bounds
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.custom_resources_on_hosts import SAVE
@@ -120,7 +121,8 @@ def _refuse_unreadable(pbs: Any, job_id: str, settings: SubmissionSettings) -> s
     job = pbs.server().job(job_id)
     if job is None or may_manage(pbs):
         return None
-    refusal = refuse_beyond_bounds(pbs.event().job, settings, job)
+    altered = pbs.event().job
+    refusal = refuse_beyond_bounds(altered, settings, job) or refuse_line_breaks_of_variables(altered)
     refusal = refusal or refuse_dependencies(pbs, settings.depend_servers, job)
     if refusal:
         return refusal
