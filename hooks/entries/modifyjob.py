@@ -151,5 +151,5 @@ def _refuse_before_start(pbs: Any, event: Any, settings: Settings, *, touches_re
 
 def _keep_below_beneficiaries(pbs: Any, event: Any) -> None:
     before = event.job_o
-    if read_summary(pbs.pbs_conf["PBS_HOME"]).mode(str(before.queue) if before.queue else "") == "advise":
+    if read_summary(pbs.pbs_conf["PBS_HOME"]).may_advise(str(before.queue) if before.queue else ""):
         lower_priority(event.job)
