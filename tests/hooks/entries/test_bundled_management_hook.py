@@ -79,7 +79,7 @@ def test_no_text_begins_a_line_or_is_without_bound(hook: Hook) -> None:
 
 def test_users_reservations_leave_no_line_and_a_managers_change_of_their_queue_does(hook: Hook) -> None:
     """PBS itself makes, opens, closes and deletes the queue of each: a user's loop of them fills no audit."""
-    own = {"requestor": "pbs_server"}
+    own: dict[str, Any] = {"requestor": "pbs_server"}
     events = [
         request(0, QUEUE, "R12", attribute("acl_users", "alice@login"), **own),
         request(SET, QUEUE, "S13", attribute("enabled", "True"), **own),

@@ -167,7 +167,7 @@ def test_what_a_jobs_variables_already_are_keeps_nobody_from_altering_the_job(
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)
     one = {"select": "1:ncpus=1"}
     for more in ({"Account_Name": "chem"}, {"Priority": "5", "requestor": "root"}):
-        event = alter(one, {"software": "y" * 300}, **{**more, "Variable_List": variables})
+        event = {**alter(one, {"software": "y" * 300}, Variable_List=variables), **more}
         event["job_o"]["Variable_List"] = variables
         assert hook.run("modifyjob", events=[event])["verdicts"] == [None]
 
