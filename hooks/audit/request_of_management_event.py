@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from hooks.pbs.own_switch_values import is_own_switch
+from hooks.pbs.reservation_queue_names import is_reservation_queue
 
 MOST_TEXT = 4000
 """The longest command in the audit; a longer one is cut off."""
@@ -24,14 +25,17 @@ _SIGNS = {2: "+=", 3: "-="}
 """PBS's numbers of operators (``enum batch_op``); all others set a value."""
 _REFUSED = (15007, 15136, 15004)
 """PBSE_PERM, PBSE_HOOKERROR and PBSE_IVALREQ: nothing was changed, and any user can get these replies."""
+_PBS = "pbs_server"
+"""The requestor of what PBS's server does by itself. It makes, opens and deletes a queue for each reservation of a
+user, whose loop could so push all else out of the audit."""
 _ALL = "@default"
 """The name in a request on all objects of a kind is empty; qmgr writes it so."""
 
 
 def describe_request(event: Any, server: str, may_manage: Callable[[], bool]) -> Mapping[str, str] | None:
-    """The entry of this event's request; None if it changes nothing, was refused, or is a pass's own switch of a
-    scheduler or of the hook of starts. ``server``: the name of this host; ``may_manage``: whether the requestor is a
-    manager or operator."""
+    """The entry of this event's request; None if it changes nothing, was refused, is a pass's own switch of a scheduler
+    or of the hook of starts, or PBS's own on the queue of a reservation. ``server``: the name of this host;
+    ``may_manage``: whether the requestor is a manager or operator."""
     request = getattr(event, "management", None)
     user = str(event.requestor)
     command, stage, time_s, reply = UNREADABLE, "unconfirmed", None, ""
@@ -43,6 +47,8 @@ def describe_request(event: Any, server: str, may_manage: Callable[[], bool]) ->
         code, time_s = int(request.reply_code), float(request.request_time)
         words = _COMMANDS.get(request.cmd), _OBJECTS.get(request.objtype)
         if code in _REFUSED or None in words:
+            return None
+        if user == _PBS and words[1] == "queue" and is_reservation_queue(str(request.objname or "")):
             return None
         name = request.objname or ("" if words[1] == "server" else _ALL)
         what = " ".join(word for word in (*words, name) if word)

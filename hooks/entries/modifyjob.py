@@ -27,6 +27,7 @@ from hooks.admission.submission.job_alteration import (
 )
 from hooks.admission.submission.priority_below_beneficiaries import is_highest, lower_priority
 from hooks.admission.submission.reread_vnodes_before_refusing_submission import reread_summary
+from hooks.admission.texts.line_breaks_in_texts import refuse_line_breaks_of_variables
 from hooks.admission.texts.overlong_job_texts import refuse_beyond_bounds
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.custom_resources_on_hosts import SAVE
@@ -120,7 +121,8 @@ def _refuse_unreadable(pbs: Any, job_id: str, settings: SubmissionSettings) -> s
     job = pbs.server().job(job_id)
     if job is None or may_manage(pbs):
         return None
-    refusal = refuse_beyond_bounds(pbs.event().job, settings, job)
+    altered = pbs.event().job
+    refusal = refuse_beyond_bounds(altered, settings, job) or refuse_line_breaks_of_variables(altered)
     refusal = refusal or refuse_dependencies(pbs, settings.depend_servers, job)
     if refusal:
         return refusal
@@ -149,5 +151,5 @@ def _refuse_before_start(pbs: Any, event: Any, settings: Settings, *, touches_re
 
 def _keep_below_beneficiaries(pbs: Any, event: Any) -> None:
     before = event.job_o
-    if read_summary(pbs.pbs_conf["PBS_HOME"]).mode(str(before.queue) if before.queue else "") == "advise":
+    if read_summary(pbs.pbs_conf["PBS_HOME"]).may_advise(str(before.queue) if before.queue else ""):
         lower_priority(event.job)

@@ -59,6 +59,9 @@ def handle(pbs: Any) -> str | None:
     summary = read_summary(pbs.pbs_conf["PBS_HOME"])
     queue = (str(job.queue) if job.queue else "") or summary.default_queue
     mode = summary.mode(queue)
+    # PBS makes an object of the whole server to say who may manage it, which takes longer than the rest of this.
+    if summary.may_advise(queue) and is_highest(job) and not may_manage(pbs):
+        lower_priority(job)
     if mode == "observe":
         if queue not in summary.queues and summary.drives_some:
             # The queue may be one that routes to a driven one.
@@ -74,9 +77,6 @@ def handle(pbs: Any) -> str | None:
         change_resource_list(pbs, job.Resource_List, undo_stripe(resource_list))
         wake(str(state_folder(pbs.pbs_conf["PBS_HOME"])))
         return None
-    # PBS makes an object of the whole server to say who may manage it, which takes longer than the rest of this.
-    if is_highest(job) and not may_manage(pbs):
-        lower_priority(job)
     user = str(event.requestor)
     change_resource_list(
         pbs, job.Resource_List, restripe(resource_list, user, summary.queues[queue], summary, settings.for_queue(queue))

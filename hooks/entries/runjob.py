@@ -22,11 +22,11 @@ from hooks.admission.start.refuse_overcommitting_start import (
 from hooks.admission.start.refuse_striped_starts_too_close import is_stripe, note_start, read_starts, refuse_too_soon
 from hooks.checkpoint.save_method.copy_queue_save_method_to_job import find_method_to_write
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import read_asked_method
-from hooks.pbs.custom_resources import is_reservation_queue
 from hooks.pbs.custom_resources_on_hosts import READING, SAVE
 from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, HELD, digest_of_job
 from hooks.pbs.job_attributes.job_ids_and_states import is_subjob, parent_of
 from hooks.pbs.job_attributes.resource_list import read_resource_list, without_empty
+from hooks.pbs.reservation_queue_names import is_reservation_queue
 from hooks.store.event_hook_summary import LONGEST_CYCLE_S, Summary, read_summary
 from hooks.store.hook_settings import read_config
 from policy.model.allocation import AllocationError, parse_exec_vnode

@@ -5,7 +5,6 @@ A resource that the server does not define is simply not set anywhere; README.md
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -99,10 +98,3 @@ DEFAULT_PARTITION = "pbs-default"
 PLENTY = 1 << 50
 """The amount that each vnode has of a consumable that is not counted (:mod:`hooks.translate.uncounted_resources`): more
 than any job asks for, in whatever unit."""
-
-_RESERVATION_QUEUE = re.compile(r"[RSM][0-9]+")
-
-
-def is_reservation_queue(name: str) -> bool:
-    """Whether PBS made the queue for a reservation: ``R12``, ``S12``, ``M12``."""
-    return _RESERVATION_QUEUE.fullmatch(name) is not None

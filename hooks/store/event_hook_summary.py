@@ -116,6 +116,13 @@ class Summary:
         found = self.queues.get(queue)
         return found.mode if found is not None else "observe"
 
+    def may_advise(self, queue: str) -> bool:
+        """Whether a job of the queue is in ``advise`` or, from a queue that pbsteer does not manage, may be routed to a
+        queue that is."""
+        if queue in self.queues:
+            return self.queues[queue].mode == "advise"
+        return any(each.mode == "advise" for each in self.queues.values())
+
     def kept_at(self, now_s: float, interval_s: float) -> Mapping[str, Mapping[str, int] | None]:
         """What is ``kept`` by vnode; nothing if passes, which are ``interval_s`` apart, have been silent for some of
         them: nothing else says that the job runs again or has gone."""

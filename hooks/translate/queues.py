@@ -16,8 +16,8 @@ from hooks.pbs.custom_resources import (
     MODE_ATTRIBUTE,
     PRIORITY_ATTRIBUTE,
     SOFT_LIMIT,
-    is_reservation_queue,
 )
+from hooks.pbs.reservation_queue_names import is_reservation_queue
 from hooks.pbs.server_status_type_and_attributes import Attributes, Objects, ServerStatus, read_whole
 from policy.model.job_request import DEFAULT_CONSUMABLES
 from policy.model.jobs_runs_vnodes_queues import HardLimits, Queue, Run, Server, Vnode

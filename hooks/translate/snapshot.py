@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from hooks.checkpoint.save_method.save_method_of_job import read_methods
-from hooks.pbs.custom_resources import PLENTY, is_reservation_queue
+from hooks.pbs.custom_resources import PLENTY
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_config
 from hooks.pbs.job_attributes.job_ids_and_states import is_running, is_subjob, parent_of
+from hooks.pbs.reservation_queue_names import is_reservation_queue
 from hooks.pbs.scheduler_object_of_queue import find_scheduler
 from hooks.pbs.server_status_type_and_attributes import NAME, Attributes, Objects, ServerStatus
 from hooks.translate.amounts_of_dynamic_resources import with_dynamic_amounts

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hooks.pbs.custom_resources import is_reservation_queue
+from hooks.pbs.reservation_queue_names import is_reservation_queue
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.translate.closures.reservations import is_running
 from tui.model.typed_attributes import Attributes, moment

@@ -17,9 +17,10 @@ _OF_JOBS = ("Job_Name", "Account_Name", "project", "depend", "Checkpoint", "grou
 _ALTERED = (
     "Submit_arguments", "executable", "argument_list", "Output_Path", "Error_Path", "Join_Path", "Keep_Files",
     "stagein", "stageout", "Mail_Users", "Mail_Points", "Shell_Path_List", "credential_id", "tolerate_node_failures",
-    "Variable_List",
 )  # fmt: skip
-"""An alteration's record in the accounting log has every attribute that it names; that of a submission has not."""
+"""An alteration's record in the accounting log has every attribute that it names; that of a submission has not. Where a
+modifyjob hook is enabled PBS alters no variables, and gives the hook a copy of those that the job has."""
+_VARIABLES = ("Variable_List",)
 _OF_RESERVATIONS = (
     "Reserve_Name", "Account_Name", "project", "reserve_rrule", "reserve_timezone", "Mail_Users", "Authorized_Users",
     "Authorized_Groups", "Authorized_Hosts", "group_list", "User_List",
@@ -30,6 +31,12 @@ _NAMES = frozenset({"Job_Name", "Reserve_Name"})
 def refuse_line_breaks(job: Any, *, altered: bool) -> str:
     """Why an event's job is refused; empty if no such text of it has a line break."""
     return _refuse(job, (*_OF_JOBS, *_ALTERED) if altered else _OF_JOBS)
+
+
+def refuse_line_breaks_of_variables(job: Any) -> str:
+    """Why an alteration is refused for which PBS gives the hook no original job, and so the variables of the request;
+    empty if these have no line break."""
+    return _refuse(job, _VARIABLES)
 
 
 def refuse_line_breaks_of_reservation(reservation: Any) -> str:

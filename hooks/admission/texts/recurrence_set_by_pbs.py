@@ -1,5 +1,5 @@
-"""What users do not set of how a reservation recurs: PBS's server writes it, but takes it from users as well, and its
-scheduler goes by it without a check."""
+"""What users do not set of how a reservation recurs, or when PBS tries it again: PBS's server writes it, but takes it
+from users as well, and its scheduler and ``pbs_rstat`` go by it without a check."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from hooks.pbs.managers_and_operators import may_manage
 
-_COUNTED = ("reserve_count", "reserve_index", "reserve_execvnodes")
+_COUNTED = ("reserve_count", "reserve_index", "reserve_execvnodes", "reserve_retry")
 _OF_SUBMISSION = ("reserve_rrule", "reserve_standing", "reserve_timezone")
 
 

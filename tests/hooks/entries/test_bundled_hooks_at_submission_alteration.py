@@ -339,6 +339,19 @@ def test_in_advise_a_users_priority_stays_below_that_of_beneficiaries(hook: Hook
         assert [each["priority"] for each in answer["events"]] == [*written, "7", "-1023", "²", "1023"], event
 
 
+@pytest.mark.parametrize(("mode", "expected"), [("observe", "1023"), ("advise", "1022"), ("drive", "1023")])
+def test_a_users_priority_stays_below_beneficiaries_also_in_a_queue_that_routes_to_advise(
+    hook: Hook, mode: str, expected: str
+) -> None:
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    one = {"select": "1:ncpus=1"}
+    altered = alter(one, {})
+    altered["job_o"]["queue"] = "routes"
+    for event, given in (("queuejob", {**submit(**one), "queue": "routes"}), ("modifyjob", altered)):
+        answer = hook.run(event, events=[{**given, "Priority": 1023}])
+        assert [each["priority"] for each in answer["events"]] == [expected], event
+
+
 def vnode_of(**available: Any) -> dict[str, Any]:
     return {"resources_available": available, "resources_assigned": {}}
 

@@ -34,7 +34,16 @@ def test_in_every_mode_a_users_reservation_recurs_within_the_bounds(hook: Hook, 
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", ["reserve_count", "reserve_index", "reserve_execvnodes"])
+def test_in_every_mode_a_users_reservation_recurs_in_a_time_zone(hook: Hook, mode: str) -> None:
+    """In none, PBS would confirm it over and over, and each time take the cores once more."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    for zone in (None, ""):
+        (verdict,) = hook.run("resvsub", events=[reserve(reserve_timezone=zone)])["verdicts"]
+        assert "its reserve_rrule needs a reserve_timezone" in str(verdict)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["reserve_count", "reserve_index", "reserve_execvnodes", "reserve_retry"])
 def test_in_every_mode_users_do_not_set_what_pbs_counts(hook: Hook, mode: str, name: str) -> None:
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)
     for event, given in (("resvsub", reserve(**{name: 0})), ("modifyresv", alter(**{name: 0}))):

@@ -17,8 +17,8 @@ REQUESTS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
     "text": ({"select": "1", "software": "x" * 9_000}, {}, "beside its select has 9,000 characters; allowed are 8,192"),
     "rule": (
         {"select": "1"},
-        {"reserve_rrule": "FREQ=DAILY;COUNT=5" + ";" * 8_987},
-        "9,005 characters; allowed are 8,192",
+        {"reserve_rrule": "FREQ=DAILY;COUNT=5" + ";" * 8_987, "reserve_timezone": "UTC"},
+        "9,008 characters; allowed are 8,192",
     ),
     "users": ({"select": "1"}, {"Authorized_Users": "u" * 131_073}, "lists of users, groups and hosts have 131,073"),
 }

@@ -77,6 +77,23 @@ def test_no_text_begins_a_line_or_is_without_bound(hook: Hook) -> None:
     assert json.loads(lines[1])["command"].endswith("x ...")
 
 
+def test_users_reservations_leave_no_line_and_a_managers_change_of_their_queue_does(hook: Hook) -> None:
+    """PBS itself makes, opens, closes and deletes the queue of each: a user's loop of them fills no audit."""
+    own: dict[str, Any] = {"requestor": "pbs_server"}
+    events = [
+        request(0, QUEUE, "R12", attribute("acl_users", "alice@login"), **own),
+        request(SET, QUEUE, "S13", attribute("enabled", "True"), **own),
+        request(1, QUEUE, "R12", **own),
+        request(SET, QUEUE, "S13", attribute("enabled", "False")),
+        request(SET, QUEUE, "workq", attribute("enabled", "False"), **own),
+    ]
+    hook.run("management", events=events)
+    assert [(entry["user"], entry["command"]) for entry in read(hook)] == [
+        ("alice", "set queue S13 enabled = False"),
+        ("pbs_server", "set queue workq enabled = False"),
+    ]
+
+
 def test_what_any_user_can_send_and_a_passes_own_switch_leave_no_line(hook: Hook) -> None:
     events = [
         request(SET, QUEUE, "workq", attribute("enabled", "true"), code=15007, text="Unauthorized Request "),

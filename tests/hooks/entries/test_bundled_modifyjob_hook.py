@@ -157,6 +157,31 @@ def test_an_alteration_that_pbs_could_not_show_is_refused_unless_pbs_refuses_it(
     assert not any("failed" in line for line in answer["logged"])
 
 
+@pytest.mark.parametrize("variables", ["BASH_FUNC_ml%%=() {  eval\n}", "A=" + "a" * 140_000])
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_jobs_variables_already_are_keeps_nobody_from_altering_the_job(
+    hook: Hook, mode: str, variables: str
+) -> None:
+    """PBS gives the hook a copy of them at each alteration: of functions of a shell (``qsub -V``), which have several
+    lines, and longer than they were submitted."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    one = {"select": "1:ncpus=1"}
+    for more in ({"Account_Name": "chem"}, {"Priority": "5", "requestor": "root"}):
+        event = {**alter(one, {"software": "y" * 300}, Variable_List=variables), **more}
+        event["job_o"]["Variable_List"] = variables
+        assert hook.run("modifyjob", events=[event])["verdicts"] == [None]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_alteration_that_pbs_could_not_show_hides_no_line_break_of_variables(hook: Hook, mode: str) -> None:
+    """There the variables are those of the request, also where the job has the same ones."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    jobs = {"8.server": {"queue": "workq", "Job_Owner": "alice@server", "Variable_List": "A=a\nb"}}
+    event: dict[str, Any] = {"id": "8.server", "Resource_List": {}, "job_o": None, "Variable_List": "A=a\nb"}
+    (verdict,) = hook.run("modifyjob", events=[event], jobs=jobs)["verdicts"]
+    assert verdict == "pbsteer: its Variable_List has a line break"
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_an_alteration_that_pbs_could_not_show_hides_no_dependency(hook: Hook, mode: str) -> None:
     hook.state.publish(SUMMARY, summary_of(mode), shared=False)

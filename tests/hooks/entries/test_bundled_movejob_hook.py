@@ -43,3 +43,16 @@ def test_a_site_may_let_users_move_jobs_to_other_servers(hook: Hook) -> None:
 def test_a_move_within_the_server_asks_for_nothing(hook: Hook) -> None:
     answer = hook.run("movejob", events=[move("workq"), {"Resource_List": {}}])
     assert (answer["verdicts"], answer["server calls"], answer["logged"]) == ([None, None], 0, [])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_into_advise_users_bring_no_priority_of_beneficiaries(hook: Hook, mode: str) -> None:
+    """A pass gives each waiting job its level, but held ones keep what they were submitted with."""
+    hook.state.publish(SUMMARY, summary_of(mode), shared=False)
+    for destination in ("workq", "workq@server", "@server", "routes"):
+        events = [
+            move(destination, **{"Priority": 1023, **more}) for more in ({}, {"requestor": "olga"}, {"Priority": 1022})
+        ]
+        refused, *others = hook.run("movejob", events=events)["verdicts"]
+        assert ("lower it first (qalter -p 1022)" in str(refused)) == (mode == "advise"), destination
+        assert others == [None, None]

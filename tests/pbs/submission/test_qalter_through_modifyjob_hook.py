@@ -104,6 +104,15 @@ def test_what_could_not_be_submitted_is_refused_but_not_to_managers(advised: Pbs
         assert alter(advised, job_id, "-l", change, user=None) == ""
 
 
+def test_a_job_with_functions_of_a_shell_among_its_variables_is_altered_by_all_who_may(advised: PbsCluster) -> None:
+    """``qsub -V`` takes them along, with line breaks."""
+    job_id = advised.qsub("alice", select=SELECT, options=["-h", "-v", "BASH_FUNC_ml%%=() {  eval\n}"])
+    assert "\n" in advised.job(job_id)["Variable_List"]["BASH_FUNC_ml%%"]
+    assert alter(advised, job_id, "-N", "other") == ""
+    assert alter(advised, job_id, "-p", "5", user=None) == ""
+    assert alter(advised, job_id, "-W", "comment=by a pass", user=None) == ""
+
+
 def test_a_managers_own_word_stands(advised: PbsCluster) -> None:
     job_id = advised.qsub("alice", walltime="10:00:00", select=SELECT)
     assert alter(advised, job_id, "-l", "soft_walltime=02:00:00", user=None) == ""

@@ -13,9 +13,14 @@ ZONE = "Europe/Berlin"
 
 
 def ask_for(pbs: PbsCluster, rule: str, *more: str, user: str = "alice", length_s: int = 60) -> str:
+    return ask_in_zone(pbs, rule, f"reserve_timezone={ZONE}", *more, user=user, length_s=length_s)
+
+
+def ask_in_zone(pbs: PbsCluster, rule: str, zone: str, *more: str, user: str = "alice", length_s: int = 60) -> str:
+    """``zone``: the attribute, or nothing for none."""
     begin = int(time.time() / 60) * 60 + 7200
     asked = [f"reserve_start={begin}", f"reserve_end={begin + length_s}", "Resource_List.select=1:ncpus=1"]
-    recurs = [f"reserve_rrule={rule}", "reserve_standing=1", f"reserve_timezone={ZONE}", "interactive=60"]
+    recurs = [f"reserve_rrule={rule}", "reserve_standing=1", *filter(None, [zone]), "interactive=60"]
     return ask_by_library(pbs, user, "reserve", "", *asked, *recurs, f"Variable_List=PBS_TZID={ZONE}", *more)
 
 
@@ -27,8 +32,10 @@ def test_a_users_reservation_recurs_only_as_often_as_pbs_can_bear(pbs: PbsCluste
             begun_s = time.monotonic()
             assert "allowed are 400 occurrences within 1,830 days" in ask_for(pbs, rule, length_s=1), rule
             assert time.monotonic() - begun_s < 20
-        for name in ("reserve_count", "reserve_index", "reserve_execvnodes"):
+        for name in ("reserve_count", "reserve_index", "reserve_execvnodes", "reserve_retry"):
             assert f"its {name} is set by PBS alone" in ask_for(pbs, "FREQ=DAILY;COUNT=3", f"{name}=2")
+        for zone in ("", "reserve_timezone=\udcff"):
+            assert "needs a reserve_timezone" in ask_in_zone(pbs, "FREQ=DAILY;COUNT=3", zone)
         for rule in ("FREQ=DAILY;COUNT=400", "FREQ=DAILY;BYDAY=MO;COUNT=260", "FREQ=WEEKLY;BYDAY=MO,FR;COUNT=8"):
             told = ask_for(pbs, rule)
             assert "CONFIRMED" in told and "UNCONFIRMED" not in told, (rule, told)
