@@ -129,9 +129,11 @@ class Job:
         self.log(f"{self.record.state}: {reason}; tried again in {in_s:.0f} s")
 
     def count_unclear(self) -> int:
-        """Count one more submission that has ended without an answer of the scheduler. Other failures are tries too."""
-        counted = int(_number(self._path(_UNCLEAR))) + 1
-        self._write(_UNCLEAR, f"{counted}\n".encode("ascii"))
+        """Count one more submission of this state that has ended without an answer of the scheduler. Other failures are
+        tries too."""
+        name = f"{_UNCLEAR}-{self.record.state}"
+        counted = int(_number(self._path(name))) + 1
+        self._write(name, f"{counted}\n".encode("ascii"))
         return counted
 
     @property
