@@ -23,12 +23,13 @@ SERVER_ATTRIBUTES: tuple[str, ...] = (
     "scheduling", "pbs_version", "server_state", "default_queue", "resources_available", "resources_assigned",
     "max_run", "max_run_res", "max_run_res_soft", "max_running", "max_user_run", "max_group_run", "max_user_res",
     "max_group_res", "node_group_enable", "node_group_key", "job_sort_formula", "resources_default", "default_chunk",
-    "managers", "operators", "eligible_time_enable", "max_queued", "resources_max",
+    "managers", "operators", "eligible_time_enable", "max_queued", "resources_max", "acl_user_enable", "acl_users",
 )  # fmt: skip
 QUEUE_ATTRIBUTES: tuple[str, ...] = (
     "queue_type", "enabled", "started", "Priority", "partition", "resources_available", "resources_assigned",
     "max_run", "max_run_res", "max_run_res_soft", "max_running", "max_user_run", "max_group_run", "max_user_res",
     "max_group_res", "node_group_key", "resources_default", "default_chunk", "max_queued", "resources_max",
+    "resources_min", "acl_user_enable", "acl_users",
 )  # fmt: skip
 VNODE_ATTRIBUTES: tuple[str, ...] = (
     "state", "resources_available", "resources_assigned", "queue", "partition", "sharing", "jobs", "resv", "comment",

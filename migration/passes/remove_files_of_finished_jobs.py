@@ -77,13 +77,17 @@ def find_unremoved(spool: Spool) -> Iterator[tuple[Record, Unremoved]]:
 
 
 def _find_due(site: Site, done: list[Record]) -> Iterator[Record]:
-    """The jobs of which something is here that is to go now."""
+    """The jobs of which something is here that is to go now. A folder in which an unfinished job has its shared input
+    stays: that may be a file of the job whose folder it is, or a copy that came into it.
+    """
     limits, now_s = site.file.limits, site.now()
+    used = {path for one in site.spool.read(Queue.RECEIVED) for path in _shared(site.spool.job_folder(one.gid))}
     for record in done:
         keep_days = limits.keep_aborted_days if record.state == ABORTED else limits.keep_target_days
         if is_guest(site, record) and now_s - record.since >= keep_days * _DAY_S:
             folder = site.spool.job_folder(record.gid)
-            if folder.exists() and read_unremoved(folder).next <= now_s:
+            is_used = record.dstdir and any(path.startswith(f"{record.dstdir}/") for path in used)
+            if folder.exists() and not is_used and read_unremoved(folder).next <= now_s:
                 yield record
 
 

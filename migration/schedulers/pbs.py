@@ -63,12 +63,13 @@ _SILENT = (
     "Premature end of message",
 )  # fmt: skip
 _FOR_NOW = (
-    "would exceed", "not enabled", "not running", "Maximum number of jobs", "Server is shutting down", "limit",
+    "would exceed", "not enabled", "not running", "Maximum number of jobs", "Server shutting down", "limit",
     "inform Admin", "Invalid credential", "Expired credential", "System error", "internal error", "Failed to save job",
     "No free connections", "connection table full", "protocol error", "out of memory", "tmp file",
-    "writing copy of script",
+    "writing copy of script", "requested ID already exists",
 )  # fmt: skip
-"""What PBS says while it has no room or time for the job. "inform Admin": a hook ended by its alarm, or failed."""
+"""What PBS says while it has no room or time for the job. "inform Admin": a hook ended by its alarm, or failed. It is
+the server that chooses an id: the next one may be free."""
 _FOR_GOOD = ("violates queue",)
 _SERVER_ERRORS = frozenset(code & 0xFF for code in (*range(15001, 15101), *range(15107, 15230)))
 """``qsub`` ends with the last byte of the error number with which the server has answered (PBS's ``pbs_error.h``). Not

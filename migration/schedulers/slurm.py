@@ -48,6 +48,7 @@ _SILENT = (
 )
 _FOR_NOW = (
     "limit", "temporarily", "slow down", "try again", "authentication", "I/O error writing", "out of memory",
+    "inactive or drain",
 )  # fmt: skip
 _FOR_GOOD = ("Requested time limit is invalid",)
 _ERROR, _OWN_WORDS = 1, ("sbatch: error: ", "sbatch: fatal: ")

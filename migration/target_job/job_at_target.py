@@ -31,6 +31,7 @@ _RETURNING = "returning"
 _ARRIVED = "arrived"
 _AWAITED = "awaited"
 _APART = "apart"
+_UNCLEAR = "unclear"
 _LOG = "upload.log"
 GAVE_UP = "results could not be brought back: "
 _PASSING = "tried again: "
@@ -126,6 +127,14 @@ class Job:
         shown = "; ".join(filter(None, (self.lasting_reason, f"{_PASSING}{reason}")))
         self.amend(reason=shown, tries=self.record.tries + 1)
         self.log(f"{self.record.state}: {reason}; tried again in {in_s:.0f} s")
+
+    def count_unclear(self) -> int:
+        """Count one more submission of this state that has ended without an answer of the scheduler. Other failures are
+        tries too."""
+        name = f"{_UNCLEAR}-{self.record.state}"
+        counted = int(_number(self._path(name))) + 1
+        self._write(name, f"{counted}\n".encode("ascii"))
+        return counted
 
     @property
     def lasting_reason(self) -> str:

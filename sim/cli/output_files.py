@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from stat import S_ISDIR
+from stat import S_ISDIR, S_ISREG
+from tempfile import TemporaryFile
 from typing import Callable
 
 import click
@@ -50,14 +51,18 @@ def check_writable(files: Mapping[str, Path | None], policies: Sequence[str] = (
 
 
 def _check_place(option: str, path: Path) -> None:
-    try:
-        is_folder = S_ISDIR(path.stat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        is_folder = False
-    except OSError as error:
-        raise CommandError(f"{option} {path}: {error.strerror}") from error
-    if is_folder or not path.parent.is_dir():
-        raise CommandError(f"{option} {path}: must be a file in a folder that exists")
+    with writing(option, path):
+        try:
+            mode = path.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            mode = 0
+        if S_ISDIR(mode) or not path.parent.is_dir():
+            raise CommandError(f"{option} {path}: must be a file in a folder that exists")
+        # Tried, as rights alone do not say it: a file system may be read-only or full.
+        if not mode:
+            TemporaryFile(dir=path.parent).close()
+        elif S_ISREG(mode):
+            path.open("r+b").close()
 
 
 class FilesOfEachPolicy:

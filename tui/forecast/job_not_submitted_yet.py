@@ -71,6 +71,8 @@ def read_resources(given: Sequence[str]) -> dict[str, str]:
         raise ProposedJobError(
             "beside -l select= the cores and memory go into the select, as in select=2:ncpus=8:mem=16gb"
         )
+    if "place" in found and "select" not in found:
+        raise ProposedJobError("-l place= needs -l select=, beside which PBS takes it")
     try:
         parse_request(_select_of(found), found.get("place", ""))
         if "walltime" in found:
@@ -140,6 +142,9 @@ def _with_defaults(cluster: ClusterView, proposed: ProposedJob) -> ProposedJob:
             is_left_out = kind == "resources_max" and resource in ("select", "place")
             if prefix == kind and not is_left_out and not (has_select and resource in _OF_SELECT):
                 found.setdefault(resource, text)
+    if "select" not in found:
+        # PBS packs the one chunk that it makes, whatever place the defaults have (set_select_and_place).
+        found.pop("place", None)
     chunk: dict[str, str] = {}
     for texts in (queue, server):
         for name, text in texts.items():

@@ -40,7 +40,8 @@ class Notes:
     """``number`` and ``ended`` are those of the last pass; ``handed`` is the time of the last pass that handed a job
     over. ``full``: when a cluster without room for a user is asked again. ``refusals``: texts of clusters that refused
     a job for good. ``gone``: since when a local job is not seen. ``late``: when a job came back of which a step had
-    failed at its target; others that were submitted before then come before it."""
+    failed at its target; others that were submitted before then come before it. ``unclear``: how many submissions of a
+    job here have ended without an answer of the scheduler."""
 
     number: int = 0
     ended: int = 0
@@ -50,6 +51,7 @@ class Notes:
     refusals: dict[str, dict[str, str]] = field(default_factory=dict)
     gone: dict[str, int] = field(default_factory=dict)
     late: dict[str, int] = field(default_factory=dict)
+    unclear: dict[str, int] = field(default_factory=dict)
 
     def of(self, cluster: str) -> ClusterNotes:
         """The notes of a cluster."""
@@ -60,6 +62,7 @@ class Notes:
         self.refusals.pop(gid, None)
         self.gone.pop(gid, None)
         self.late.pop(gid, None)
+        self.unclear.pop(gid, None)
 
     def write(self, home: Path) -> None:
         """Replace the file. Raises OSError."""

@@ -103,7 +103,10 @@ def submit_once(source: Source, record: Record, name: str) -> str:
     try:
         return source.scheduler.submit(job)
     except SubmitUnclear as unclear:
-        if record.tries + 1 < MOST_UNCLEAR:
+        # Not by the record's tries: a pass in which the scheduler was silent has submitted nothing.
+        counted = source.notes.unclear.pop(record.gid, 0) + 1
+        if counted < MOST_UNCLEAR:
+            source.notes.unclear[record.gid] = counted
             raise
         refused = SubmitRefused(f"{unclear}, {MOST_UNCLEAR} times or more", lasting=True)
     except SubmitRefused as known:

@@ -9,12 +9,13 @@ import shlex
 import time
 
 from migration.as_user.helper.operations_as_user import BUILD_LOG
-from migration.schedulers.scheduler_interface import ENDED, LocalJob
+from migration.schedulers.scheduler_interface import ENDED, LocalJob, SubmitRefused, SubmitUnclear
 from migration.target_job.job_at_target import Job
 from migration.target_job.phases.local_job_script import make_local_job
 from migration.transfer.upload_manifest_and_changed_files import service_prefix
 from policy.migration.job_demand import Demand
 from policy.migration.job_record_and_copy_updates import Record
+from policy.migration.wait_and_retry_bounds import MOST_UNCLEAR
 
 _LOOK_EVERY_S = 5.0
 _STATUS_WITHIN_S = 60.0
@@ -44,7 +45,7 @@ def run_build_job(job: Job, limit_s: float) -> int | None:
         written = job.site.run(["write", _path(record, "sh"), "700"], user=record.account, stdin=script)
         if written.status:
             raise BuildVanishedError(written.problem)
-        local_id = scheduler.submit(_local_job(record, limit_s))
+        local_id = _submit(job, limit_s)
     until_s = time.monotonic() + limit_s
     while not job.is_stopped() and time.monotonic() < until_s:
         state = scheduler.states([local_id]).get(local_id)
@@ -53,6 +54,18 @@ def run_build_job(job: Job, limit_s: float) -> int | None:
         time.sleep(_LOOK_EVERY_S)
     scheduler.delete(local_id, record.account)
     return None
+
+
+def _submit(job: Job, limit_s: float) -> str:
+    try:
+        return job.site.scheduler.submit(_local_job(job.record, limit_s))
+    except SubmitUnclear as unclear:
+        if job.count_unclear() < MOST_UNCLEAR:
+            raise
+        found = job.site.scheduler.find_by_name(build_name(job.record), job.record.account)
+        if found is None:
+            raise SubmitRefused(f"{unclear}, {MOST_UNCLEAR} times or more", lasting=True) from unclear
+        return found
 
 
 def write_build_script(record: Record) -> str:

@@ -21,7 +21,7 @@ def submit(job: Job) -> None:
         if job.take_first_submission() or not _find_earlier(job):
             _submit_anew(job)
     except SubmitUnclear as unclear:
-        if job.record.tries + 1 < MOST_UNCLEAR:
+        if job.count_unclear() < MOST_UNCLEAR:
             job.retry(str(unclear)[:300], _AGAIN_S)
         else:
             _give_back(job, f"refused: {unclear}, {MOST_UNCLEAR} times or more", excluded=True)

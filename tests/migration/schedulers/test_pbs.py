@@ -186,6 +186,8 @@ def test_free_placement_is_a_chunk_a_core() -> None:
         (171, "qsub: Invalid credential", False),
         (10, "qsub: System error: Cannot allocate memory", False),
         (1, "qsub: could not create/open tmp file /tmp/x for script", False),
+        (212, "qsub: Request not allowed: Server shutting down", False),
+        (161, "qsub: Job with requested ID already exists", False),
     ],
 )
 def test_a_refusal_is_for_now_or_for_good(status: int, text: str, lasting: bool) -> None:

@@ -105,6 +105,7 @@ def test_a_folder_whose_outputs_slurm_would_misname_is_refused() -> None:
         ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying", False),
         ("sbatch: error: Batch job submission failed: Unable to create job record, try again", False),
         ("sbatch: error: Batch job submission failed: Protocol authentication error", False),
+        ("sbatch: error: Batch job submission failed: Required partition not available (inactive or drain)", False),
     ],
 )
 def test_a_refusal_is_for_now_or_for_good(text: str, lasting: bool) -> None:

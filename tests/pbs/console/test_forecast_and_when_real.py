@@ -111,6 +111,23 @@ def test_an_ordinary_user_asks_without_any_right_to_the_journal(pbs: PbsCluster)
     assert asked["alternatives"][0]["name"].startswith("with half the walltime")
 
 
+def test_what_this_server_would_refuse_is_said_of_a_job_that_is_not_submitted(pbs: PbsCluster) -> None:
+    pbs.qmgr(
+        "set queue workq resources_min.walltime = 00:10:00",
+        "set queue workq acl_users = alice",
+        "set queue workq acl_user_enable = True",
+    )
+    asked = ("-l", "select=1:ncpus=1", "-l", "walltime=00:05:00", "-q", "workq", "-u", "bob")
+    assert when(pbs, *asked)["refused"] == [
+        "queue workq does not take jobs of bob (acl_users)",
+        "queue workq takes walltimes from 00:10:00 on",
+    ]
+    pbs.qmgr("unset queue workq acl_user_enable", "unset queue workq acl_users", "unset queue workq resources_min")
+    assert when(pbs, *asked)["refused"] == []
+    pbs.qmgr("set server acl_users = alice", "set server acl_user_enable = True")
+    assert when(pbs, *asked)["refused"] == ["the server does not take jobs of bob (acl_users)"]
+
+
 def test_a_removal_while_forecasts_are_made_leaves_nothing(pbs: PbsCluster) -> None:
     deploy(pbs, quick_settings(forecast=OFTEN))
     fill(pbs)

@@ -55,3 +55,17 @@ def test_the_file_of_a_policy_may_be_that_of_another_option(tmp_path: Path) -> N
     check_writable(files, ["easy"])
     with pytest.raises(CommandError, match=r"^--jobs-csv .*a-easy.csv: --csv writes this file too"):
         check_writable(files, ["fcfs", "easy"])
+
+
+def test_a_file_in_a_folder_that_takes_none_is_refused() -> None:
+    """Not even root can make a file there, as no other user could in a folder that is not theirs."""
+    with pytest.raises(CommandError, match=r"^--csv /proc/jobs\.csv: No such file or directory$"):
+        check_writable({"--csv": Path("/proc/jobs.csv")})
+
+
+def test_what_is_looked_at_is_left_as_it_is(tmp_path: Path) -> None:
+    there = tmp_path / "there.csv"
+    there.write_text("kept")
+    check_writable({"--csv": there, "--jobs-csv": tmp_path / "new.csv", "--runs-csv": Path("/dev/null")})
+    assert [path.name for path in tmp_path.iterdir()] == ["there.csv"]
+    assert there.read_text() == "kept"

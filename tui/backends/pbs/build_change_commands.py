@@ -206,9 +206,9 @@ def _hours(seconds: int) -> str:
 
 
 def _set_node(vnode: str, texts: Attributes, sign: str, back_sign: str, comment: str | None) -> Change:
+    """Not to be undone where the comment that there is cannot be written again."""
     if not _VNODE_NAME.fullmatch(vnode):
         raise ChangeError(f"{vnode!r} is no name of a vnode that qmgr takes")
-    """Not to be undone where the comment that there is cannot be written again."""
     now = None if comment is None else texts.get("comment", "")
     readback = Offline() if comment is None else OfflineWhy()
     state = {"state": "offline" if sign == "+=" else IN_USE, "comment": comment or ""}

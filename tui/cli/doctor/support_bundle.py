@@ -44,7 +44,7 @@ _FIRST_ORDINARY_ID = 1000
 _NOBODY = 65534
 _ERROR = re.compile(r"\b\w+(?:Error|Exception|Interrupt)\b")
 _SENTENCES = ("text", "do")
-_NOT_SHARED = ("managers", "operators")
+_NOT_SHARED = ("managers", "operators", "acl_users")
 _NUMBERS = ("time_s", "early", "waiting", "running", "idle_cores", "noted")
 _COUNTS = ("starts", "started", "preempts", "preempted", "requeued", "asked", "failures", "notes", "acted")
 
@@ -132,10 +132,12 @@ def _settings(settings: Settings | None) -> Mapping[str, Any]:
 def _server(status: ServerStatus | None) -> Mapping[str, Any]:
     if status is None:
         return {}
-    kept = [name for name in SERVER_ATTRIBUTES if name not in _NOT_SHARED]
+    of_server, of_queues = (
+        [name for name in names if name not in _NOT_SHARED] for names in (SERVER_ATTRIBUTES, QUEUE_ATTRIBUTES)
+    )
     return {
-        "server": _some(status.server, kept),
-        "queues": {name: _some(texts, QUEUE_ATTRIBUTES) for name, texts in status.queues.items()},
+        "server": _some(status.server, of_server),
+        "queues": {name: _some(texts, of_queues) for name, texts in status.queues.items()},
         "schedulers": {
             name: _some(texts, ("scheduling", "partition", "state", "preempt_prio"))
             for name, texts in status.scheds.items()

@@ -156,6 +156,25 @@ def test_a_job_whose_submissions_never_get_an_answer_is_refused_here(tmp_path: P
     assert (centre.record().state, centre.record().avoid, centre.record().tries) == ("Requested", ("a",), 0)
 
 
+@BOTH
+def test_passes_in_which_the_scheduler_was_silent_do_not_count_as_submissions_without_an_answer(
+    tmp_path: Path, fallback_s: int
+) -> None:
+    centre = fail_submissions(tmp_path, fallback_s, SchedulerSilent("no answer"), is_there=False)
+    for _ in range(MOST_UNCLEAR):
+        centre.run_pass()
+
+    def fail(job: LocalJob) -> str:
+        raise SubmitUnclear("qsub: what?")
+
+    centre.queue.submit = fail  # type: ignore[method-assign]
+    for _ in range(MOST_UNCLEAR - 1):
+        centre.run_pass()
+        assert centre.record().avoid == ()
+    centre.run_pass()
+    assert centre.record().avoid == ("a",)
+
+
 def test_a_job_that_stays_here_is_aborted_with_what_its_last_submission_said(tmp_path: Path) -> None:
     centre = fail_submissions(tmp_path, 3600, SubmitUnclear("qsub: what?"), is_there=False, want="local")
     for _ in range(MOST_UNCLEAR):

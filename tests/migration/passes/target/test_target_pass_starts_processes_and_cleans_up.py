@@ -188,6 +188,18 @@ def test_what_an_unfinished_job_uses_stays(target: FakeTarget) -> None:
     assert removed(target) == []
 
 
+def test_a_folder_with_shared_input_of_an_unfinished_job_stays_until_that_is_over(target: FakeTarget) -> None:
+    finish(target, "a.1", [], state="End", dstdir="/land/alice/a/data")
+    finish(target, "a.3", [], state="End", dstdir="/land/alice/a/dat")
+    target.put(gid="a.2", state="Submitted", dstdir="/land/alice/a/run")
+    Job(target.site, "a.2").note_shared(["/land/alice/a/data/mesh"])
+    target.now_s += 8 * DAY_S
+    assert removed(target) == ["alice/a/dat"]
+    with target.site.spool.change() as change:
+        change.move(Queue.RECEIVED, Queue.DONE, Job(target.site, "a.2").record)
+    assert removed(target)[0] == "alice/a/data"
+
+
 def test_records_of_a_user_with_very_many_ended_jobs_go_once_nothing_of_the_job_is_here(target: FakeTarget) -> None:
     for number in range(1, 6):
         finish(

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from migration.programs.run_external_program_with_limits import Finished
-from migration.schedulers.scheduler_interface import JobState, SubmitRefused
+from migration.schedulers.scheduler_interface import JobState, LocalJob, SubmitRefused, SubmitUnclear
 from migration.target_job.phases import build_commands_as_local_job
 from migration.target_job.phases.build_commands_as_local_job import write_build_script
 from migration.target_job.run_phases_of_job_at_target import process
 from policy.migration.job_record_and_copy_updates import Record
+from policy.migration.wait_and_retry_bounds import MOST_UNCLEAR
 from tests.migration.target_job.fake_target import FakeTarget
 
 NAME = "mg_a.1_1_build"
@@ -107,3 +108,27 @@ def test_the_script_stops_at_the_first_command_that_fails(tmp_path: Path) -> Non
     assert done.returncode == 4
     assert (tmp_path / "mg-build.log").read_text() == "one\ntwo\n"
     assert (tmp_path / ".mg.a.1.build.1.exit").read_text() == "4\n"
+
+
+@pytest.mark.parametrize(
+    ("is_there", "reason"),
+    [(False, "build refused: qsub: what?, 3 times or more"), (True, "the build's local job vanished")],
+)
+def test_a_build_whose_submissions_never_get_an_answer_says_so_and_is_followed_where_it_is_there(
+    target: FakeTarget, is_there: bool, reason: str
+) -> None:
+    target.users.answers["read"] = Finished(2, b"", b"")
+
+    def fail(job: LocalJob) -> str:
+        if is_there and target.read().tries == MOST_UNCLEAR - 1:
+            left_running(target)
+        raise SubmitUnclear("qsub: what?")
+
+    target.scheduler.submit = fail  # type: ignore[method-assign]
+    build(target)
+    for _ in range(MOST_UNCLEAR - 1):
+        assert target.read().reason == "tried again: qsub: what?"
+        target.now_s += 61
+        process(target.site, "a.1")
+    assert (target.read().state, target.read().then) == ("Downloading", "Aborted")
+    assert target.read().reason.startswith(reason)

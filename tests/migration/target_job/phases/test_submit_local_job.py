@@ -139,3 +139,17 @@ def test_a_job_whose_submissions_never_get_an_answer_is_given_back_with_the_reas
     assert (record.state, record.avoid) == ("Requested", ("b",))
     assert record.reason == "refused: qsub: what?, 3 times or more"
     assert target.scheduler.calls.count("submit") == MOST_UNCLEAR
+
+
+def test_tries_that_failed_otherwise_do_not_count_as_submissions_without_an_answer(target: FakeTarget) -> None:
+    fail_submissions(target, SubmitRefused("limit", lasting=False), is_there=False)
+    for _ in range(MOST_UNCLEAR):
+        process(target.site, "a.1")
+        target.now_s += 61
+
+    def fail(job: LocalJob) -> str:
+        raise SubmitUnclear("qsub: what?")
+
+    target.scheduler.submit = fail  # type: ignore[method-assign]
+    process(target.site, "a.1")
+    assert (target.read().state, target.read().avoid) == ("Submitted", ())

@@ -23,7 +23,7 @@ from tui.cli.doctor.observe_host_and_server import read_site
 from tui.cli.doctor.support_bundle import bundle_members, write_bundle
 
 SECRET = "hunter2-token"
-NAMES = ("alice", "bob", "carol", "dave", "zoe", "erna.meyer", "chem-lab", "secretproject")
+NAMES = ("alice", "bob", "carol", "dave", "zoe", "erna.meyer", "chem-lab", "secretproject", "fred.only-here")
 PRIVATE = ("render", "post", "huge", "/home/", "MYVAR", SECRET)
 
 
@@ -38,7 +38,11 @@ def a_bundle(tmp_path: Path) -> dict[str, str]:
     job = a_job("erna.meyer", 4, egroup="chem-lab", project="secretproject", Output_Path="h:/home/erna.meyer/o")
     queues = {
         **status.queues,
-        "workq": {**status.queues["workq"], "max_run_res_soft.ncpus": "[u:alice=4],[g:chem-lab=8]"},
+        "workq": {
+            **status.queues["workq"],
+            "max_run_res_soft.ncpus": "[u:alice=4],[g:chem-lab=8]",
+            "acl_users": "fred.only-here",
+        },
     }
     health = observed.health
     assert health is not None

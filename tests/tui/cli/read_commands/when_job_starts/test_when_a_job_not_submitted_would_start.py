@@ -73,8 +73,10 @@ def test_it_gets_the_defaults_of_its_queue_and_the_server(backend: ScriptedBacke
     backend.server_status = changed(
         backend.server_status, server={**backend.server_status.server, "default_queue": "workq"}
     )
-    found = data("-l", "ncpus=4")
+    found = data("-l", "select=1:ncpus=4")
     assert found["request"] == {"select": "1:ncpus=4:mem=1gb", "walltime": "01:00:00", "place": "scatter"}
+    found = data("-l", "ncpus=4")
+    assert found["request"] == {"select": "1:ncpus=4:mem=1gb", "walltime": "01:00:00"}, "PBS packs what has no select"
 
 
 def test_what_is_not_asked_for_is_as_pbs_sets_it(backend: ScriptedBackend) -> None:
@@ -84,8 +86,8 @@ def test_what_is_not_asked_for_is_as_pbs_sets_it(backend: ScriptedBackend) -> No
     backend.set_queue("workq", **more)
     limits = {"resources_max.walltime": "24:00:00", "resources_max.ncpus": "99", "resources_default.mem": "1gb"}
     backend.server_status = changed(backend.server_status, server={**backend.server_status.server, **limits})
-    assert data("-l", "place=scatter", "-q", "workq")["request"] == {
-        "select": "1:ncpus=8:mem=4gb", "walltime": "48:00:00", "place": "scatter",
+    assert data("-l", "software=x", "-q", "workq")["request"] == {
+        "select": "1:ncpus=8:mem=4gb", "walltime": "48:00:00", "software": "x",
     }  # fmt: skip
     assert data("-l", "ncpus=2", "-q", "workq")["request"]["select"] == "1:ncpus=2:mem=4gb"
     assert data("-l", "select=1:ncpus=2", "-q", "workq")["request"] == {"select": "1:ncpus=2", "walltime": "48:00:00"}
@@ -149,6 +151,7 @@ def test_what_pbs_would_refuse_is_reported(backend: ScriptedBackend) -> None:
         (("-l", "select=1", "-l", "select=2"), "-l select is given twice"),
         (("-l", "nodes=2:ppn=4"), "PBS's old form"),
         (("-l", "select=1", "-l", "mem=4gb"), "go into the select"),
+        (("-l", "ncpus=4", "-l", "place=scatter"), "-l place= needs -l select="),
         (("-l", "walltime=soon"), "-l: "),
         (("-l", "select=1", "-q", "\x1b[2J"), "no queue of this server"),
     ],
