@@ -39,6 +39,8 @@ def make_host_files(spec: TestbedSpec, folder: Path, host: Host, pid: int) -> di
     etc, var_tmp, spool = place / "etc", place / "var_tmp", place / "spool"
     place.mkdir(mode=0o755)
     run([*enter_argv(pid), "cp", "-a", "/etc", str(etc)], timeout_s=120.0).demand_success()
+    # Settings of a pbsteer on this machine are not those of the testbed.
+    shutil.rmtree(etc / "pbsteer", ignore_errors=True)
     var_tmp.mkdir()
     var_tmp.chmod(0o1777)
     spool.mkdir(mode=0o755)

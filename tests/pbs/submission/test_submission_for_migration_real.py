@@ -49,7 +49,7 @@ def socket_of(taker: str, victim: str, pbs: PbsCluster) -> Iterator[str]:
     listener = f"python3 -c {shlex.quote(LISTEN)} {path} > {path}.said 2>&1 & echo $!"
     process = pbs.run(["sh", "-c", listener], user=taker).stdout.strip()
     try:
-        pbs.wait_until(lambda: "listens" in pbs.run(["cat", f"{path}.said"]).stdout, 30, "the socket is there")
+        pbs.wait_until(lambda: "listens" in pbs.run(["cat", f"{path}.said"]).stdout, 120, "the socket is there")
         yield path
     finally:
         pbs.run(["sh", "-c", f"kill {process}; rm -f {path} {path}.*"])
