@@ -74,6 +74,7 @@ from hooks.store.original_priorities import read_priorities, with_own_priorities
 from hooks.store.state_files import FAIR_SHARE, LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
 from hooks.store.state_folder import state_folder
 from hooks.translate.closures.published_closures import closed_to_data
+from hooks.translate.published_site_orders import orders_to_data
 from hooks.translate.site_order import needed_attributes
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
@@ -390,8 +391,9 @@ def _record(
     if has_line:
         state.write_journal(entry, day, settings.server.journal_days)
     state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True, sync=False)
-    closed = closed_to_data(decision.translation.snapshot.cluster().queues.values())
-    published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data(), "closed": closed}
+    queues = decision.translation.snapshot.cluster().queues.values()
+    of_files = {"closed": closed_to_data(queues), "orders": orders_to_data(queues)}
+    published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data(), **of_files}
     state.publish(LAST_PASS, published, shared=True, sync=False)
     note_activity(state, decision.translation.snapshot, plan, outcome, settings.quota.shown)
     return [] if early else publish_quota_plan(decision.quota_work, state)
