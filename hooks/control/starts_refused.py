@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from hooks.pbs.job_attributes.job_comment_format import refusal_in, show_moment
-from hooks.pbs.job_attributes.job_ids_and_states import is_running, parent_of
+from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_running, parent_of
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.printable_text import printable
 from policy.state.cluster_snapshot import Changes, Snapshot
@@ -36,8 +36,9 @@ class RefusedStarts(NamedTuple):
 
 
 def read_refused_starts(data: Mapping[str, Any], server_status: ServerStatus) -> dict[str, RefusedStarts]:
-    """The refusals by job or array: of those that still wait, not too long ago, and for which PBS gave a reason. A job
-    without one may have started and failed at once, as on a host that is ill."""
+    """The refusals by job or array: of those that still wait, not too long ago, and of jobs those for which PBS gave a
+    reason. A job without one may have started and failed at once, as on a host that is ill; of an array the subjobs
+    have it."""
     found: dict[str, RefusedStarts] = {}
     for job_id, entry in data.items():
         texts = server_status.jobs.get(job_id)
@@ -48,7 +49,7 @@ def read_refused_starts(data: Mapping[str, Any], server_status: ServerStatus) ->
         if texts is None or is_running(texts) or times < 1 or not 0 <= server_status.time_s - at_s < 2 * LONGEST_S:
             continue
         why = printable(refusal_in(texts.get("comment", "")) or why)[:_SHOWN]
-        if why:
+        if why or is_array(job_id):
             found[job_id] = RefusedStarts(at_s, times, why)
     return found
 
@@ -62,7 +63,7 @@ def with_new_refusals(
         job_id: RefusedStarts(now_s, known[job_id].times + 1, known[job_id].why)
         if job_id in known
         else RefusedStarts(now_s, 1)
-        for job_id in again
+        for job_id in again - gone
     }
     return {**{job_id: each for job_id, each in known.items() if job_id not in gone}, **new}
 
@@ -79,7 +80,6 @@ def keep_waiting(snapshot: Snapshot, known: Mapping[str, RefusedStarts]) -> Snap
 
 
 def _describe(refusals: RefusedStarts, now_s: float) -> str:
-    return (
-        f"PBS refused its last {refusals.times} starts ({refusals.why}): it is tried again"
-        f" {show_moment(refusals.until_s, now_s)}"
-    )
+    why = f" ({refusals.why})" if refusals.why else ""
+    tried_again = f"it is tried again {show_moment(refusals.until_s, now_s)}"
+    return f"PBS refused its last {refusals.times} starts{why}: {tried_again}"

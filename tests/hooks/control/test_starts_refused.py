@@ -63,6 +63,13 @@ def test_what_pbs_said_is_kept_where_a_pass_has_written_its_own_comment() -> Non
     assert not read_refused_starts({"1.s": [NOW_S, 2, ""]}, of_pass)
 
 
+def test_an_array_counts_without_a_reason_which_its_subjobs_have() -> None:
+    array = server_status({"7[].s": {**job("Q", 1, "workq", "alice"), "array": "True"}})
+    known = with_new_refusals({"7[].s": RefusedStarts(NOW_S, 1)}, ["7[1].s", "7[2].s"], [], NOW_S)
+    assert known == {"7[].s": RefusedStarts(NOW_S, 2)} == read_refused_starts({"7[].s": [NOW_S, 2, ""]}, array)
+    assert not with_new_refusals(known, ["7[1].s"], ["7[2].s"], NOW_S)
+
+
 def test_a_job_that_has_started_or_gone_begins_anew() -> None:
     known = {"1.s": RefusedStarts(NOW_S, 5, WHY), "7[].s": RefusedStarts(NOW_S, 2, WHY)}
     assert with_new_refusals(known, [], ["1.s", "7[3].s"], NOW_S) == {}
