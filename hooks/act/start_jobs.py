@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, DIGESTED, HELD, HELD_STATES, digest_of_plan
+from hooks.pbs.job_attributes.job_comment_format import refusal_in
 from hooks.pbs.job_attributes.select_before_striping import own_place
 from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
@@ -24,8 +25,6 @@ from policy.striping.spread_ranks import cut, total_pieces
 CHECKED_TOGETHER = 30
 """So many jobs are read again with one request, just before they start."""
 _WAITING = "QHW"
-_REFUSED = "Not Running: PBS Error: "
-"""The beginning of PBS's comment on a job that a hook or the job's host refused to start."""
 
 
 class Starter:
@@ -95,8 +94,7 @@ class Starter:
         refused = {}
         for job_id, texts in self._connection.read_these_jobs([*self._without_reply], ("job_state", "comment")).items():
             if job_id in self._without_reply and texts.get("job_state", "") in _WAITING:
-                comment = texts.get("comment", "")
-                why = comment[len(_REFUSED) :] if comment.startswith(_REFUSED) else "the server did not do it"
+                why = refusal_in(texts.get("comment", "")) or "the server did not do it"
                 refused[job_id] = f"cannot start {job_id} on {self._without_reply[job_id]}: {why}"
         return refused
 

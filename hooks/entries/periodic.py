@@ -21,7 +21,6 @@ from hooks.checkpoint.victims.victims_not_requeued import (
     describe_not_requeued,
     find_counting,
     read_not_requeued,
-    with_new,
     without_as_victims,
     without_their_earmarks,
 )
@@ -44,6 +43,7 @@ from hooks.control.pbs_scheduler.scheduler_sorts_by_priority import find_unsorte
 from hooks.control.pbs_scheduler.scheduler_switch import Switched, assign_schedulers, switch, trigger_cycle
 from hooks.control.pbs_scheduler.vnode_order_of_pbs_sched import find_vnode_orders_not_followed
 from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
+from hooks.control.starts_refused import STARTS_REFUSED, keep_waiting, read_refused_starts
 from hooks.control.switched_hooks.end_hook_switch import EndHookOnHosts, switch_end_hook
 from hooks.control.switched_hooks.start_guard import digests_to_compare, end_of_starts, may_go_unguarded, switch_guard
 from hooks.forecast.forecast_due import is_forecast_due
@@ -64,6 +64,7 @@ from hooks.quota_plan.set_due_planned_quotas_on_server import (
 )
 from hooks.record.add_pass_to_day_of_activity import note_activity
 from hooks.record.job_reasons import describe_reasons
+from hooks.record.note_refused_requests import note_refused_requests
 from hooks.record.pass_as_journal_entry import Timing, describe_pass
 from hooks.record.read_and_decided_in_pass import Decision, ServerRead
 from hooks.record.real_and_dry_run_counts import DryRunCounts
@@ -74,6 +75,7 @@ from hooks.store.original_priorities import read_priorities, with_own_priorities
 from hooks.store.state_files import FAIR_SHARE, LAST_PASS, LEDGER, OBSERVED_LEDGER, REASONS, RUNS, State
 from hooks.store.state_folder import state_folder
 from hooks.translate.closures.published_closures import closed_to_data
+from hooks.translate.published_site_orders import orders_to_data
 from hooks.translate.site_order import needed_attributes
 from hooks.translate.snapshot import translate
 from policy.cycle.engine import decide
@@ -199,7 +201,7 @@ def _read(connection: Connection, settings: Settings, state: State, quota_plan: 
     charged = record_from_data(state.read_published(FAIR_SHARE))
     return ServerRead(
         raw, server_status, files, priorities, switched, runs, charged, state.read_ledger, quota_plan, problems,
-        not_requeued,
+        not_requeued, read_refused_starts(state.read_published(STARTS_REFUSED), raw),
     )  # fmt: skip
 
 
@@ -207,6 +209,7 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     """Decide what is to be done; writes nothing."""
     server_status = found.server_status
     translation = translate(server_status, settings, found.files)
+    translation = translation._replace(snapshot=keep_waiting(translation.snapshot, found.refused))
     obstacles = find_obstacles(server_status, translation.modes, translation.unread, found.files)
     if not_to_drive:
         obstacles = {queue: not_to_drive for queue, mode in translation.modes.items() if mode == "drive"}
@@ -338,9 +341,7 @@ def _act(
     coming = above & {start.job.id for start in plan.starts}
     unnoticed = [*coming, *filter(is_array, outcome.released)]
     failures += trigger_cycle(connection, server_status, {server_status.jobs[job_id]["queue"] for job_id in unnoticed})
-    if outcome.not_requeued or found.not_requeued:
-        known = with_new(found.not_requeued, outcome.not_requeued, server_status)
-        state.publish(NOT_REQUEUED, known, shared=False, sync=False)
+    note_refused_requests(state, found, outcome)
     outcome = outcome._replace(
         failures=[*failures, *pending_work.failures, *outcome.failures], put_off=outcome.put_off + pending_work.put_off
     )
@@ -390,8 +391,9 @@ def _record(
     if has_line:
         state.write_journal(entry, day, settings.server.journal_days)
     state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True, sync=False)
-    closed = closed_to_data(decision.translation.snapshot.cluster().queues.values())
-    published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data(), "closed": closed}
+    queues = decision.translation.snapshot.cluster().queues.values()
+    of_files = {"closed": closed_to_data(queues), "orders": orders_to_data(queues)}
+    published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data(), **of_files}
     state.publish(LAST_PASS, published, shared=True, sync=False)
     note_activity(state, decision.translation.snapshot, plan, outcome, settings.quota.shown)
     return [] if early else publish_quota_plan(decision.quota_work, state)

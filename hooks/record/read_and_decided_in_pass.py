@@ -12,6 +12,7 @@ from hooks.checkpoint.victims.victims_not_requeued import NotRequeued
 from hooks.control.decision_time_limit import Slow
 from hooks.control.pbs_scheduler.fair_share_charges import ChargeRecord, Charges
 from hooks.control.pbs_scheduler.scheduler_switch import Assignment, Switched
+from hooks.control.starts_refused import RefusedStarts
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.quota_plan_files import PlanFiles
@@ -27,8 +28,8 @@ class ServerRead(NamedTuple):
     """What a pass has read. ``raw``: the server's status; ``server_status``: the same with the priorities that users
     gave; ``files``: the schedulers' files; ``priorities``, ``switched``, ``runs``, ``charged`` and ``ledger_of``: the
     records of earlier passes; ``quota_plan``: the planned quotas; ``problems``: sentences on programs of dynamic
-    resources; ``not_requeued``: runs that PBS refused to requeue. Which of the ledgers is read depends on what the
-    pass may do."""
+    resources; ``not_requeued``: runs that PBS refused to requeue; ``refused``: jobs that it refused to start. Which of
+    the ledgers is read depends on what the pass may do."""
 
     raw: ServerStatus
     server_status: ServerStatus
@@ -41,6 +42,7 @@ class ServerRead(NamedTuple):
     quota_plan: PlanFiles = PlanFiles()
     problems: Sequence[str] = ()
     not_requeued: Mapping[str, NotRequeued] = {}
+    refused: Mapping[str, RefusedStarts] = {}
 
 
 class Decision(NamedTuple):

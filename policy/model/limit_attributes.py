@@ -19,7 +19,7 @@ LONGEST_NAME = 64
 """The longest name that is given a limit. OpenPBS's server ends at one with more than 119 characters in the name and
 its resource together."""
 _KINDS = {"u": "user", "g": "group", "p": "project", "o": "overall"}
-_PLAIN_NAME = re.compile(r"[\w.@+-]+")
+_PLAIN_NAME = re.compile(r"[\w.@+$-]+")
 _ENTRY = re.compile(r"\s*\[\s*(?:\"([^\"\]]*)\"|([^\]\"]*?))\s*=\s*([^\]=]*)\]\s*(,|$)")
 
 EntityKey = tuple[str, str]

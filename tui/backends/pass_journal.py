@@ -17,6 +17,7 @@ from hooks.audit.shared_audit_file import CHANGES
 from hooks.forecast.forecast_history_file import read_history
 from hooks.forecast.past_runs import PastRuns
 from hooks.forecast.published_forecast import PublishedForecast
+from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.quota_plan.published_quota_plan import NO_PLAN, PublishedPlan
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN
@@ -24,6 +25,7 @@ from hooks.record.day_of_activity import Day
 from hooks.store.bounded_json import parse_json
 from hooks.store.state_files import DAY, FORECAST, FORECAST_HISTORY, LAST_PASS, REASONS, State
 from hooks.translate.closures.published_closures import Closed, closed_from_data
+from hooks.translate.published_site_orders import orders_from_data
 from policy.forecast.forecast_hits_and_correction import ForecastRecord
 from tui.backends.idle_core_history import HOUR_S, HOURS, Sample, spans
 
@@ -124,7 +126,8 @@ class Passes(NamedTuple):
     """The last passes, oldest first; ``problem`` says why there are none. ``idle`` has by clock hour, over a day, the
     seconds covered and their mean of idle cores. ``reasons`` are those of the last pass, ``day`` is the last day's
     activity, ``forecast`` the last one that was published, ``quota_plan`` are the planned quotas. ``closed`` has when
-    dedicated, prime and non-prime time closes queues, by the last pass; None if unknown."""
+    dedicated, prime and non-prime time closes queues, by the last pass; None if unknown. ``orders`` has the options of
+    the schedulers by which it ordered jobs."""
 
     entries: tuple[Pass, ...] = ()
     problem: str = ""
@@ -134,6 +137,7 @@ class Passes(NamedTuple):
     forecast: PublishedForecast | None = None
     quota_plan: PublishedPlan = NO_PLAN
     closed: Closed | None = None
+    orders: Mapping[str, Mapping[str, str]] = {}
 
     @property
     def last(self) -> Pass | None:
@@ -163,8 +167,8 @@ class JournalReader:
         self._forecast: PublishedForecast | None = None
         self._forecast_version = (0, 0)
         self._quota_plan, self._quota_plan_version = NO_PLAN, (0, 0)
-        self._closed: Closed | None = None
-        self._closed_version = (0, 0)
+        self._of_files: tuple[Closed | None, SchedFiles] = (None, {})
+        self._of_files_version = (0, 0)
         self._state = State(folder)
         self._at: tuple[Path, int] | None = None
         self._entries: list[Pass] = []
@@ -191,22 +195,23 @@ class JournalReader:
             self._read_day(),
             self._read_forecast(),
             self._read_quota_plan(),
-            self._read_closed(),
+            *self._read_of_files(),
         )
 
-    def _read_closed(self) -> Closed | None:
-        """When queues are closed, by the last pass; the same object as long as its file is the same."""
+    def _read_of_files(self) -> tuple[Closed | None, SchedFiles]:
+        """What the last pass read in the schedulers' files; the same object as long as its own file is the same."""
         try:
             status = self.last_pass.stat()
         except OSError:
-            return None
+            return None, {}
         version = status.st_mtime_ns, status.st_ino
-        if version != self._closed_version:
-            found = closed_from_data(self._state.read_published(LAST_PASS).get("closed"))
+        if version != self._of_files_version:
+            data = self._state.read_published(LAST_PASS)
+            found = closed_from_data(data.get("closed")), orders_from_data(data.get("orders"))
             # Most passes find the same, and an equal object tells the console that its plan still holds.
-            self._closed = self._closed if found == self._closed else found
-            self._closed_version = version
-        return self._closed
+            self._of_files = self._of_files if found == self._of_files else found
+            self._of_files_version = version
+        return self._of_files
 
     def _read_quota_plan(self) -> PublishedPlan:
         """The planned quotas; the same object as long as their file is the same."""

@@ -24,7 +24,7 @@ from tui.forecast.past_runs_to_forecast_from import Learned, learn
 from tui.forecast.what_if import HypotheticalChange, look_ahead
 from tui.forecast.when_it_starts import OLD_S, planned_limits_of
 from tui.state.cluster_view import ClusterView
-from tui.state.snapshot_with_closures import translate_with_closures
+from tui.state.snapshot_by_last_pass import translate_by_last_pass
 
 AGAIN_S = 300.0
 """By the server's clock: a forecast of this age is replaced."""
@@ -141,7 +141,7 @@ class BackgroundForecasts:
 def forecasts_of(cluster: ClusterView, learned: Learned, cpu_s: float) -> Iterator[PublishedForecast]:
     """Better and better forecasts of all waiting jobs of a cluster view, within so much processor time."""
     begun_s = time.process_time()
-    snapshot = translate_with_closures(cluster.server_status, cluster.settings, cluster.passes.closed).snapshot
+    snapshot = translate_by_last_pass(cluster.server_status, cluster.settings, cluster.passes).snapshot
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws)
     planned = planned_limits_of(cluster, cluster.server_status, within.horizon_s)
     for made, left_out in forecast_within(

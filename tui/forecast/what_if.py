@@ -28,7 +28,7 @@ from tui.backends.interface.commands_interface import ChangeError
 from tui.forecast.past_runs_to_forecast_from import Learned
 from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView
-from tui.state.snapshot_with_closures import translate_with_closures
+from tui.state.snapshot_by_last_pass import translate_by_last_pass
 from tui.state.wording_by_queue_mode import starts_in
 
 SPAN_S = 86400.0
@@ -66,7 +66,7 @@ def look_ahead(
     for number, (status, settings) in enumerate(
         ((cluster.server_status, cluster.settings), (supposed.status, supposed.settings))
     ):
-        snapshot = translate_with_closures(status, settings, cluster.passes.closed).snapshot
+        snapshot = translate_by_last_pass(status, settings, cluster.passes).snapshot
         observed = [queue for queue in changed if modes[number].get(queue) == "observe"]
         vnodes = supposed.vnodes(snapshot) if number else ()
         sides.append((_with(snapshot, vnodes, observed), settings))

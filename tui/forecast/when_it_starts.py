@@ -29,7 +29,7 @@ from tui.forecast.same_cores_in_smaller_chunks import find_smaller_chunks
 from tui.model.status_counts import subjobs_of
 from tui.model.typed_attributes import MAY_START_STATES
 from tui.state.cluster_view import ClusterView
-from tui.state.snapshot_with_closures import translate_with_closures
+from tui.state.snapshot_by_last_pass import translate_by_last_pass
 
 OLD_S = 900.0
 """A published forecast that is older is not used where a new one can be made."""
@@ -191,7 +191,7 @@ def _wait_of_new_job(cluster: ClusterView, proposed: ProposedJob) -> str:
 def _what_it_waits_for(status: ServerStatus, cluster: ClusterView, ledger: Ledger, job_id: str) -> tuple[str, str]:
     """The code and the sentence of the reason for which a job would wait in that status; empty if it would start."""
     settings = cluster.settings
-    snapshot = translate_with_closures(status, settings, cluster.passes.closed).snapshot
+    snapshot = translate_by_last_pass(status, settings, cluster.passes).snapshot
     plan = decide(snapshot, ledger, settings)
     for wait in plan.waits:
         for job in wait.jobs:
@@ -203,7 +203,7 @@ def _what_it_waits_for(status: ServerStatus, cluster: ClusterView, ledger: Ledge
 
 def _made(status: ServerStatus, cluster: ClusterView, job_id: str, learned: Learned, cpu_s: float) -> When:
     begun_s = time.process_time()
-    snapshot = translate_with_closures(status, cluster.settings, cluster.passes.closed).snapshot
+    snapshot = translate_by_last_pass(status, cluster.settings, cluster.passes).snapshot
     within = Within(cpu_s=cpu_s, draws=cluster.settings.forecast.draws)
     planned, history = planned_limits_of(cluster, status, within.horizon_s), learned.history
     *_, made = forecast_within(

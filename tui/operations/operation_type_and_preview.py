@@ -13,7 +13,7 @@ from policy.explain.change_preview import Preview, compare
 from tui.backends.interface.commands_interface import Change, ChangeError
 from tui.operations.status_edits_for_preview import Edit
 from tui.state.cluster_view import ClusterView
-from tui.state.snapshot_with_closures import translate_with_closures
+from tui.state.snapshot_by_last_pass import translate_by_last_pass
 from tui.text.screen_line import Line
 
 UNAFFECTED = "no start, preemption or reservation of the next pass changes"
@@ -61,9 +61,8 @@ def preview_operation(cluster: ClusterView, operation: Operation) -> Preview:
                 f"queue {change.target.name!r} is not one that pbsteer decides about: nothing there starts by it"
             )
     # Own snapshots: versions of one snapshot belong to one thread, and this may run long in a thread of its own.
-    closed = cluster.passes.closed
-    before = translate_with_closures(cluster.server_status, cluster.settings, closed).snapshot
-    after = translate_with_closures(operation.edit(cluster.server_status), cluster.settings, closed).snapshot
+    before = translate_by_last_pass(cluster.server_status, cluster.settings, cluster.passes).snapshot
+    after = translate_by_last_pass(operation.edit(cluster.server_status), cluster.settings, cluster.passes).snapshot
     return compare(before, after, cluster.ledger, cluster.settings)
 
 

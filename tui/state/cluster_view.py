@@ -29,7 +29,7 @@ from tui.model.status_counts import Counts, count, folded, subjobs_of
 from tui.model.typed_attributes import resources_with_quotas, user_of
 from tui.state.cores_idle_and_coming_free import free_by_quarter
 from tui.state.ended_jobs import EndedJobs
-from tui.state.snapshot_with_closures import translate_with_closures
+from tui.state.snapshot_by_last_pass import translate_by_last_pass
 from tui.text.name_ranges import natural
 
 LASTS_S = 60.0
@@ -233,7 +233,7 @@ class ClusterView:
             cluster.prepare()
             return cluster
         began_s = stopwatch()
-        found = translate_with_closures(self.server_status, self.settings, self.passes.closed, known)
+        found = translate_by_last_pass(self.server_status, self.settings, self.passes, known)
         waiting = [entry[3] for entry in queue_line(found.snapshot.cluster(), found.snapshot.time_s).entries]
         plan = decide(found.snapshot, self.ledger, self.settings)
         # Threads of the console read both versions of the snapshot at once. Versions with one index take turns with it:
@@ -336,6 +336,7 @@ def is_still_current(decision: Decision, decided_on: ClusterView, cluster: Clust
         and cluster.settings == decided_on.settings
         and cluster.ledger == decided_on.ledger
         and cluster.passes.closed == decided_on.passes.closed
+        and cluster.passes.orders == decided_on.passes.orders
         and all(
             _is_same(getattr(cluster.server_status, part), getattr(decided_on.server_status, part))
             for part in _COMPARED

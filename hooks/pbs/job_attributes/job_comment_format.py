@@ -27,6 +27,10 @@ _COUNTS = re.compile(
 """The counts that other jobs move. They may lag: a comment tells its own age."""
 
 
+_REFUSED = "Not Running: PBS Error: "
+"""The beginning of PBS's comment on a job that a hook or the job's host refused to start."""
+
+
 _FRONT = "%b %d %H:%M: "
 STAMP = "%Y-%m-%d %H:%M"
 """When a comment was written, in local time, as ``time.strftime`` writes it."""
@@ -41,6 +45,11 @@ def make_comment(sentence: str, time_s: float) -> str:
 def is_own_comment(comment: str) -> bool:
     """Whether a pass wrote this comment, including passes of earlier releases."""
     return any(form.fullmatch(comment) for form in (OWN_COMMENT, _OWN_OF_0_1))
+
+
+def refusal_in(comment: str) -> str:
+    """Why a hook or the job's host refused to start it, by PBS's comment; empty if that says nothing of it."""
+    return comment[len(_REFUSED) :] if comment.startswith(_REFUSED) else ""
 
 
 def show_moment(at_s: float, now_s: float) -> str:

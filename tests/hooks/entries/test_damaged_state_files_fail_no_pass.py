@@ -18,6 +18,7 @@ from hooks.audit.shared_audit_file import RECORDED
 from hooks.checkpoint.victims.victims_not_requeued import NOT_REQUEUED
 from hooks.control.circuit_breaker import CircuitBreaker
 from hooks.control.pbs_scheduler.scheduler_switch import Switched
+from hooks.control.starts_refused import STARTS_REFUSED
 from hooks.entries import periodic
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN, QUOTA_PLAN_RECORD, QUOTA_PLAN_SHOWN
 from hooks.store.hook_settings import show_config
@@ -60,6 +61,7 @@ DAMAGED: dict[str, Any] = {
     RECORDED: {"since_s": "X"},
     RUNS: {"time_s": "X", "runs": {"1.s": ["alice", "", 2, "X", "X", 1, 1, False, ["X", "X"]]}},
     SCHEDULERS: {"switched": ["default"], "turns": {"default": {"time_s": "X", "served": []}}},
+    STARTS_REFUSED: {"2.s": ["X", "X", "X"]},
 }
 """By file: what it has, with X for each value that is damaged."""
 VALUES = ["NaN", "Infinity", "-Infinity", "1e999", str(10**400), "null", "[]", "{}", '"5"', "[" * 90 + "]" * 90]

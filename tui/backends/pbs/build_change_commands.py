@@ -33,7 +33,7 @@ PROGRAMS = ("qmgr", "qhold", "qrls", "qdel", "qrerun", "qmove", "qalter", "qrun"
 _WALLTIME = "Resource_List.walltime"
 _SPLIT = frozenset(",'\"\\")
 _HOLDS = Holds()
-_NAME = re.compile(rf"(?!\+)[\w.@+-]{{1,{LONGEST_NAME}}}", re.ASCII)
+_NAME = re.compile(rf"[\w.@$-]{{1,{LONGEST_NAME}}}", re.ASCII)
 _VNODE_NAME = re.compile(r"[\w.@+\[\]-]+")
 _BARE = re.compile(r"[\w.:+-]+")
 """A value that qmgr takes without quotes."""
@@ -53,7 +53,7 @@ class PbsCommands:
         """Raise :class:`ChangeError` for a name that qmgr does not accept."""
         if not _NAME.fullmatch(name):
             shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
-            allowed = f"at most {LONGEST_NAME} of a-z, A-Z, 0-9 and . _ @ + -, no + first"
+            allowed = f"at most {LONGEST_NAME} of a-z, A-Z, 0-9 and . _ @ $ -"
             raise ChangeError(f"{shown!r} is no name that qmgr takes: allowed are {allowed}")
 
     def can_quote(self, text: str) -> bool:

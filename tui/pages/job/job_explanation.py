@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from hooks.pbs.job_attributes.job_comment_format import show_moment, without_counts
+from hooks.pbs.job_attributes.job_comment_format import refusal_in, show_moment, without_counts
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.record.job_reasons import LONGEST_TEXT
 from policy.explain.explanation_lines_beside_reason import LabelledLine
@@ -91,6 +91,7 @@ def explain_lines(cluster: ClusterView, job_id: str, cells: int) -> Explained:
             lines += labelled(label, text, cells, "title")
     found.answer.extend(_unacted(cluster, job_id, explanation, cells))
     found.answer.extend(_put_off(cluster, job_id, explanation, cells))
+    found.answer.extend(refused_lines(cluster, job_id, cells))
     return found
 
 
@@ -155,6 +156,12 @@ def _put_off(cluster: ClusterView, job_id: str, explanation: Explanation, cells:
         return []
     postponed = "the last pass planned its start too and put it off, as its time was up (pbsteer hooks status says why)"
     return labelled("but", postponed, cells)
+
+
+def refused_lines(cluster: ClusterView, job_id: str, cells: int) -> list[Line]:
+    """A line if PBS refused the job's last start and nothing was found out about the job since."""
+    why = refusal_in((cluster.job(job_id) or {}).get("comment", ""))
+    return labelled("but", f"PBS refused its last start: {why}; the start is tried again" if why else "", cells)
 
 
 def labelled(label: str, text: str, cells: int, role: str = "dim") -> list[Line]:

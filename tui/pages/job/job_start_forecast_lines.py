@@ -14,7 +14,7 @@ from tui.forecast.job_not_submitted_yet import ProposedJob
 from tui.forecast.when_it_starts import HIDDEN, ProposedJobForecast, When
 from tui.model.reservation_of_queue import QueueReservation
 from tui.model.typed_attributes import RUNNING_STATES, Attributes, moment, user_of
-from tui.pages.job.job_explanation import labelled
+from tui.pages.job.job_explanation import labelled, refused_lines
 from tui.state.cluster_view import ClusterView
 from tui.state.cores_idle_and_coming_free import QUARTER_S, free_by_quarter, idle_cores
 from tui.state.wording_by_queue_mode import starts_in
@@ -35,6 +35,7 @@ def when_lines(cluster: ClusterView, job_id: str, when: When, cells: int) -> lis
     if ahead is not None:
         lines += labelled("place in line", describe_place(ahead), cells)
     lines += labelled("but", starts_in(cluster, attributes.get("queue", "")).undone, cells)
+    lines += refused_lines(cluster, job_id, cells)
     return [*lines, *source_lines(cluster, when, cells)]
 
 

@@ -115,13 +115,18 @@ def test_numbers_may_be_typed_with_commas_and_none_takes_the_entry_away() -> Non
         ("workq", "x]=1],[u:root", 4, "no name that qmgr takes"),
         ("workq", "two words", 4, "no name that qmgr takes"),
         ("workq", "a" * 65, 4, "no name that qmgr takes: allowed are at most 64"),
-        ("workq", "+x", 4, "no name that qmgr takes"),
+        ("workq", "dom+bob", 4, "no name that qmgr takes"),
         ("workq", "ünï", 4, "no name that qmgr takes"),
     ],
 )
 def test_a_change_that_cannot_be_is_refused(queue: str, name: str, after: int, says: str) -> None:
     with pytest.raises(ChangeError, match=says):
         set_quota(cluster(), PBS, queue, ("u", name), after)
+
+
+def test_a_name_with_a_dollar_sign_is_written_as_pbs_takes_it() -> None:
+    change = set_quota(cluster(), PBS, "workq", ("u", "node7$"), 4).changes[0]
+    assert change.argv[-1] == "set queue workq max_run_res_soft.ncpus += [u:node7$=4]"
 
 
 def test_a_change_is_sent_read_back_and_written_down_before_and_after(audit: AuditLog) -> None:

@@ -11,7 +11,7 @@ from hooks.store.state_files import REASONS, State
 from policy import Ledger, Settings
 from tests.tui.scripted_server import a_job, a_server_status, changed, with_job
 from tui.backends.pass_journal import JournalReader, Passes, PassReason, PassReasons
-from tui.pages.job.job_explanation import explanation_data
+from tui.pages.job.job_explanation import explanation_data, refused_lines
 from tui.pages.job.job_page import job_lines
 from tui.state.cluster_view import ClusterView, see
 from tui.tables.columns_by_view.planned_job_outcome import outcome_of
@@ -27,8 +27,9 @@ def reasons(job_id: str, code: str, text: str, time_s: float) -> PassReasons:
     return PassReasons(b"".join(json.dumps(each).encode() + b"\n" for each in ({**line, "jobs": ["8.hpc1"]}, line)))
 
 
-def cluster_with(found: PassReasons) -> ClusterView:
-    server_status = with_job(a_server_status(), STARTS, a_job("carol", 1, **{"Resource_List.walltime": "00:01:00"}))
+def cluster_with(found: PassReasons, **more: str) -> ClusterView:
+    starts = a_job("carol", 1, **{"Resource_List.walltime": "00:01:00"}, **more)
+    server_status = with_job(a_server_status(), STARTS, starts)
     queue = {**server_status.queues["workq"], "resources_available.pbsteer_mode": "drive", "max_run_res_soft.ncpus": ""}
     kept = {job_id: server_status.jobs[job_id] for job_id in (STARTS, WAITS, "12.hpc1")}
     server_status = changed(server_status, queues={"workq": queue}, jobs=kept)
@@ -54,6 +55,14 @@ def test_a_job_that_the_scheduler_s_files_keep_is_not_said_to_start_in_the_next_
     assert plain(outcome_of(kept, STARTS, briefly=True)) == "under job_sort_formula_threshold"
     for found in (PassReasons(), reasons(STARTS, "too-few-idle", "needs 1 core: 0 are idle", 0.0)):
         assert "in the next pass on" in plain(outcome_of(cluster_with(found), STARTS))
+
+
+def test_a_start_that_pbs_refused_is_named_beside_the_next_one() -> None:
+    why = "site: project has no core-hours left"
+    refused = cluster_with(PassReasons(), comment=f"Not Running: PBS Error: {why}")
+    for lines in (job_lines(refused, STARTS, 400), refused_lines(refused, STARTS, 400)):
+        assert f"PBS refused its last start: {why}; the start is tried again" in "".join(map(plain, lines))
+    assert not refused_lines(cluster_with(PassReasons()), STARTS, 400)
 
 
 def test_one_sentence_where_the_pass_and_the_console_agree() -> None:
