@@ -46,10 +46,12 @@ def job_of(user: str, pbs: PbsCluster, name: str) -> LocalJob:
 def socket_of(taker: str, victim: str, pbs: PbsCluster) -> Iterator[str]:
     """The socket on which the victim's own background ``qsub`` would listen, made by another user."""
     path = f"/var/tmp/pbs_default_{pbs.run(['id', '-u'], user=victim).stdout.strip()}____"  # noqa: S108 - PBS's own
+    # That of the victim's earlier submissions may listen still.
+    pbs.run(["rm", "-f", path])
     listener = f"python3 -c {shlex.quote(LISTEN)} {path} > {path}.said 2>&1 & echo $!"
     process = pbs.run(["sh", "-c", listener], user=taker).stdout.strip()
     try:
-        pbs.wait_until(lambda: "listens" in pbs.run(["cat", f"{path}.said"]).stdout, 120, "the socket is there")
+        pbs.wait_until(lambda: "listens" in pbs.run(["cat", f"{path}.said"]).stdout, 30, "the socket is there")
         yield path
     finally:
         pbs.run(["sh", "-c", f"kill {process}; rm -f {path} {path}.*"])
