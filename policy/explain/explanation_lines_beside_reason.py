@@ -26,9 +26,9 @@ from policy.model.pbs_units import show_count, show_duration, show_job
 from policy.model.priority_class import BASE, show_class
 from policy.plan.plan_types import Plan, Start
 from policy.ranking.vnode_ranking_and_requirements import Ranking, Standing
+from policy.reasons.numbers_in_reasons import show_quota
 from policy.reasons.reason import Reason, recall
 from policy.reasons.reason_names import MoreNumbers
-from policy.reasons.sentence_of_each_reason import show_quota
 from policy.settings.site_settings import Settings
 from policy.state.cluster_index import ClusterIndex
 

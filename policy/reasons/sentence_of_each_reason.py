@@ -6,45 +6,29 @@ for that (``tests/property/test_changes_named_in_reasons_help.py``).
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Callable
 
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
-from policy.model.pbs_units import SIZES, show_count, show_duration
-from policy.model.priority_class import show_class
-from policy.reasons.reason_names import Facts, Number, ReasonCode
+from policy.model.pbs_units import show_duration
+from policy.reasons.numbers_in_reasons import (
+    are,
+    class_name,
+    lacking,
+    quota_named,
+    resource_but_cores,
+    resource_noun,
+    show_cores,
+    show_counted,
+    sizes_in,
+)
+from policy.reasons.reason_names import Facts, ReasonCode
 from policy.reasons.requirement_shortfall_sentence import show_shortfall
 from policy.reasons.windows_in_reasons import show_closed_vnodes, show_into_window, show_what_is_over
 
 
-def _class(number: Number) -> str:
-    return show_class(number) if isinstance(number, int) else str(number)
-
-
-def _count(count: Number, noun: str) -> str:
-    return show_count(count, noun) if isinstance(count, int) else f"{count} {noun}s"
-
-
-def _cores(count: Number) -> str:
-    return _count(count, "core")
-
-
-def _are(count: Number, what: str = "") -> str:
-    """``4 are``, ``1 core is``, ``2 more are``."""
-    number = _cores(count) if what == "core" else f"{count} {what}".strip()
-    return f"{number} {'is' if count == 1 else 'are'}"
-
-
-def _short(need: Number, there: Number, kept: Number = 0) -> int:
-    """How many are missing, at least 0, if some of those that are there are kept for others."""
-    if not (isinstance(need, int) and isinstance(there, int) and isinstance(kept, int)):
-        return 0
-    return max(0, need + kept - there)
-
-
 def _idle_in_vain(facts: Facts) -> str:
     """Why the head does not start although enough cores are idle."""
-    if _short(facts["cores"], facts["idle"]):
+    if lacking(facts["cores"], facts["idle"]):
         return ""
     if "in_the_way" in facts:
         return f", but {facts['in_the_way']} is in the way"
@@ -60,12 +44,12 @@ def _but_shape(facts: Facts) -> str:
 def _are_idle(facts: Facts) -> str:
     """``14 are idle``, and how many more are on vnodes that jobs hold exclusively, where these were counted."""
     alone = f" (and {facts['held_alone']} on vnodes that jobs hold exclusively)" if "held_alone" in facts else ""
-    return f"{_are(facts['idle'])} idle{alone}"
+    return f"{are(facts['idle'])} idle{alone}"
 
 
 def show_shortage(facts: Facts) -> str:
     """What a job needs, what is idle, and why that does not do."""
-    return f"needs {_cores(facts['cores'])}, {_are_idle(facts)}{_idle_in_vain(facts)}"
+    return f"needs {show_cores(facts['cores'])}, {_are_idle(facts)}{_idle_in_vain(facts)}"
 
 
 def _but_missing(facts: Facts) -> str:
@@ -83,22 +67,6 @@ def _ago(facts: Facts) -> str:
     return "" if facts["dated"] else f" less than {show_duration(float(facts['stagger_s']))} ago"
 
 
-def show_quota(
-    limit: Number, resource: Number, scope: Number, queue: str | None = None, sizes: Collection[Number] = SIZES
-) -> str:
-    """A quota as the object of a sentence: its resource unless that is cores, and its scope unless that is this
-    ``queue``. ``sizes`` are the resources that are sizes."""
-    of = "" if resource == "ncpus" else f" {_noun(resource, sizes)}"
-    where = " on the whole cluster" if not scope else "" if scope == queue else f" in queue {scope}"
-    return f"a quota of {limit}{of}{where}"
-
-
-def _quota(facts: Facts) -> str:
-    """The quota that a reason names. Reasons of earlier versions name only cores in a queue."""
-    resource = facts.get("counted", facts.get("resource", "ncpus"))
-    return show_quota(facts["limit"], resource, facts["queue"], sizes=_sizes(facts, resource))
-
-
 def _within(facts: Facts) -> str:
     """What would bring a job within the quota that it would exceed, unless another job takes it first."""
     used, need, limit = facts["used"], facts["need"], facts["limit"]
@@ -110,22 +78,6 @@ def _within(facts: Facts) -> str:
     going = facts.get("going", 0)
     enough = used + need + (going if isinstance(going, int) else 0)
     return f": within it {back}with a quota of {enough}, if no other job takes that first"
-
-
-def _other(facts: Facts) -> str:
-    """What the priority quota counts, where that is not cores."""
-    counted = facts.get("counted", "ncpus")
-    return "" if counted == "ncpus" else f" {_noun(counted, _sizes(facts, counted))}"
-
-
-def _sizes(facts: Facts, resource: Number) -> Collection[Number]:
-    """The resources that are sizes. Reasons of earlier versions have no unit."""
-    return (resource,) if "unit" in facts else SIZES
-
-
-def _noun(resource: Number, sizes: Collection[Number]) -> str:
-    """What a number of a resource is followed by: its name, with the unit where it is a size."""
-    return f"kb of {resource}" if resource in sizes else str(resource)
 
 
 def _in_class(facts: Facts) -> str:
@@ -160,7 +112,7 @@ def _lets_start(facts: Facts) -> str:
         return "would fit now, but "
     ways = [str(facts["walltimes"])] if facts["walltimes"] else []
     if facts["anywhere"] and isinstance(beside, int) and beside > 0:
-        ways.append(f"at most {_cores(beside)}")
+        ways.append(f"at most {show_cores(beside)}")
     return f"{' or '.join(ways)} would let it start now: " if ways else "would fit now, but "
 
 
@@ -211,8 +163,8 @@ def _capped(facts: Facts) -> str:
     """The cores that could be taken but for the cap on preemptions."""
     if not facts.get("capped"):
         return ""
-    times = _count(facts["cap"], "time")
-    return f"; {_are(facts['capped'], 'core')} used by runs that were preempted as often as the cap allows, {times}"
+    times = show_counted(facts["cap"], "time")
+    return f"; {are(facts['capped'], 'core')} used by runs that were preempted as often as the cap allows, {times}"
 
 
 SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
@@ -240,21 +192,22 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         + ": PBS itself binds it to these vnodes"
     ),
     "hard-limit": lambda f: (
-        f"{f['scope']} allows {f['entity']} {f['limit']} {_noun(f['what'], _sizes(f, f['what']))}:"
-        f" {_are(f['used'])} in use,{_kept_for(f)} and it needs {f['need']}{_at_limit(f)}"
+        f"{f['scope']} allows {f['entity']} {f['limit']} {resource_noun(f['what'], sizes_in(f, f['what']))}:"
+        f" {are(f['used'])} in use,{_kept_for(f)} and it needs {f['need']}{_at_limit(f)}"
     ),
     "server-resource": lambda f: (
-        f"asks for {f['asked']} {_noun(f['resource'], _sizes(f, f['resource']))} of the server: {_are(f['left'])} left,"
+        f"asks for {f['asked']} {resource_noun(f['resource'], sizes_in(f, f['resource']))} of the server:"
+        f" {are(f['left'])} left,"
         + (
             f" and {f['short']} would be lacking with all jobs ended too: it waits for the server to have more, or for"
             " another request"
             if "short" in f
-            else f"{_kept_for(f)} and it waits for {_short(f['asked'], f['left'], f.get('kept', 0))} more"
+            else f"{_kept_for(f)} and it waits for {lacking(f['asked'], f['left'], f.get('kept', 0))} more"
         )
     ),
     "never-fits": lambda f: (
-        f"needs {_cores(f['cores'])} in {_count(f['chunks'], 'chunk')}, and the vnodes open to queue {f['queue']} could"
-        f" hold {_count(f['possible'], 'chunk')} of that kind even if all were idle"
+        f"needs {show_cores(f['cores'])} in {show_counted(f['chunks'], 'chunk')}, and the vnodes open to queue"
+        f" {f['queue']} could hold {show_counted(f['possible'], 'chunk')} of that kind even if all were idle"
         + (f", for lack of {f['missing']} for each" if "missing" in f else "")
         + (f" ({f['with_away']:,} with those that take no jobs now)" if "with_away" in f else "")
         + ": it waits for more vnodes, or for another request"
@@ -271,7 +224,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "held-elsewhere": lambda f: (
         f"waits for what is held on vnode {f['vnode']} ({f['what']})"
-        + (f" and on {_count(f['others'], 'other vnode')}" if f["others"] else "")
+        + (f" and on {show_counted(f['others'], 'other vnode')}" if f["others"] else "")
         + " by jobs that pbsteer does not see, or by suspended jobs that keep a part of theirs: it would not fit"
         " even if all other jobs had ended"
     ),
@@ -292,23 +245,23 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "behind-head": lambda f: f"waits behind {f['head']}, as no backfilling is set",
     "too-few-idle": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are_idle(f)}{show_closed_vnodes(f)}{_ahead(f)};"
+        f"needs {show_cores(f['cores'])}: {_are_idle(f)}{show_closed_vnodes(f)}{_ahead(f)};"
         " a start time is set for the first in line only"
     ),
     "fragmented": lambda f: (
-        f"needs {_cores(f['cores'])}: {_are_idle(f)}{_but_missing(f) or _but_shape(f)}"
+        f"needs {show_cores(f['cores'])}: {_are_idle(f)}{_but_missing(f) or _but_shape(f)}"
         f"{show_closed_vnodes(f)}{_ahead(f)}"
     ),
     "vnode-run-limit": lambda f: (
-        f"would fit, but on {_count(f['vnodes'], 'vnode')} as many jobs run as may run there ({f['what']}): it"
+        f"would fit, but on {show_counted(f['vnodes'], 'vnode')} as many jobs run as may run there ({f['what']}): it"
         f" waits for one of these to end{_ahead(f)}"
     ),
     "backfill-window": lambda f: (
         f"would run past the reservation of {f['head']} {f['at_s_in']} by {f['estimate']};"
-        f" {_are(f['beside'], 'core')} spare beside that"
+        f" {are(f['beside'], 'core')} spare beside that"
         if f["dated"]
         else f"{_lets_start(f)}{f['estimate']} passes the reservation of {f['head']} {f['at_s_in']},"
-        f" beside which {_are(f['beside'], 'core')} spare"
+        f" beside which {are(f['beside'], 'core')} spare"
         + (f": a walltime of at most {f['walltime']} ends before it" if _ends_before(f) else "")
     ),
     "preempting": lambda f: (
@@ -318,7 +271,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         else f"starts as soon as its victims have freed their cores: {f['victims']}"
     ),
     "limit-of-pass": lambda f: (
-        f"looked at again in the next pass: this one has reached its limit of {_count(f['limit'], 'start')}"
+        f"looked at again in the next pass: this one has reached its limit of {show_counted(f['limit'], 'start')}"
     ),
     "not-looked-at": lambda f: (
         "not looked at in this pass, which had no time left for it: the next pass begins with the jobs that this one"
@@ -329,11 +282,11 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         " preempt"
     ),
     "over-quota": lambda f: (
-        f"preempts no job: {f['entity']} would use {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"
+        f"preempts no job: {f['entity']} would use {f['used']} + {f['need']} of {quota_named(f)}{_within(f)}"
     ),
     "unpreemptible": lambda f: (
         f"could not be preempted, as {f['why']}, so it starts within quota only: {f['entity']} would use"
-        f" {f['used']} + {f['need']} of {_quota(f)}{_within(f)}"
+        f" {f['used']} + {f['need']} of {quota_named(f)}{_within(f)}"
     ),
     "preempt-delay": lambda f: (
         f"may preempt {f['at_s_in']}, if the runs are still there whose cores it could take now"
@@ -341,8 +294,8 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         else f"may not preempt before its delay is over, {f['at_s_in']}"
     ),
     "no-victims": lambda f: (
-        f"preempts no job: at most {_cores(f['preemptible'])} may be taken from those over quota, and {_will_not_do(f)}"
-        f"{_capped(f)}"
+        f"preempts no job: at most {show_cores(f['preemptible'])} may be taken from those over quota, and"
+        f" {_will_not_do(f)}{_capped(f)}"
     ),
     "exempt-victims": lambda f: (
         f"preempts no job yet: runs that it could preempt are still in their exempt time; it can {f['enough_s_in']},"
@@ -355,22 +308,25 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     "victims-of-pass": lambda f: (
         f"preempts no job in this pass, which has taken {f['limit']} victims, its limit: looked at again in the next"
     ),
-    "preempted-quota": lambda f: f"preempted for {f['beneficiary']}: {f['entity']} used {f['used']} of {_quota(f)}",
+    "preempted-quota": lambda f: (
+        f"preempted for {f['beneficiary']}: {f['entity']} used {f['used']} of {quota_named(f)}"
+    ),
     "no-priority": lambda f: f"base class, preempts no job: {f['user']} has no priority in queue {f['queue']}",
     "base-class": lambda f: (
-        f"base class, preempts no job: needs {f['need']}{_other(f)}, and {_are(f['left'])} left of the priority quota"
-        f" of {f['limit']} of {f['entity']} after the jobs in line{_in_class(f)}"
+        f"base class, preempts no job: needs {f['need']}{resource_but_cores(f)}, and {are(f['left'])} left of the"
+        f" priority quota of {f['limit']} of {f['entity']} after the jobs in line{_in_class(f)}"
     ),
     "no-lower-class": lambda f: (
         "preempts no job: no running job that may be preempted has a class below its own,"
-        f" {_class(f['class'])}{_capped(f)}"
+        f" {class_name(f['class'])}{_capped(f)}"
     ),
     "too-few-lower": lambda f: (
-        f"preempts no job: {_are(f['preemptible'], 'core')} used by jobs below its class {_class(f['class'])} that may"
-        f" be preempted, and {_will_not_do(f)}{_capped(f)}"
+        f"preempts no job: {are(f['preemptible'], 'core')} used by jobs below its class {class_name(f['class'])} that"
+        f" may be preempted, and {_will_not_do(f)}{_capped(f)}"
     ),
     "preempted-class": lambda f: (
-        f"preempted for {f['beneficiary']}, whose class {_class(f['above'])} is above its own, {_class(f['class'])}"
+        f"preempted for {f['beneficiary']}, whose class {class_name(f['above'])} is above its own,"
+        f" {class_name(f['class'])}"
     ),
     "cut-for-promise": lambda f: (
         f"cut for {f['beneficiary']}, whose promised time has come: it was backfilled on that condition, and waits"
@@ -386,13 +342,13 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         f"the idle cores that it would take go to {f['beneficiary']}, which is within its quota or of a higher class"
     ),
     "striped": lambda f: (
-        f"striped over {f['width']} nodes with at most {_count(f['pieces'], 'piece')} on each, where {f['fewest']}"
-        f" would hold it: {f['by']}"
+        f"striped over {f['width']} nodes with at most {show_counted(f['pieces'], 'piece')} on each, where"
+        f" {f['fewest']} would hold it: {f['by']}"
     ),
     "packed": lambda f: f"packed on as few nodes as have room: {f['why']}",
     "stripe-unplaced": lambda f: (
         f"tried over {f['width']} nodes: not so many have room now for their share of at most"
-        f" {_count(f['pieces'], 'piece')}"
+        f" {show_counted(f['pieces'], 'piece')}"
     ),
     "staggered": lambda f: (
         f"would fit now, but a stripe started on {f['vnode']}{_ago(f)}:"
