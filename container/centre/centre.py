@@ -165,7 +165,7 @@ def _furnish(centre: Centre, programs: Programs) -> None:
     for member, testbed in centre.members():
         etc = testbed.folder / testbed.spec.server.name / "etc"
         _append(etc / "hosts", member_sshd_and_cluster_toml.write_names(centre.spec, member))
-        replace_file(etc / "ssh" / "sshd_config", member_sshd_and_cluster_toml.write_sshd_config(programs))
+        replace_file(etc / "ssh" / "sshd_config", member_sshd_and_cluster_toml.write_sshd_config(member, programs))
         replace_file(
             etc / "ssh" / "ssh_known_hosts", member_sshd_and_cluster_toml.write_known_hosts(centre.spec, host_keys)
         )

@@ -24,9 +24,14 @@ def write_known_hosts(spec: CentreSpec, host_keys: Mapping[str, str]) -> str:
     return "".join(f"{m.testbed.name},{m.address} {host_keys[m.letter]}\n" for m in spec.members)
 
 
-def write_sshd_config(programs: Programs) -> str:
-    """The text of sshd_config: no password, and for the service's account the keys that its program names."""
-    return f"""PidFile /run/sshd.pid
+def write_sshd_config(member: Member, programs: Programs) -> str:
+    """The text of sshd_config: no password, and for the service's account the keys that its program names.
+
+    It listens at the member's address alone: a daemon of PBS may connect from port 22, as from any below 1024, and then
+    sshd could not listen at all addresses.
+    """
+    return f"""ListenAddress {member.address}
+PidFile /run/sshd.pid
 UsePAM no
 PasswordAuthentication no
 KbdInteractiveAuthentication no

@@ -27,9 +27,10 @@ def test_a_server_knows_the_other_servers_by_name_and_all_by_host_key() -> None:
 
 
 def test_only_the_services_keys_open_a_server_and_its_own_program_names_them() -> None:
-    lines = [line.strip() for line in member_sshd_and_cluster_toml.write_sshd_config(PROGRAMS).splitlines()]
+    lines = [line.strip() for line in member_sshd_and_cluster_toml.write_sshd_config(B, PROGRAMS).splitlines()]
     everybody, service = lines[: lines.index("Match User mg")], lines[lines.index("Match User mg") :]
     assert {"PasswordAuthentication no", "AuthorizedKeysFile none", "PermitRootLogin no"} <= set(everybody)
+    assert f"ListenAddress {B.address}" in everybody
     assert "AuthorizedKeysCommand /opt/pbsteer/bin/mgkeys %u %t %k" in service
 
 
