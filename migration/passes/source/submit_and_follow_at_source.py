@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from migration.passes.source.source_context import NotPrepared, Source
 from migration.passes.source.stop_request_state import stops_of_pass
+from migration.schedulers.end_at_limit import find_end
 from migration.schedulers.scheduler_interface import (
     ENDED,
     RUNNING,
@@ -187,7 +188,11 @@ def _look(source: Source, record: Record, state: JobState | None) -> None:
         source.say(f"{record.gid}: {hung}")
         return
     if status:
-        source.keep(advance(record, "ended-here", source.clock(), exit=status, ran=1, reason=""))
+        try:
+            noted = find_end(source.scheduler, record.localid, status)
+        except SchedulerSilent:
+            return
+        source.keep(advance(record, "ended-here", source.clock(), exit=noted.exit, ran=1, reason=noted.reason))
         return
     now = source.clock()
     since = source.notes.gone.setdefault(record.gid, int(now))

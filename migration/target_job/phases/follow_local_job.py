@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 
+from migration.schedulers.end_at_limit import find_end
 from migration.schedulers.scheduler_interface import ENDED, RUNNING, JobState, RequestUnanswered, SchedulerSilent
 from migration.target_job.job_at_target import GoneError, Job
 from migration.target_job.phases.local_job_script import exit_path
@@ -63,7 +64,8 @@ def _conclude(job: Job) -> None:
             return
         status, unread = "", f"; {unreadable}"
     if status:
-        job.advance("ended", exit=status, then=END, ran=1, reason="", tries=0)
+        noted = find_end(job.site.scheduler, record.localid, status)
+        job.advance("ended", exit=noted.exit, then=END, ran=1, reason=noted.reason, tries=0)
         return
     ended = job.site.scheduler.history(record.localid)
     if job.is_returning and not record.ran and (is_late or (ended is not None and not ended.ran)):

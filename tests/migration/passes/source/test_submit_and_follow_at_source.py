@@ -108,6 +108,25 @@ def test_history_says_how_a_job_without_a_status_has_ended(
     assert centre.runs("a.1") == 1
 
 
+def test_a_job_killed_at_a_limit_ended_by_that_also_if_its_script_could_note_the_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    centre = Centre(tmp_path, fallback_s=3600)
+    centre.cut = {"b", "c"}
+    centre.queue.free_cores = 8
+    centre.queue.history = lambda job_id: Ended("WALLTIME", ran=True)  # type: ignore[method-assign]
+    centre.submit()
+    centre.run_pass()
+    centre.queue.start("1.s")
+    monkeypatch.setattr(Folders, "read_exit", lambda self, record: "143")
+    centre.queue.end("1.s")
+    centre.clock.now += 60
+    centre.run_pass()
+    assert (centre.record().state, centre.record().exit, centre.record().reason) == (
+        "End", "WALLTIME", "ended by WALLTIME",
+    )  # fmt: skip
+
+
 def fail_submissions(
     tmp_path: Path, fallback_s: int, problem: Exception, *, is_there: bool, want: str = "any"
 ) -> Centre:

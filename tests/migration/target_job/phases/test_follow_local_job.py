@@ -55,6 +55,14 @@ def test_an_exit_status_counts_only_once_the_scheduler_has_forgotten_the_job(tar
     assert (record.state, record.exit, record.then) == ("Downloading", "85", "End")
 
 
+def test_a_job_killed_at_a_limit_ended_by_that_also_if_its_script_could_note_the_signal(target: FakeTarget) -> None:
+    submitted(target, None, ran=1)
+    target.users.answers["read"] = Finished(0, b"143\n", b"")
+    target.scheduler.past["7"] = Ended("WALLTIME", ran=True)
+    record = look(target)
+    assert (record.state, record.exit, record.reason) == ("Downloading", "WALLTIME", "ended by WALLTIME")
+
+
 def test_without_a_status_history_decides_and_else_five_minutes(target: FakeTarget) -> None:
     submitted(target, None, ran=1)
     assert look(target).state == "Submitted"
