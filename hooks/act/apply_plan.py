@@ -20,10 +20,10 @@ from hooks.checkpoint.victims.held_victims_to_release import find_hold_comments,
 from hooks.checkpoint.victims.plan_victim_requests import VictimRequest, find_silent, forget_hold, plan_asking
 from hooks.checkpoint.victims.victim_requests_in_parallel import VictimRequests
 from hooks.checkpoint.victims.withdraw_save_requests import find_withdrawn
+from hooks.pbs.client.pbs_ifl_client import HOLD, Connection, IflError
+from hooks.pbs.client.requests_within_time_budget import Budget, Requests
 from hooks.pbs.job_attributes.job_ids_and_states import parent_of
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY
-from hooks.pbs.pbs_ifl_client import HOLD, Connection, IflError
-from hooks.pbs.requests_within_time_budget import Budget, Requests
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.ledger_between_passes import Earmark
 from policy.plan.plan_types import Plan, Preempt, Start

@@ -18,8 +18,8 @@ from policy.plan.plan_types import Plan
 from policy.settings.site_settings import Settings
 
 if TYPE_CHECKING:
-    from hooks.pbs.pbs_ifl_client import Connection
-    from hooks.pbs.requests_within_time_budget import Requests
+    from hooks.pbs.client.pbs_ifl_client import Connection
+    from hooks.pbs.client.requests_within_time_budget import Requests
     from hooks.pbs.server_status_type_and_attributes import ServerStatus
     from hooks.translate.snapshot import Translation
 from hooks.store.original_priorities import Changed, Priorities, shown_priority

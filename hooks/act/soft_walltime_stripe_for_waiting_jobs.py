@@ -19,8 +19,8 @@ from hooks.pbs.job_attributes.resource_list import ASKED, Changes
 from hooks.pbs.job_attributes.select_before_striping import undo_stripe, without_stripe
 
 if TYPE_CHECKING:
-    from hooks.pbs.pbs_ifl_client import Connection
-    from hooks.pbs.requests_within_time_budget import Requests
+    from hooks.pbs.client.pbs_ifl_client import Connection
+    from hooks.pbs.client.requests_within_time_budget import Requests
     from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
     from hooks.store.event_hook_summary import Summary
     from hooks.translate.snapshot import Translation

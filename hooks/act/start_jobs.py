@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError
 from hooks.pbs.custom_resources import OWN_SELECT
 from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, DIGESTED, HELD, HELD_STATES, digest_of_plan
 from hooks.pbs.job_attributes.job_comment_format import refusal_in
 from hooks.pbs.job_attributes.select_before_striping import own_place
-from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.translate.queues import read_sizes
 from policy.model.allocation import Allocation
@@ -67,8 +67,8 @@ class Starter:
         return altered
 
     def start(self, start: Start) -> None:
-        """Start the job exactly where the plan says. Raises :class:`hooks.pbs.pbs_ifl_client.IflError` if the server's
-        reply is a refusal; :meth:`find_refused` has the refusals of starts that did not wait for a reply."""
+        """Start the job exactly where the plan says. Raises :class:`hooks.pbs.client.pbs_ifl_client.IflError` if the
+        server's reply is a refusal; :meth:`find_refused` has the refusals of starts that did not wait for a reply."""
         job_id = start.job.id
         texts = self._server_status.jobs.get(job_id, {})
         chunks, walltime = find_new_chunks(start, texts, self._sizes), find_walltime(texts)
@@ -88,7 +88,7 @@ class Starter:
 
     def find_refused(self) -> dict[str, str]:
         """A sentence for each job that still waits, of those started without waiting for a reply. Raises
-        :class:`hooks.pbs.pbs_ifl_client.IflError` if the server cannot be reached."""
+        :class:`hooks.pbs.client.pbs_ifl_client.IflError` if the server cannot be reached."""
         if not self._without_reply:
             return {}
         refused = {}

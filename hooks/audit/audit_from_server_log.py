@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from hooks.audit.admin_changes_in_server_log import AdminChange, read_changes
 from hooks.audit.shared_audit_file import CHANGES, FULL_BYTES, RECORDED, find_recording_s
-from hooks.pbs.pbs_ifl_client import Connection, IflError, ServerAwayError
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError, ServerAwayError
 from hooks.store.bounded_json import parse_json
 from hooks.store.state_files import State
 

@@ -15,9 +15,9 @@ from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts
 from hooks.checkpoint.victims.held_victims_to_release import find_held
 from hooks.checkpoint.victims.plan_victim_requests import find_silent, forget_hold
 from hooks.control.pbs_scheduler.scheduler_switch import hand_back, is_paused, trigger_cycle
+from hooks.pbs.client.pbs_ifl_client import Connection
+from hooks.pbs.client.requests_within_time_budget import Requests
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
-from hooks.pbs.pbs_ifl_client import Connection
-from hooks.pbs.requests_within_time_budget import Requests
 from hooks.store.state_files import PASSES, State
 from policy.model.pbs_units import show_duration
 from policy.settings.site_settings import Settings

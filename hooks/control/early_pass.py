@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hooks.control.wait_for_submission import SubmissionWait
-from hooks.pbs.pbs_ifl_client import Connection, IflError, is_real_server
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError, is_real_server
 from policy.plan.plan_types import Plan
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 
@@ -269,12 +269,12 @@ class ServerPoll(NamedTuple):
 
     @classmethod
     def read(cls, connection: Connection) -> ServerPoll:
-        """Poll the server with two small requests. Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
+        """Poll the server with two small requests. Raises :class:`hooks.pbs.client.pbs_ifl_client.IflError`."""
         return cls(connection.read_counts(), connection.read_reservation_states())
 
     def read_again(self, connection: Connection) -> ServerPoll:
         """Poll the server again; where the counts have changed, the reservations are left as they were seen. Raises
-        :class:`hooks.pbs.pbs_ifl_client.IflError`."""
+        :class:`hooks.pbs.client.pbs_ifl_client.IflError`."""
         counts = connection.read_counts()
         if counts != self.counts:
             return self._replace(counts=counts)

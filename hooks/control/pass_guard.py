@@ -12,7 +12,7 @@ from hooks.alerts.pass_alerts import FAILING, HANDED_BACK, Alerts
 from hooks.control.circuit_breaker import CircuitBreaker, begin_pass, end_silence, forget_pass, forget_unanswered
 from hooks.control.early_pass import EarlyPass, EarlyPasses, PassResult, changed_s
 from hooks.control.server_wait_not_counted_as_failure import TimedServerCalls
-from hooks.pbs.pbs_ifl_client import ServerAwayError
+from hooks.pbs.client.pbs_ifl_client import ServerAwayError
 from hooks.store.hook_settings import is_removed, read_config
 from hooks.store.state_files import SecondWriterError, State
 from hooks.store.state_folder import state_folder

@@ -47,12 +47,12 @@ from hooks.control.starts_refused import STARTS_REFUSED, keep_waiting, read_refu
 from hooks.control.switched_hooks.end_hook_switch import EndHookOnHosts, switch_end_hook
 from hooks.control.switched_hooks.start_guard import digests_to_compare, end_of_starts, may_go_unguarded, switch_guard
 from hooks.forecast.forecast_due import is_forecast_due
+from hooks.pbs.client.pbs_ifl_client import Connection, is_real_server
+from hooks.pbs.client.requests_within_time_budget import Budget, Requests
 from hooks.pbs.files_and_output.dynamic_server_resources import find_asked_for
 from hooks.pbs.files_and_output.read_sched_config_and_sched_priv import SchedFiles, read_sched_files
 from hooks.pbs.job_attributes.job_ids_and_states import is_array
 from hooks.pbs.pause_in_server_attributes import name_pause
-from hooks.pbs.pbs_ifl_client import Connection, is_real_server
-from hooks.pbs.requests_within_time_budget import Budget, Requests
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.quota_plan.quota_plan_files import PlanFiles, read_plan_files
 from hooks.quota_plan.set_due_planned_quotas_on_server import (

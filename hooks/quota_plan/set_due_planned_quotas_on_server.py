@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from hooks.audit.audit_of_own_changes import new_change, write_own_change
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError
+from hooks.pbs.client.requests_within_time_budget import Budget
 from hooks.pbs.custom_resources import SOFT_LIMIT
-from hooks.pbs.pbs_ifl_client import Connection, IflError
-from hooks.pbs.requests_within_time_budget import Budget
 from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from hooks.quota_plan.published_quota_plan import PublishedPlan
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN, PlanFiles, publish_shown, write_record

@@ -17,7 +17,7 @@ def serve(pbs_ifl: Any, requests: TextIO, answers: TextIO) -> None:
     """Answer requests until there are no more. Each has a connection of its own, so it survives a restart of the
     server."""
     # Only importable once the path is set.
-    from hooks.pbs.pbs_ifl_client import Connection, IflError  # noqa: PLC0415
+    from hooks.pbs.client.pbs_ifl_client import Connection, IflError  # noqa: PLC0415
     from hooks.reader.answer_lines import answer_lines  # noqa: PLC0415
     from hooks.reader.status_differences import Differences  # noqa: PLC0415
 

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from hooks.pbs.client.pbs_ifl_client import HOLDING_STATES, Connection, Texts
 from hooks.pbs.job_attributes.job_ids_and_states import RUNS_AT_HOST, is_subjob, may_have_runs, parent_of
-from hooks.pbs.pbs_ifl_client import HOLDING_STATES, Connection, Texts
 from hooks.reader.rows_with_shared_keys import Part, Rows, rest_of
 
 WHOLE_AGAIN_S = 600.0
@@ -39,7 +39,8 @@ class Differences:
         self._whole_s: float | None = None
 
     def answer(self, connection: Connection, time_s: float, *, whole: bool = False) -> Iterator[Part]:
-        """The next answer; ``time_s`` is the caller's clock. Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
+        """The next answer; ``time_s`` is the caller's clock. Raises
+        :class:`hooks.pbs.client.pbs_ifl_client.IflError`."""
         begun_anew = whole or self._whole_s is None or not 0 <= time_s - self._whole_s < WHOLE_AGAIN_S
         if begun_anew:
             self.forget()

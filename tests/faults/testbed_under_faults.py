@@ -21,9 +21,9 @@ from container import testbed as testbeds
 from container.hosts.find_and_enter_running_host import find_host_process
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import REQUEUE
 from hooks.deploy.bundle_hook import EVENTS, PREFIX, build
+from hooks.pbs.client.pbs_ifl_client import HOLD
 from hooks.pbs.custom_resources import MODE, SAVE_ATTRIBUTE
 from hooks.pbs.own_switch_values import START_HOOK
-from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.store.state_files import LAST_PASS, PASSES, State
 from hooks.store.state_folder import FOLDER
 from policy.settings.ranking_and_stripe_settings import RankingSettings

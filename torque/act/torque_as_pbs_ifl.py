@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Callable
 
-from hooks.pbs.attribute_lists_of_pbs_ifl import walk
+from hooks.pbs.client.attribute_lists_of_pbs_ifl import walk
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, subjob_id
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_KEY, read_marks, show_marks
 from torque.read.libtorque_connection import AttributeLink, TorqueConnection, TorqueError, make_attributes
@@ -54,7 +54,7 @@ class TorqueAsPbsIfl:
     ) -> None:
         self._library, self._server, self._connect = library, server, connect
         if connect is TorqueConnection:
-            # Its presence says that the server is a real one (hooks.pbs.pbs_ifl_client.is_real_server).
+            # Its presence says that the server is a real one (hooks.pbs.client.pbs_ifl_client.is_real_server).
             self._pbs_ifl = library
         self._open: dict[int, TorqueConnection] = {}
         self._code, self._message = 0, ""

@@ -9,8 +9,8 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Callable
 
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError, ServerAwayError
 from hooks.pbs.custom_resources_on_hosts import READING
-from hooks.pbs.pbs_ifl_client import Connection, IflError, ServerAwayError
 from hooks.pbs.server_status_type_and_attributes import NAME, ServerStatus
 from policy.model.limit_attributes import parse_limits, show_entity
 from policy.settings.site_settings import Settings
@@ -47,7 +47,7 @@ class PassConnection(Connection):
         self, time_s: float, find_more: Callable[[ServerStatus], Sequence[str]] | None = None
     ) -> ServerStatus:
         """The whole status. ``find_more`` is not asked: all attributes are read, and there are no scheduler's files.
-        Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
+        Raises :class:`hooks.pbs.client.pbs_ifl_client.IflError`."""
         try:
             return self._read_status(time_s)
         except TorqueError as error:
@@ -73,7 +73,8 @@ class PassConnection(Connection):
     # Planned quotas are set in the settings file, which has the limits of the next pass
 
     def read_service(self, time_s: float) -> ServerStatus:
-        """The queues with the limits that the file has now. Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
+        """The queues with the limits that the file has now. Raises
+        :class:`hooks.pbs.client.pbs_ifl_client.IflError`."""
         settings = self._file.current()
         if self._file.complaint:
             raise IflError(self._file.complaint)
@@ -87,7 +88,8 @@ class PassConnection(Connection):
     def change_soft_limits(
         self, queue: str, resource: str, entries: str, *, remove: bool = False, is_last: bool = False
     ) -> None:
-        """Change entries of soft quotas in the settings file. Raises :class:`hooks.pbs.pbs_ifl_client.IflError`."""
+        """Change entries of soft quotas in the settings file. Raises
+        :class:`hooks.pbs.client.pbs_ifl_client.IflError`."""
         words = self._edit_of(queue, resource, entries, remove=remove)
         try:
             self._file.edit(words)
@@ -109,7 +111,7 @@ class PassConnection(Connection):
 
 def look_at_server(ifl: TorqueAsPbsIfl) -> tuple[Mapping[str, str], Collection[str]]:
     """The server's attributes in its own words, and the names of its queues. Raises
-    :class:`hooks.pbs.pbs_ifl_client.IflError`."""
+    :class:`hooks.pbs.client.pbs_ifl_client.IflError`."""
     handle = ifl.pbs_connect(None)
     if handle < 0:
         raise ServerAwayError(ifl.pbs_geterrmsg(handle))

@@ -18,7 +18,7 @@ from hooks.alerts.pass_alerts import FAILING, Alerts
 from hooks.control.early_pass import EarlyPass, PassResult
 from hooks.control.pass_guard import PassOutcome
 from hooks.entries.periodic import run_pass
-from hooks.pbs.pbs_ifl_client import IflError
+from hooks.pbs.client.pbs_ifl_client import IflError
 from hooks.store.state_files import LAST_PASS, State
 from policy.model.printable_text import printable
 from policy.settings.site_settings import Settings

@@ -13,10 +13,10 @@ from typing import Any, Callable, NamedTuple
 from hooks.checkpoint.forked_server_request import read_answer, start_child
 from hooks.checkpoint.on_job_host.skip_server_query_at_job_end import may_be_run_again
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, SIGNAL
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError
 from hooks.pbs.first_host_is_up import EXEC_VNODE, find_first_vnode, is_there
 from hooks.pbs.job_attributes.job_ids_and_states import index_of, parent_of, read_start_s, was_deleted
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_KEY, Mark, read_marks
-from hooks.pbs.pbs_ifl_client import Connection, IflError
 
 SLACK_S = 5
 """Largest expected difference in seconds between the clock of the server (sets the time to save) and of a host (sets

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from hooks.pbs.client.pbs_ifl_client import HOLD
 from hooks.pbs.job_attributes.job_comment_format import OWN_COMMENT, make_comment, show_moment
 from hooks.pbs.job_attributes.job_ids_and_states import has_index, index_of, is_running, parent_of, read_start_s
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks
-from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.model.ledger_between_passes import Earmark
 from policy.model.pbs_units import show_job

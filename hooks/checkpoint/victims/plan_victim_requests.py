@@ -13,6 +13,7 @@ from hooks.checkpoint.save_method.copy_queue_save_method_to_job import find_meth
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SAVING, SIGNAL
 from hooks.checkpoint.save_method.save_method_of_job import METHOD_OF_JOB, find_method, is_about_to_run
 from hooks.checkpoint.victims.runs_that_never_begin import has_nothing_to_save, may_never_end
+from hooks.pbs.client.pbs_ifl_client import HOLD
 from hooks.pbs.first_host_is_up import find_first_vnode, is_there
 from hooks.pbs.host_of_vnode_and_multi_host_job import has_other_hosts, host_of
 from hooks.pbs.job_attributes.job_comment_format import make_comment
@@ -27,7 +28,6 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
     was_deleted,
 )
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, read_marks, show_marks
-from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from policy.plan.plan_types import Preempt
 from policy.settings.site_settings import CheckpointSettings, Settings

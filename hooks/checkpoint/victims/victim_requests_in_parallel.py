@@ -17,6 +17,7 @@ from hooks.checkpoint.forked_server_request import Child, read_piece, start_chil
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, REQUEUE, SIGNAL
 from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
 from hooks.checkpoint.victims.runs_that_never_begin import USED, never_begins
+from hooks.pbs.client.pbs_ifl_client import HOLD, NOT_RUNNING, Connection, IflError, is_real_server
 from hooks.pbs.job_attributes.job_ids_and_states import (
     RUNS_AT_HOST,
     STAGES_IN,
@@ -26,7 +27,6 @@ from hooks.pbs.job_attributes.job_ids_and_states import (
     was_deleted,
 )
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, read_marks
-from hooks.pbs.pbs_ifl_client import HOLD, NOT_RUNNING, Connection, IflError, is_real_server
 from hooks.pbs.server_status_type_and_attributes import Attributes
 
 _MOST_CHILDREN = 16

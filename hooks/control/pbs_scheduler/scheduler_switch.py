@@ -13,11 +13,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hooks.control.pbs_scheduler.work_only_pbs_scheduler_can_do import PendingWork, find_pending_work
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError
+from hooks.pbs.client.requests_within_time_budget import attempt
 from hooks.pbs.custom_resources import MODE_ATTRIBUTE
 from hooks.pbs.own_switch_values import START_HOOK
 from hooks.pbs.pause_in_server_attributes import describe_pause, is_stopped, name_pause
-from hooks.pbs.pbs_ifl_client import Connection, IflError
-from hooks.pbs.requests_within_time_budget import attempt
 from hooks.pbs.scheduler_object_of_queue import (
     find_scheduler,
     find_scheduler_of_partition,
@@ -289,7 +289,7 @@ def hand_back(pbs_ifl: Any, state: State, settings: ServerSettings) -> list[str]
     of starts is switched on before, where passes switch it, if the server does that.
 
     If the record cannot be read, that is every scheduler that is off and serves a queue in ``drive``. Raises
-    :class:`hooks.pbs.pbs_ifl_client.IflError` if the server does not do it.
+    :class:`hooks.pbs.client.pbs_ifl_client.IflError` if the server does not do it.
     """
     switched = Switched.read(state)
     with Connection(pbs_ifl) as connection:
@@ -309,7 +309,7 @@ def hand_back(pbs_ifl: Any, state: State, settings: ServerSettings) -> list[str]
 
 def is_paused(pbs_ifl: Any, state: State) -> bool:
     """Whether pbsteer is paused now, by name or by an administrator's ``scheduling = False`` of the server. Raises
-    :class:`hooks.pbs.pbs_ifl_client.IflError` if the server does not say."""
+    :class:`hooks.pbs.client.pbs_ifl_client.IflError` if the server does not say."""
     with Connection(pbs_ifl) as connection:
         server_status = ServerStatus(0.0, connection.read_server(), {}, {}, {}, {}, {})
     stopped = _find_stop(server_status, Switched.read(state), is_others=False)

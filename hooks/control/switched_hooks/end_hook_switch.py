@@ -12,12 +12,12 @@ from pathlib import Path
 
 from hooks.checkpoint.save_method.read_save_method_job_asked_for import SAVING
 from hooks.checkpoint.save_method.save_method_of_job import METHOD_OF_JOB
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError
+from hooks.pbs.client.requests_within_time_budget import attempt
 from hooks.pbs.files_and_output.moms_waiting_for_hook_copy import find_waiting_moms, read_tracking
 from hooks.pbs.first_host_is_up import EXEC_VNODE
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, read_marks
 from hooks.pbs.own_switch_values import END_HOOK
-from hooks.pbs.pbs_ifl_client import Connection, IflError
-from hooks.pbs.requests_within_time_budget import attempt
 from hooks.pbs.server_status_type_and_attributes import Attributes, ServerStatus
 from hooks.store.state_files import END_HOOK_NEEDED, State
 from policy.settings.settings_of_server_and_passes import ALWAYS

@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import partial
 
 from hooks.control.pbs_scheduler.scheduler_switch import Assignment
+from hooks.pbs.client.pbs_ifl_client import Connection
+from hooks.pbs.client.requests_within_time_budget import attempt
 from hooks.pbs.own_switch_values import START_HOOK
-from hooks.pbs.pbs_ifl_client import Connection
-from hooks.pbs.requests_within_time_budget import attempt
 from hooks.pbs.server_status_type_and_attributes import Objects
 from hooks.store.event_hook_summary import SUMMARY, Summary
 from hooks.store.state_files import State

@@ -17,9 +17,9 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from hooks.checkpoint.victims.saving_jobs_need_epilogue_hook import find_savers
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError
 from hooks.pbs.job_attributes.job_comment_format import is_own_comment
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_KEY, is_own_mark
-from hooks.pbs.pbs_ifl_client import Connection, IflError
 
 _FIND, _CLEAR, _SAVING = "find", "clear", "saving"
 _RUN = ("job_state", "stime", MARK_ATTRIBUTE)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Callable
 
 from hooks.deploy.read_installed_server_state import DeployError, Reply
+from hooks.pbs.client.pbs_ifl_client import HOLD
 from hooks.pbs.files_and_output.json_output import read_json
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE, read_marks
-from hooks.pbs.pbs_ifl_client import HOLD
 from hooks.store.original_priorities import Priorities
 from policy.model.pbs_units import show_count
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from hooks.act.apply_plan import Outcome, Permissions, apply_plan
 from hooks.checkpoint.save_method.save_method_of_job import read_methods
-from hooks.pbs.pbs_ifl_client import Connection
-from hooks.pbs.requests_within_time_budget import Budget
+from hooks.pbs.client.pbs_ifl_client import Connection
+from hooks.pbs.client.requests_within_time_budget import Budget
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.model.ledger_between_passes import Ledger

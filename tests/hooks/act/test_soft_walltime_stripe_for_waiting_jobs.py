@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hooks.act.soft_walltime_stripe_for_waiting_jobs import find_resource_changes, write_resource_changes
+from hooks.pbs.client.pbs_ifl_client import Connection
+from hooks.pbs.client.requests_within_time_budget import Requests
 from hooks.pbs.custom_resources import OWN_SELECT
-from hooks.pbs.pbs_ifl_client import Connection
-from hooks.pbs.requests_within_time_budget import Requests
 from hooks.record.summarize_for_event_hooks import summarize
 from hooks.store.event_hook_summary import SUMMARY, read_summary
 from hooks.store.state_files import State

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from hooks.act.start_jobs import Starter, find_walltime
+from hooks.pbs.client.pbs_ifl_client import Connection
 from hooks.pbs.job_attributes.job_altered_since_plan import ALTERED, digest_of_plan
-from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy.model.allocation import parse_exec_vnode
 from policy.plan.plan_types import Start

@@ -8,7 +8,7 @@ from hooks.control.pbs_scheduler.scheduler_switch import (
     assign_schedulers,
     switch,
 )
-from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.client.pbs_ifl_client import Connection
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_files import State
 from hooks.translate.queues import read_modes

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.control.early_pass import EarlyPasses, NextPass, PassResult
-from hooks.pbs.pbs_ifl_client import IflError
+from hooks.pbs.client.pbs_ifl_client import IflError
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from tests.hooks.control.early_passes_by_fake_clock import (
     MORE,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hooks.control.early_pass import EarlyPasses, PassResult, ServerPoll
-from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.client.pbs_ifl_client import Connection
 from policy.settings.settings_of_server_and_passes import ScheduleSettings
 from tests.hooks.control.early_passes_by_fake_clock import MORE, Clock, count, run_early_passes
 from tests.hooks.stand_in import pbs_ifl

@@ -50,7 +50,7 @@ def test_a_module_comes_after_all_that_it_imports(event: str) -> None:
 
 def test_the_hooks_that_hold_up_the_server_carry_no_engine() -> None:
     for event in ("queuejob", "runjob"):
-        assert not {"policy.cycle.engine", "hooks.pbs.pbs_ifl_client", "hooks.translate.snapshot"} & set(
+        assert not {"policy.cycle.engine", "hooks.pbs.client.pbs_ifl_client", "hooks.translate.snapshot"} & set(
             modules_of(build(event))
         )
     assert "policy.cycle.engine" in modules_of(build("periodic"))
@@ -64,8 +64,8 @@ def test_the_hooks_that_run_on_hosts_are_small(event: str) -> None:
     folders = {module.rpartition(".")[0] for module in modules}
     rooms = {
         "hooks.checkpoint", "hooks.checkpoint.on_job_host", "hooks.checkpoint.save_method", "hooks.entries",
-        "hooks.pbs", "hooks.pbs.job_attributes", "hooks.placement", "hooks.store", "hooks.telemetry",
-        "policy.model",
+        "hooks.pbs", "hooks.pbs.client", "hooks.pbs.job_attributes", "hooks.placement", "hooks.store",
+        "hooks.telemetry", "policy.model",
     }  # fmt: skip
     assert folders <= rooms
     of_passes = {"store.hook_settings", "pbs.host_of_vnode_and_multi_host_job"}

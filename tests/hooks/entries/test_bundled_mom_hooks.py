@@ -39,7 +39,7 @@ def test_an_end_asks_the_server_only_where_the_job_may_have_been_asked(
     answer = hook.run("execjob_epilogue", events=[event], settings=settings)
     assert [verdict for verdict in answer["verdicts"] if verdict] == []
     loaded = {name.partition(".")[2] for name in answer["modules"]}
-    assert ("hooks.pbs.pbs_ifl_client" in loaded) is calls
+    assert ("hooks.pbs.client.pbs_ifl_client" in loaded) is calls
     light = {
         "policy.model.save_method_names",
         "hooks.pbs.custom_resources_on_hosts",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hooks.pbs.pbs_ifl_client import Connection, IflError
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError
 from hooks.reader.apply_status_differences import Assembly
 from hooks.reader.status_differences import WHOLE_AGAIN_S, Differences
 from tests.hooks.sample_server_statuses import job, running, server_status

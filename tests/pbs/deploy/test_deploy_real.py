@@ -131,7 +131,7 @@ MARKING = """
 import sys
 sys.path[:0] = [sys.argv[1], sys.argv[2] + "/lib/python/altair"]
 import pbs_ifl
-from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.client.pbs_ifl_client import Connection
 with Connection(pbs_ifl) as connection:
     connection.set_mark(sys.argv[3], "pbsteer for=99.s asked=5 until=9 held")
 """

@@ -22,9 +22,9 @@ def main() -> None:
     from hooks.checkpoint.save_method.read_save_method_job_asked_for import CHECKPOINT, SIGNAL
     from hooks.checkpoint.victims.plan_victim_requests import VictimRequest
     from hooks.checkpoint.victims.victim_requests_in_parallel import VictimRequests
+    from hooks.pbs.client.pbs_ifl_client import Connection
     from hooks.pbs.job_attributes.job_ids_and_states import read_start_s
     from hooks.pbs.job_attributes.victim_mark import Mark, show_marks
-    from hooks.pbs.pbs_ifl_client import Connection
 
     with Connection(pbs_ifl) as connection:
         asked_s = int(time.time())

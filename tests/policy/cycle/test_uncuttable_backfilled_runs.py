@@ -53,7 +53,8 @@ def test_a_job_that_says_it_saved_all_is_backfilled_only_where_it_can_be_cut(
 def test_a_job_that_says_it_saved_all_preempts_only_if_its_walltime_ends_before_the_head_is_due(
     settings: Settings, estimate_s: float, saved_s: float, victims: list[str]
 ) -> None:
-    """4 is within quota as the head 3 and the run 1 are, so it would be cut for nobody; only 2 is over its quota.
+    """The head 3, the run 1 and job 4 are within their quotas; only run 2 is over its quota. So job 4, once it runs, is
+    cut for no other job.
 
     v1  1 ............| 3
     v2  2 ............| 3

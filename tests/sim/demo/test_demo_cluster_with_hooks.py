@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.client.pbs_ifl_client import Connection
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from policy import Ledger, Settings
 from policy.model.allocation import parse_exec_vnode

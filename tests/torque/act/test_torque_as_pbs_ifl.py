@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from hooks.pbs.pbs_ifl_client import Connection, IflError
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError
 from tests.torque.fake_torque import FakeTorque, as_pbs_ifl, job, running
 
 MARK = "pbsteer for=7.tq how=signal asked=10"

@@ -12,8 +12,8 @@ from hooks.control.pbs_scheduler.scheduler_switch import (
     hand_back,
     trigger_cycle,
 )
+from hooks.pbs.client.pbs_ifl_client import Connection
 from hooks.pbs.own_switch_values import START_HOOK
-from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_files import SCHEDULERS, State
 from policy.settings.settings_of_server_and_passes import ServerSettings

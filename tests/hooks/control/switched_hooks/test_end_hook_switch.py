@@ -9,9 +9,9 @@ import pytest
 
 from hooks.checkpoint.save_method.save_method_of_job import METHOD_OF_JOB
 from hooks.control.switched_hooks.end_hook_switch import KEPT_S, EndHookOnHosts, is_end_hook_needed, switch_end_hook
+from hooks.pbs.client.pbs_ifl_client import Connection
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from hooks.pbs.own_switch_values import END_HOOK
-from hooks.pbs.pbs_ifl_client import Connection
 from hooks.pbs.server_status_type_and_attributes import ServerStatus
 from hooks.store.state_files import END_HOOK_NEEDED, State
 from policy.settings.settings_of_server_and_passes import ServerSettings

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hooks.control.switched_hooks.start_guard import digests_to_compare, end_of_starts, may_go_unguarded, switch_guard
+from hooks.pbs.client.pbs_ifl_client import Connection
 from hooks.pbs.own_switch_values import START_HOOK
-from hooks.pbs.pbs_ifl_client import Connection
 from hooks.store.event_hook_summary import NOTHING_KNOWN, QueueSummary, Summary
 from hooks.store.event_hook_summary import SUMMARY as SUMMARY_FILE
 from hooks.store.state_files import State

@@ -9,7 +9,7 @@ import pytest
 from hooks.deploy.cleanup.clear_job_marks import clear_marked_jobs, find_marked_jobs
 from hooks.deploy.cleanup.release_victims_and_restore_priorities import ask_to_clear_marked_jobs, list_marked_jobs
 from hooks.deploy.read_installed_server_state import Reply
-from hooks.pbs.pbs_ifl_client import Connection
+from hooks.pbs.client.pbs_ifl_client import Connection
 from tests.hooks.sample_server_statuses import job, running, server_status
 from tests.hooks.stand_in import pbs_ifl
 

@@ -1,6 +1,7 @@
 """Requests that PBS takes from managers alone: a scheduler's switch, soft limits, and whether a hook is on.
 
-They are part of :class:`hooks.pbs.pbs_ifl_client.Connection`, which has the connection and raises what PBS refuses.
+They are part of :class:`hooks.pbs.client.pbs_ifl_client.Connection`, which has the connection and raises what PBS
+refuses.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from hooks.pbs.attribute_lists_of_pbs_ifl import AttributeChain, texts_of
+from hooks.pbs.client.attribute_lists_of_pbs_ifl import AttributeChain, texts_of
 from hooks.pbs.custom_resources import SOFT_LIMIT
 from hooks.pbs.own_switch_values import OWN_SWITCHES
 from hooks.pbs.server_status_type_and_attributes import DEFAULT_SCHEDULER
@@ -19,7 +20,8 @@ _NO_SUCH_HOOK = 15136
 
 
 class ManagerRequests(ABC):
-    """The requests of a connection; each raises :class:`hooks.pbs.pbs_ifl_client.IflError` if the server refuses it."""
+    """The requests of a connection; each raises :class:`hooks.pbs.client.pbs_ifl_client.IflError` if the server refuses
+    it."""
 
     _ifl: Any
     _handle: Any

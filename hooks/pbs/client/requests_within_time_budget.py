@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Callable, Final, TypeVar
 
-from hooks.pbs.pbs_ifl_client import IflError
+from hooks.pbs.client.pbs_ifl_client import IflError
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from io import StringIO
 
 import pytest
 
+from hooks.pbs.client.pbs_ifl_client import Connection, IflError
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
-from hooks.pbs.pbs_ifl_client import Connection, IflError
 from hooks.reader import answer_console_by_json_lines as reader
 from policy.settings.site_settings import Settings
 from tests.hooks.sample_server_statuses import NOW_S, job, running, server_status, snapshot_of

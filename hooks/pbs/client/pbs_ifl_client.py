@@ -11,10 +11,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Callable
 
-from hooks.pbs.attribute_lists_of_pbs_ifl import AttributeChain, CriteriaChain, clean, texts_of, walk
+from hooks.pbs.client.attribute_lists_of_pbs_ifl import AttributeChain, CriteriaChain, clean, texts_of, walk
+from hooks.pbs.client.manager_requests import ManagerRequests
 from hooks.pbs.job_attributes.job_ids_and_states import is_array, is_subjob, may_have_runs
 from hooks.pbs.job_attributes.victim_mark import MARK_ATTRIBUTE, MARK_RESOURCE
-from hooks.pbs.manager_requests import ManagerRequests
 from hooks.pbs.server_status_type_and_attributes import (
     ENDED_ATTRIBUTES,
     JOB_ATTRIBUTES,
