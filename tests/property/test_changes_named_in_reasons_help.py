@@ -35,10 +35,9 @@ from tests.property.strategies.cluster_strategies import (
 from tests.property.strategies.ledger_between_passes_strategies import ledgers
 from tests.property.strategies.request_shape_strategies import shaped_clusters
 from tests.property.strategies.settings_strategies import all_settings, backfills, by_class_settings, eager_settings
+from tests.property.strategies.situation_strategies import Situation
 from tests.property.test_head_yields_to_entitled_jobs import roomy_situations
 from tests.property.test_ranking_laws import readings
-
-Situation = tuple[Parts, Ledger, Settings]
 
 TRUE_OF = 0.99
 TIMES = 3

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from policy import Changes, Job, Ledger, Plan, Preempt, Run, Settings, decide
 from policy.model.ledger_between_passes import Backfilled
 from tests.property.oracles import plan_invariants
-from tests.property.strategies.backfilled_strategies import waiting_clusters
+from tests.property.strategies.backfilled_strategies import backfilling_clusters, waiting_clusters
 from tests.property.strategies.cluster_strategies import NOW_S, Parts, clusters, contended_clusters, crowded_clusters
-from tests.property.strategies.ledger_between_passes_strategies import due_ledgers, ledgers
+from tests.property.strategies.ledger_between_passes_strategies import due_ledgers, histories, ledgers
 from tests.property.strategies.settings_strategies import all_settings, cutting_settings
-
-Situation = tuple[Parts, Ledger, Settings]
+from tests.property.strategies.situation_strategies import Situation, plan_of
 
 
 def due(*, plain: bool | None = None, alone: bool = False) -> st.SearchStrategy[Situation]:
@@ -39,9 +38,10 @@ def rescuing(*, plain: bool = False) -> st.SearchStrategy[Situation]:
     return pairs.flatmap(lambda pair: st.tuples(st.just(pair[0]), ledgers(pair[0]), st.just(pair[1])))
 
 
-def plan_of(situation: Situation) -> Plan:
-    parts, ledger, settings = situation
-    return decide(parts.snapshot(), ledger, settings)
+def letting_in() -> st.SearchStrategy[Situation]:
+    """Small jobs that fit the window of a head by their shrunk estimates alone; the past of some users is known."""
+    pairs = st.tuples(backfilling_clusters(), histories(), cutting_settings(rescue=False))
+    return pairs.map(lambda drawn: (drawn[0], Ledger(history=drawn[1]), drawn[2]))
 
 
 def cuts(plan: Plan, code: str = "cut-for-promise") -> list[Preempt]:
@@ -166,7 +166,7 @@ def _idle(parts: Parts, started: list[Job]) -> int:
     return sum(vnode.available["ncpus"] for vnode in parts.vnodes) - held
 
 
-@given(due(alone=True))
+@given(st.one_of(due(alone=True), letting_in()))
 def test_only_who_can_be_cut_is_let_in_on_that_condition(situation: Situation) -> None:
     """Above the threshold by what is left of it, unless that counts on saved work; rerunnable, below the cap, and
     saving or cheap to repeat. Any other job is let in by its whole estimate."""
@@ -188,7 +188,7 @@ def test_only_who_can_be_cut_is_let_in_on_that_condition(situation: Situation) -
             assert noted.end_s == parts.time_s + start.job.longest_s
 
 
-@given(due(alone=True))
+@given(letting_in())
 def test_shrunk_estimates_are_p_times_what_is_left_or_what_the_past_predicts(situation: Situation) -> None:
     parts, ledger, settings = situation
     plan = plan_of(situation)

@@ -45,8 +45,7 @@ from tests.property.strategies.ledger_between_passes_strategies import ledgers
 from tests.property.strategies.made_once import sampled_from
 from tests.property.strategies.quota_class_and_head_strategies import WIDE, contested_sites
 from tests.property.strategies.settings_strategies import backfills, checkpoints
-
-Situation = tuple[Parts, Ledger, Settings]
+from tests.property.strategies.situation_strategies import Situation
 
 PASSES = 60
 

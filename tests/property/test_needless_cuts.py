@@ -26,12 +26,30 @@ from tests.property.test_laws_over_time import Lively, as_estimated, earlier
 CUTS = ("cut-for-promise", "cut-for-rescue")
 
 
-def lives(*, plain: bool = False) -> st.SearchStrategy[Lively]:
-    """Clusters where P3 cuts and perhaps rescues; plain ones are a matter of counting cores."""
+def lives(*, plain: bool = False, saves: bool = True) -> st.SearchStrategy[Lively]:
+    """Clusters where P3 cuts and perhaps rescues; plain ones are a matter of counting cores. Without saving, no job of
+    them saves, and a little work may be repeated."""
     counted = st.one_of(backfilling_clusters(), clusters(plain=True), crowded_clusters(), backfilling_clusters())
     parts = counted if plain else st.one_of(counted, clusters(), alone_on_vnodes(), counted)
-    pairs = st.tuples(parts, lively(cutting_settings()))
+    settings = lively(cutting_settings())
+    if not saves:
+        parts, settings = parts.map(_saving_nothing), settings.flatmap(_repeating_little)
+    pairs = st.tuples(parts, settings)
     return pairs.flatmap(lambda pair: st.tuples(st.just(pair[0]), arrivals(pair[0]), st.just(pair[1])))
+
+
+def _saving_nothing(parts: Parts) -> Parts:
+    return replace(
+        parts,
+        jobs=tuple(job._replace(saves=False) for job in parts.jobs),
+        runs=tuple(run._replace(job=run.job._replace(saves=False)) for run in parts.runs),
+    )
+
+
+def _repeating_little(settings: Settings) -> st.SearchStrategy[Settings]:
+    return st.sampled_from((60, 30, 1000)).map(
+        lambda most_s: replace(settings, checkpoint=replace(settings.checkpoint, repeat_at_most_s=most_s))
+    )
 
 
 @st.composite
@@ -110,7 +128,7 @@ def _demand_all_needed(parts: Parts, plan: Plan) -> None:
         assert not plan_invariants.fits_without(parts, then, job, preempt.id), (preempt.id, job.id)
 
 
-@given(lives())
+@given(lives(saves=False))
 def test_what_does_not_save_is_not_cut_once_it_is_dear_to_repeat(lively: Lively) -> None:
     parts, coming, settings = lively
     checkpoint = settings.checkpoint

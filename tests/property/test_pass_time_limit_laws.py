@@ -11,7 +11,7 @@ from policy import Job, Plan, decide
 from policy.plan.pass_time_limit import Deadline
 from tests.policy.time_limit_by_call_count import Countdown
 from tests.property.oracles import plan_invariants
-from tests.property.test_laws_of_one_pass import Situation, contended, situations
+from tests.property.strategies.situation_strategies import Situation, contended, situations
 
 
 def plan_by(situation: Situation, deadline: Deadline) -> Plan:

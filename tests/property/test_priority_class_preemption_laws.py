@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
-from policy import Job, Ledger, Plan, Queue, Run, Settings, decide
+from policy import Job, Ledger, Plan, Queue, Run, Settings
 from policy.model.ledger_between_passes import PROMISE
 from policy.model.limit_attributes import Limits
+from policy.order.site_order_settings import SiteOrder
 from tests.property.oracles import plan_invariants
 from tests.property.oracles.priority_classes_by_hand import (
     BASE,
@@ -31,8 +32,7 @@ from tests.property.strategies.cluster_strategies import (
 )
 from tests.property.strategies.ledger_between_passes_strategies import ledgers
 from tests.property.strategies.settings_strategies import all_settings, by_class_settings, eager_settings
-
-Situation = tuple[Parts, Ledger, Settings]
+from tests.property.strategies.situation_strategies import Situation, plan_of
 
 EXAMPLES = 100
 """So many are drawn of each law: tests/property/test_law_mutations.py shows that they are enough."""
@@ -58,9 +58,25 @@ def by_class_only(*, plain: bool | None = None) -> st.SearchStrategy[Situation]:
     )
 
 
-def plan_of(situation: Situation) -> Plan:
-    parts, ledger, settings = situation
-    return decide(parts.snapshot(), ledger, settings)
+@st.composite
+def over_express_queues(draw: st.DrawFn) -> Situation:
+    """Runs and waiting jobs of a queue and of two express queues of different priority."""
+    parts, settings = draw(crowded_clusters()), draw(st.one_of(by_class_settings(), eager_settings()))
+    names = ("workq", "express", "urgent")
+    order = SiteOrder(queues=names, express_from=50)
+    queues = tuple(
+        replace(queue, name=name, priority=priority, order=order)
+        for queue in parts.queues
+        for name, priority in zip(names, (0, 60, 80))
+    )
+    of_runs, of_jobs = st.sampled_from(("express", "workq", "urgent")), st.sampled_from(("urgent", "express", "workq"))
+    parts = replace(
+        parts,
+        queues=queues,
+        jobs=tuple(job._replace(queue=draw(of_jobs)) for job in parts.jobs),
+        runs=tuple(run._replace(job=run.job._replace(queue=draw(of_runs))) for run in parts.runs),
+    )
+    return parts, Ledger(), settings
 
 
 def by_hand(situation: Situation) -> tuple[dict[str, int], dict[str, int]]:
@@ -112,7 +128,7 @@ def test_a_job_of_the_base_class_preempts_no_job_by_class(situation: Situation) 
     assert all(of_jobs[beneficiary] != BASE for _, beneficiary in taken_by_class(plan))
 
 
-@given(ranked())
+@given(over_express_queues())
 def test_a_run_of_an_express_queue_goes_for_no_job_of_a_lower_class(situation: Situation) -> None:
     """Neither for a quota nor for a class, whatever the queues."""
     parts, plan = situation[0], plan_of(situation)

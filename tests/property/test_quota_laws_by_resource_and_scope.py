@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hypothesis import given
+from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
 from policy import Ledger, Plan, Request, Run, Settings, decide
@@ -16,7 +17,14 @@ from policy.model.job_request import Chunk
 from policy.model.limit_attributes import EntityKey, Limits
 from policy.settings.site_settings import PrioritySettings, QuotaSettings
 from tests.property.oracles import plan_invariants
-from tests.property.strategies.cluster_strategies import NOW_S, Parts, clusters, limit_sets
+from tests.property.strategies.cluster_strategies import (
+    NOW_S,
+    Parts,
+    clusters,
+    contended_clusters,
+    crowded_clusters,
+    limit_sets,
+)
 
 _RESOURCES = ("ncpus", "ngpus")
 
@@ -50,15 +58,22 @@ def without_cores(run: Run) -> Run:
 @st.composite
 def scoped(draw: st.DrawFn) -> Parts:
     """A cluster with quotas on cores and GPUs, of queues and of the server, and one rule: A. Some jobs and runs ask for
-    no core, or for none in one of their chunks."""
-    parts = draw(clusters())
+    no core, or for none in one of their chunks; half of the jobs cannot be rerun."""
+    contended = draw(st.sampled_from((True, True, False)))
+    parts = draw(st.one_of(crowded_clusters(), contended_clusters()) if contended else clusters())
     parts = replace(
         parts,
-        jobs=tuple(job._replace(request=draw(sometimes_bare(job.request))) for job in parts.jobs),
+        jobs=tuple(
+            job._replace(request=draw(sometimes_bare(job.request)), rerunable=draw(st.booleans())) for job in parts.jobs
+        ),
         runs=tuple(draw(st.sampled_from((run, run, without_cores(run)))) for run in parts.runs),
     )
     queues = tuple(
-        replace(queue, quotas=draw(limit_sets()), other_quotas={"ngpus": draw(limit_sets(rarely=True, most=4))})
+        replace(
+            queue,
+            quotas=queue.quotas if contended else draw(limit_sets()),
+            other_quotas={"ngpus": draw(limit_sets(rarely=True, most=4))},
+        )
         for queue in parts.queues
     )
     of_server = {name: draw(limit_sets(rarely=True)) for name in _RESOURCES}
@@ -96,6 +111,7 @@ def used(parts: Parts, plan: Plan, scope: str, name: str, *, gone: bool) -> Coun
     return counts
 
 
+@settings_of_law(max_examples=100)
 @given(scoped())
 def test_who_loses_a_run_is_over_and_stays_at_some_quota(parts: Parts) -> None:
     """The user is over some own entry with it, and at or above one without all that the pass takes."""
@@ -127,6 +143,7 @@ def test_beneficiaries_stay_within_every_quota_where_they_will_be(parts: Parts) 
             assert counts[entity] <= limit, (job_id, scope, name, entity)
 
 
+@settings_of_law(max_examples=100)
 @given(scoped())
 def test_what_could_not_be_preempted_starts_within_every_quota(parts: Parts) -> None:
     """With all that the pass starts beside it of the same owners, and no run counted out."""

@@ -11,7 +11,7 @@ from policy.eligibility.quota_headroom import QuotaHeadroom
 from tests.property.strategies.cluster_strategies import contended_clusters, crowded_clusters
 from tests.property.strategies.ledger_between_passes_strategies import due_ledgers, ledgers
 from tests.property.strategies.settings_strategies import all_settings, by_quota_settings
-from tests.property.test_laws_of_one_pass import Situation
+from tests.property.strategies.situation_strategies import Situation
 
 crowded = st.tuples(
     st.one_of(crowded_clusters(), contended_clusters(plain=True)), st.one_of(by_quota_settings(), all_settings())

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import settings as settings_of_law
 from hypothesis import strategies as st
 
-from policy import Job, Ledger, Plan, Queue, Run, Settings, Vnode, decide
+from policy import Job, Ledger, Plan, Queue, Run, Vnode, decide
 from policy.model.allocation import Allocation, Spot
 from policy.model.job_request import Request
 from policy.model.limit_attributes import Limits
@@ -20,9 +20,9 @@ from policy.plan.plan_types import Start
 from tests.property.oracles import plan_invariants
 from tests.property.strategies.cluster_strategies import NOW_S, Parts
 from tests.property.strategies.settings_strategies import by_quota_settings
+from tests.property.strategies.situation_strategies import Situation
 
 EXAMPLES = 5 * settings_of_law().max_examples
-Situation = tuple[Parts, Ledger, Settings]
 
 
 @st.composite

@@ -10,7 +10,8 @@ from hypothesis import settings as settings_of_law
 
 from tests.property.oracles import unpreemptible_by_hand
 from tests.property.strategies.cluster_strategies import parts_of
-from tests.property.test_head_yields_to_entitled_jobs import EXAMPLES, Situation, passes, roomy_situations
+from tests.property.strategies.situation_strategies import Situation
+from tests.property.test_head_yields_to_entitled_jobs import EXAMPLES, passes, roomy_situations
 from tests.property.test_laws_over_time import may_preempt
 
 

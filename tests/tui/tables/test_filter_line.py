@@ -30,6 +30,16 @@ BOB: Row = {
 }
 FIELDS = {name: (lambda row, name=name: row[name]) for name in ALICE}
 
+_TERMS = st.builds(
+    "".join,
+    st.tuples(
+        st.sampled_from(("", "!")),
+        st.sampled_from((*FIELDS, "custom.Attr", "none-such")),
+        st.sampled_from((":", ":>", ":<", ":=", " ")),
+        st.sampled_from(("64", "1.5h", "512mb", "*", "nan", "-1", "ü", "")),
+    ),
+)
+
 
 def passing(text: str) -> list[str]:
     wanted = parse_filter(text, FIELDS, lambda name: _custom if name == "custom.Attr" else None)
@@ -115,7 +125,7 @@ def test_a_row_passes_a_filter_or_its_negation_never_both(text: str) -> None:
     assert sorted(passing(text) + passing("!" + text)) == ["alice", "bob"]
 
 
-@given(st.text(max_size=30))
+@given(st.one_of(st.text(max_size=30), st.lists(_TERMS, min_size=1, max_size=3).map(" ".join)))
 def test_whatever_is_typed_is_read_or_refused_in_words(text: str) -> None:
     try:
         parse_filter(text, FIELDS).of([ALICE, BOB])
