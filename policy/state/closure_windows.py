@@ -81,7 +81,10 @@ class Windows:
 
     def __init__(self, cluster: ClusterIndex, now_s: float, slack_s: float) -> None:
         self._capacity = cluster.capacity
-        self._kinds = cluster.closed_kinds()
+        self._kinds = [
+            (sorted(windows, key=lambda window: window.start_s), mask) for windows, mask in cluster.closed_kinds()
+        ]
+        self._kinds_starts = [[window.start_s for window in windows] for windows, _ in self._kinds]
         self._of_queues: Mapping[str, tuple[Window, ...]] = {
             queue.name: queue.closed for queue in cluster.queues.values() if queue.closed
         }
@@ -187,8 +190,10 @@ class Windows:
     def _meeting(self, start_s: float, end_s: float) -> _Meeting:
         whole = partly = 0
         masks: dict[Amounts, int] = {}
-        for windows, mask in self._kinds:
-            met = [window for window in windows if window.meets(start_s, end_s)]
+        for (windows, mask), starts in zip(self._kinds, self._kinds_starts):
+            # Those of a reservation that recurs may be hundreds, of which a run ends before most.
+            begun = windows[: bisect_left(starts, end_s)]
+            met = [window for window in begun if window.meets(start_s, end_s)]
             if any(window.amounts is None for window in met):
                 whole |= mask
             elif met:

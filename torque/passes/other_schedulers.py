@@ -1,32 +1,40 @@
-"""Another scheduler beside pbsteer: a process of that name on this host, or one that has the port of schedulers.
+"""Another scheduler beside pbsteer: a process of that name on this host, or one that listens on the port of schedulers.
 
 Two schedulers would start jobs on the same slots, so pbsteer does not drive beside one. Torque's own has the port on
 which the server wakes schedulers; Maui and Moab need not, are known by their names, and are not seen on other hosts.
+The server starts jobs for root, managers and operators alone: what another user runs under such a name, or on that
+port, is no scheduler.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import pwd
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 SCHEDULERS = ("pbs_sched", "maui", "moab")
 _LISTENS = "0A"
+_MAY_START = ("managers", "operators")
 
 
-def find_other_scheduler(proc: Path = Path("/proc")) -> str:
-    """The name and process of another scheduler on this host; empty if there is none."""
+def find_other_scheduler(server: Mapping[str, str], proc: Path = Path("/proc")) -> str:
+    """The name and process of another scheduler on this host; empty if there is none. ``server`` has the server's
+    attributes."""
     own_net = _namespace(proc / "self")
     for pid, name in _walk_processes(proc):
-        if name in SCHEDULERS and _namespace(proc / pid) == own_net:
+        if name in SCHEDULERS and _namespace(proc / pid) == own_net and _may_start(_real_user(proc / pid), server):
             return f"{name} (process {pid})"
     return ""
 
 
-def find_listener(port: int, proc: Path = Path("/proc")) -> str:
-    """The name and number of the process that listens on a port of this host; a few words if that is not known."""
-    inodes = set(_find_inodes(port, proc))
+def find_listener(port: int, server: Mapping[str, str], proc: Path = Path("/proc")) -> str:
+    """The name and number of the process that listens on a port of this host for a user who may start jobs; a few words
+    if that is not known, and empty if there is none."""
+    inodes = {inode for inode, uid in _walk_listening(port, proc) if _may_start(uid, server)}
+    if not inodes:
+        return ""
     for pid, name in _walk_processes(proc):
         with contextlib.suppress(OSError):
             for file in (proc / pid / "fd").iterdir():
@@ -36,11 +44,38 @@ def find_listener(port: int, proc: Path = Path("/proc")) -> str:
     return "another process"
 
 
+def _may_start(uid: int | None, server: Mapping[str, str]) -> bool:
+    """Whether the server may start jobs for this user of the host. One who is not known counts as none."""
+    if uid is None:
+        return False
+    names = {entry.strip().partition("@")[0] for key in _MAY_START for entry in server.get(key, "").split(",")}
+    try:
+        return uid == 0 or pwd.getpwuid(uid).pw_name in names
+    except KeyError:
+        return False
+
+
 def _walk_processes(proc: Path) -> Iterator[tuple[str, str]]:
     for folder in sorted(proc.iterdir(), key=lambda path: path.name):
         if folder.name.isdigit() and folder.name != str(os.getpid()):
             with contextlib.suppress(OSError):
-                yield folder.name, (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
+                yield folder.name, _name(folder)
+
+
+def _name(process: Path) -> str:
+    """The name of the program's file, as far as this user may see it: a process may call itself as it likes, and a link
+    to a setuid program as its user likes."""
+    with contextlib.suppress(OSError):
+        return Path(os.readlink(process / "exe").removesuffix(" (deleted)")).name  # noqa: PTH115 - may be no path
+    return (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
+
+
+def _real_user(process: Path) -> int | None:
+    """The user who has started the process, also of a setuid program."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        status = (process / "status").read_text(encoding="utf-8", errors="replace")
+        return int(status.partition("\nUid:")[2].split(maxsplit=1)[0])
+    return None
 
 
 def _namespace(process: Path) -> str:
@@ -49,10 +84,11 @@ def _namespace(process: Path) -> str:
     return ""
 
 
-def _find_inodes(port: int, proc: Path) -> Iterator[str]:
+def _walk_listening(port: int, proc: Path) -> Iterator[tuple[str, int]]:
+    """Each socket that listens on the port, and its user."""
     for name in ("tcp", "tcp6"):
         with contextlib.suppress(OSError):
             for line in (proc / "net" / name).read_text(encoding="ascii", errors="replace").splitlines()[1:]:
                 words = line.split()
                 if len(words) > 9 and words[3] == _LISTENS and words[1].endswith(f":{port:04X}"):
-                    yield f"socket:[{words[9]}]"
+                    yield f"socket:[{words[9]}]", int(words[7])

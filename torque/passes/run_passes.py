@@ -10,7 +10,7 @@ import contextlib
 import os
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Callable, NamedTuple
 
@@ -119,11 +119,11 @@ class PassProcess:
 
     def _pass(self, settings: Settings, early: EarlyPass | None) -> PassOutcome:
         server, queues = look_at_server(self._ifl)
-        not_to_drive = self._find_obstacle(settings)
+        not_to_drive, unwoken = self._find_obstacle(settings, server)
         can_be_woken = self._wake_ups.is_listening and server.get("scheduling", "") == "True"
         self._waited = _Waited(server.get("state_count", ""), can_be_woken)
         notes = [self._settings.complaint] if self._settings.complaint else []
-        notes += find_unknown_queues(settings, queues)
+        notes += [*unwoken, *find_unknown_queues(settings, queues)]
         connect = partial(PassConnection, known=self._known, settings=settings, file=self._settings)
         outcome = run_pass(
             self._ifl, settings, self._state, early, not_to_drive=not_to_drive, notes=notes, connect=connect
@@ -131,21 +131,25 @@ class PassProcess:
         refusal = [f"nothing is driven: {not_to_drive}"] if not_to_drive else []
         return outcome._replace(sentences=[*notes, *refusal, *outcome.sentences])
 
-    def _find_obstacle(self, settings: Settings) -> str:
-        """Why nothing may be driven now, though the mode is ``drive``; else listens for wake-ups."""
+    def _find_obstacle(self, settings: Settings, server: Mapping[str, str]) -> tuple[str, list[str]]:
+        """Why nothing may be driven now, though the mode is ``drive``; else listens for wake-ups, and notes what keeps
+        it from that: any user of this host can take the port."""
         if not drives(settings):
             self._wake_ups.close()
-            return ""
-        other = find_other_scheduler()
+            return "", []
+        other = find_other_scheduler(server)
         if other:
             self._wake_ups.close()
-            return f"{other} starts jobs of this server: stop it, or set the mode to observe"
+            return f"{other} starts jobs of this server: stop it, or set the mode to observe", []
         try:
             self._wake_ups.listen()
-        except PortTakenError:
-            listener = find_listener(self._port)
-            return f"{listener} listens on port {self._port}, as Torque's schedulers do: stop it"
-        return ""
+        except PortTakenError as taken:
+            listener = find_listener(self._port, server)
+            if listener:
+                return f"{listener} listens on port {self._port}, as Torque's schedulers do: stop it", []
+            until = "by a process of a user who may start no jobs; until that is ended, the server wakes no pass"
+            return "", [f"{taken}, {until}"]
+        return "", []
 
     def _wait(self, begun_s: float, due_s: float, passed: PassResult) -> EarlyPass | None:
         """Wait for the next pass; None if that is the due one."""

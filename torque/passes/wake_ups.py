@@ -72,20 +72,25 @@ class WakeUps:
             ready = select.select(watched, [], [], max(0.0, until_s - time.monotonic()))[0]
             if not ready or self._stop in ready:
                 return False
-            if self._take_all():
+            if self._take_waiting():
                 return True
+            if time.monotonic() >= until_s:
+                return False
 
-    def _take_all(self) -> bool:
-        """Take all connections that wait; whether one of them was a wake-up of this host's server."""
+    def _take_waiting(self) -> bool:
+        """Take the connections that wait; whether one of them was a wake-up of this host's server. Every user of the
+        host can connect, without a word and without end, so all together get the patience that one does."""
         assert self._socket is not None  # noqa: S101 - only called once it can be read
+        until_s = time.monotonic() + _PATIENCE_S
         is_woken = False
-        while True:
+        while (left_s := until_s - time.monotonic()) > 0:
             try:
                 connection, peer = self._socket.accept()
             except OSError:
-                return is_woken
+                break
             with connection, contextlib.suppress(OSError):
                 own = connection.getsockname()[0]
                 if peer[0] == own or peer[0].startswith("127."):
-                    connection.settimeout(_PATIENCE_S)
+                    connection.settimeout(left_s)
                     is_woken = len(connection.recv(_LENGTH)) > 0 or is_woken
+        return is_woken

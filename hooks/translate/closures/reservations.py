@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from hooks.pbs.host_of_vnode_and_multi_host_job import host_of
@@ -44,8 +44,7 @@ def read_reservations(server_status: ServerStatus, report: Report) -> Reservatio
     }
     windows: dict[str, list[Window]] = {}
     for name, texts in server_status.reservations.items():
-        for occurrence in known[name]:
-            _close(windows, name, texts, occurrence, server_status)
+        _close(windows, name, texts, known[name], server_status)
     for vnode, texts in server_status.vnodes.items():
         for name in filter(None, _NAMES.split(texts.get("resv", ""))):
             if not known.get(name):
@@ -120,25 +119,49 @@ def _read_sequence(text: str) -> list[Allocation]:
 
 
 def _close(
-    windows: dict[str, list[Window]], name: str, texts: Attributes, occurrence: _Occurrence, server_status: ServerStatus
+    windows: dict[str, list[Window]],
+    name: str,
+    texts: Attributes,
+    occurrences: Iterable[_Occurrence],
+    server_status: ServerStatus,
 ) -> None:
-    """Add what one occurrence keeps of each of its vnodes. One that ends before it begins keeps nothing."""
-    start_s, end_s = occurrence.start_s, occurrence.end_s
-    if end_s != UNLIMITED_S:
-        start_s, end_s = min(start_s, LATEST_S), min(end_s, LATEST_S)
-    if start_s >= end_s:
-        return
+    """Add what the occurrences of a reservation keep of each of their vnodes. One that ends before it begins keeps
+    nothing.
+
+    Hundreds of occurrences may have one allocation on all vnodes of a cluster, so that is looked at once.
+    """
+    kept_of: dict[int, dict[Amounts | None, list[str]]] = {}
+    for one in occurrences:
+        ends = one.end_s != UNLIMITED_S
+        start_s, end_s = (min(one.start_s, LATEST_S), min(one.end_s, LATEST_S)) if ends else (one.start_s, one.end_s)
+        if start_s >= end_s:
+            continue
+        kept = kept_of.get(id(one.allocation))
+        if kept is None:
+            kept = kept_of[id(one.allocation)] = _find_kept(name, texts, one.allocation, server_status)
+        for amounts, vnodes in kept.items():
+            window = Window(start_s, end_s, _called(name), amounts)
+            for vnode in vnodes:
+                windows.setdefault(vnode, []).append(window)
+
+
+def _find_kept(
+    name: str, texts: Attributes, allocation: Allocation, server_status: ServerStatus
+) -> dict[Amounts | None, list[str]]:
+    """The vnodes of which the allocation keeps these amounts, or all for None."""
     place, vnodes = set(texts.get("Resource_List.place", "").split(":")), server_status.vnodes
-    shares = {vnode: vnodes.get(vnode, {}).get("sharing", "default_shared") for vnode in occurrence.allocation.vnodes}
+    shares = {vnode: vnodes.get(vnode, {}).get("sharing", "default_shared") for vnode in allocation.vnodes}
     kept: dict[str, Amounts | None] = {
         vnode: None if name.startswith("M") or _is_alone(place, shares[vnode]) else amounts
-        for vnode, amounts in amounts_by_vnode(occurrence.allocation).items()
+        for vnode, amounts in amounts_by_vnode(allocation).items()
     }
     hosts = {host_of(vnode, vnodes) for vnode in kept if _has_host(place, shares[vnode])}
     if hosts:
         kept.update({vnode: None for vnode in vnodes if host_of(vnode, vnodes) in hosts})
+    found: dict[Amounts | None, list[str]] = {}
     for vnode, amounts in kept.items():
-        windows.setdefault(vnode, []).append(Window(start_s, end_s, _called(name), amounts))
+        found.setdefault(amounts, []).append(vnode)
+    return found
 
 
 def _is_alone(place: Collection[str], sharing: str) -> bool:

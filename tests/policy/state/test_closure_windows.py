@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 from policy import Settings, Vnode
 from policy.explain.queue_position import InLine
@@ -35,6 +36,24 @@ def test_windows_keep_the_most_that_they_keep_at_one_moment() -> None:
     vnodes = [vnode("v1", 8, closed=(R1, R2)), vnode("v2", 8, closed=(R1, R3)), vnode("v3", 8)]
     assert closed(vnodes, 10, math.inf) == (0, [(1, (("mem", 5), ("ncpus", 3))), (2, (("ncpus", 3),))])
     assert closed(vnodes, 10, 150) == (0, [(3, (("ncpus", 2),))])
+
+
+def test_of_windows_in_any_order_only_those_that_a_run_meets_count() -> None:
+    late = Window(400, 500, "reservation R4", (("ncpus", 7),))
+    for windows in ((late, R2, R1), (R1, late, R2)):
+        assert closed([vnode("v1", 8, closed=windows)], 10, 400) == (0, [(1, (("mem", 5), ("ncpus", 3)))])
+        assert closed([vnode("v1", 8, closed=windows)], 300, 401) == (0, [(1, (("ncpus", 7),))])
+
+
+def test_windows_that_begin_after_a_run_cost_it_nothing() -> None:
+    """Users' reservations that recur may leave tens of thousands, and a pass asks for hundreds of runs."""
+    coming = tuple(Window(1000 + at, 1001 + at, "reservation R1", (("ncpus", 1),)) for at in range(30_000))
+    windows = windows_of(cluster([vnode("v1", closed=coming)]).cluster(), 10, 0)
+    assert windows is not None
+    request = parse_request("1:ncpus=1", "")
+    began_s = time.process_time()
+    assert all(windows.closed_for(request, QUEUE, 10, 1000.5 + at).shares for at in range(300))
+    assert time.process_time() - began_s < 1.5
 
 
 def test_who_wants_a_vnode_alone_shares_it_with_no_window() -> None:

@@ -19,6 +19,7 @@ from policy.settings.site_settings import Settings
 from tests.torque.fake_torque import FakeTorque, as_pbs_ifl, job, node, running
 from torque.passes import run_passes
 from torque.passes.run_passes import PassProcess
+from torque.passes.wake_ups import PortTakenError, WakeUps
 from torque.passes.watched_settings import WatchedSettings
 from tui.backends.torque.settings_file import edit_settings_file
 from tui.config.read_site_policy_toml import read_settings
@@ -60,7 +61,7 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    monkeypatch.setattr(run_passes, "find_other_scheduler", lambda: "")
+    monkeypatch.setattr(run_passes, "find_other_scheduler", lambda _: "")
     readable, writable = os.pipe()
     yield Site(tmp_path, readable)
     os.close(readable)
@@ -167,7 +168,7 @@ def test_signal_is_not_used_while_the_server_would_lose_what_saved_itself(site: 
 
 
 def test_nothing_is_driven_beside_another_scheduler(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_passes, "find_other_scheduler", lambda: "maui (process 77)")
+    monkeypatch.setattr(run_passes, "find_other_scheduler", lambda _: "maui (process 77)")
     site.configure(DRIVE)
     site.torque.jobs = {"1.tq": job()}
     found = site.run_pass()
@@ -175,6 +176,24 @@ def test_nothing_is_driven_beside_another_scheduler(site: Site, monkeypatch: pyt
     stop = "stop it, or set the mode to observe"
     assert found["notes"] == [f"queue batch is not driven: maui (process 77) starts jobs of this server: {stop}"]
     assert any(said.startswith("nothing is driven: maui (process 77)") for said in site.said)
+
+
+@pytest.mark.parametrize(
+    ("listener", "is_driven"), [("python3 (process 77)", False), ("", True)], ids=["a scheduler", "a user's process"]
+)
+def test_only_who_may_start_jobs_keeps_passes_from_driving_by_taking_the_port(
+    site: Site, monkeypatch: pytest.MonkeyPatch, listener: str, is_driven: bool
+) -> None:
+    def refuse(_: WakeUps) -> None:
+        raise PortTakenError("port 15004: Address already in use")
+
+    monkeypatch.setattr(WakeUps, "listen", refuse)
+    monkeypatch.setattr(run_passes, "find_listener", lambda _, __: listener)
+    site.configure(DRIVE)
+    site.torque.jobs = {"1.tq": job()}
+    assert site.run_pass()["started"] == (["1.tq"] if is_driven else [])
+    (said,) = (said for said in site.said if "port" in said)
+    assert said.startswith("port 15004: Address already in use, by" if is_driven else f"nothing is driven: {listener}")
 
 
 def test_scheduling_false_of_an_administrator_pauses_and_true_resumes(site: Site) -> None:

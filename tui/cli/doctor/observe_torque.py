@@ -62,7 +62,9 @@ def observe_torque(place: TorquePlace, policy: Path, now_s: float, proc: Path) -
         seen["passes"] = read_passes(folder)
     except OSError as error:
         unseen["passes"] = f"{error.filename}: {error.strerror}: {AS_ROOT}"
-    return ObservedTorque(now_s, policy, place, unseen=unseen, other_scheduler=find_other_scheduler(proc), **seen)
+    server = seen["server_status"].server if "server_status" in seen else {}
+    other = find_other_scheduler(server, proc)
+    return ObservedTorque(now_s, policy, place, unseen=unseen, other_scheduler=other, **seen)
 
 
 def _read_last_used(folder: Path) -> Settings | None:

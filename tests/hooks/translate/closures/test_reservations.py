@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -188,3 +189,18 @@ def test_vnodes_of_one_reservation_share_their_windows() -> None:
     nodes = "+".join(f"(v{number}:ncpus=2)" for number in range(50))
     found = read_reservations(server_status(reservations={"R8.server": resv(nodes)}), lambda _queue, _sentence: None)
     assert len({id(each) for each in found.windows.values()}) == 1
+
+
+def test_hundreds_of_occurrences_on_all_vnodes_of_a_large_cluster_are_read_in_a_moment() -> None:
+    """Any user may reserve so, and each pass reads it."""
+    nodes = "+".join(f"(v{number}:ncpus=2)" for number in range(1000))
+    recurring = standing("FREQ=DAILY;COUNT=400", 1, 400) | {
+        "resv_nodes": nodes, "reserve_execvnodes": f"400#{nodes}{{0-399}}",
+    }  # fmt: skip
+    seen_by_pass = server_status(
+        vnodes={f"v{number}": vnode() for number in range(1000)}, reservations={"S8.server": recurring}
+    )
+    began_s = time.process_time()
+    found = read_reservations(seen_by_pass, lambda _queue, _sentence: None)
+    assert time.process_time() - began_s < 2
+    assert {len(each) for each in found.windows.values()} == {400}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,12 @@ def test_any_patterns_leave_out_what_rsync_leaves_out(folder: Path, patterns: li
 
 def test_an_empty_pattern_leaves_nothing_out() -> None:
     assert not Excluded([""]).has("a", is_folder=False)
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 5 + "b", "**a" * 5 + "b", "x/" + "*a" * 5 + "b"])
+def test_a_pattern_of_many_stars_takes_no_longer_than_its_length(pattern: str) -> None:
+    """The service looks through results by the patterns that their user has chosen."""
+    began_s = time.process_time()
+    assert not Excluded([pattern]).has(f"x/{'a' * 120}", is_folder=False)
+    assert Excluded([pattern]).has(f"x/{'a' * 120}b", is_folder=False)
+    assert time.process_time() - began_s < 1
