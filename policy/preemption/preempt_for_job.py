@@ -191,7 +191,7 @@ class Preemption:
         left = classes.remaining(job)
         numbers: Numbers = (("entity", show_entity(subject.entity)), ("counted", left.resource))
         numbers = (*numbers, *left.need, *unit_of(left.resource, self._cluster.server.sizes))
-        return Reason("base-class", (*numbers, ("left", left.amount), ("limit", left.limit)))
+        return Reason("base-class", (*numbers, ("left", left.amount), ("limit", left.limit), ("queue", left.scope)))
 
     def find(
         self,

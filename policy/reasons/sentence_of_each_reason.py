@@ -13,6 +13,7 @@ from policy.model.pbs_units import show_duration
 from policy.reasons.numbers_in_reasons import (
     are,
     class_name,
+    everywhere,
     lacking,
     quota_named,
     resource_but_cores,
@@ -87,6 +88,11 @@ def _in_class(facts: Facts) -> str:
         return ""
     back = f", or {needed - limit} of the {used} in use given back" if 0 < needed - limit <= used else ""
     return f": a quota of at least {needed} lifts it{back}"
+
+
+def _quota_where(facts: Facts) -> str:
+    """Where a priority quota is set, if not on the job's queue. Reasons of earlier versions do not say it."""
+    return everywhere(facts.get("queue", "its queue"))
 
 
 def _ahead(facts: Facts) -> str:
@@ -314,7 +320,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     "no-priority": lambda f: f"base class, preempts no job: {f['user']} has no priority in queue {f['queue']}",
     "base-class": lambda f: (
         f"base class, preempts no job: needs {f['need']}{resource_but_cores(f)}, and {are(f['left'])} left of the"
-        f" priority quota of {f['limit']} of {f['entity']} after the jobs in line{_in_class(f)}"
+        f" priority quota of {f['limit']} of {f['entity']}{_quota_where(f)} after the jobs in line{_in_class(f)}"
     ),
     "no-lower-class": lambda f: (
         "preempts no job: no running job that may be preempted has a class below its own,"
