@@ -295,7 +295,8 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         f" {f['used']} + {f['need']} of {quota_named(f)}{_within(f)}"
     ),
     "preempt-delay": lambda f: (
-        f"may preempt {f['at_s_in']}, if the runs are still there whose cores it could take now"
+        f"may preempt {f['at_s_in']}, if the runs are still there whose cores it could take now, and what is idle"
+        " beside them"
         if "cores_there" in f
         else f"may not preempt before its delay is over, {f['at_s_in']}"
     ),
@@ -305,7 +306,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "exempt-victims": lambda f: (
         f"preempts no job yet: runs that it could preempt are still in their exempt time; it can {f['enough_s_in']},"
-        " if they are still there"
+        " if they are still there, and what is idle beside them"
     ),
     "preempt-delays-head": lambda f: (
         "preempts no job: running it on their cores would delay the job first in line"

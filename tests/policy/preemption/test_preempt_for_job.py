@@ -104,6 +104,22 @@ def test_a_delay_is_told_of_only_where_there_is_somebody_to_preempt() -> None:
         assert (tried.code, plan.next_s) == (code, 80)
 
 
+def test_a_delay_is_told_of_alone_where_a_start_of_the_pass_would_have_to_go() -> None:
+    """When bob's delay is over, carol's start is a run in its exempt time."""
+    waiting = [
+        job("8", "carol", "2", submit_s=40),
+        job("9", "bob", "4", submit_s=50),
+        job("10", "bob", "4", submit_s=50),
+    ]
+    runs = [run("1", "dave", "v1=2", 0, 1000)]
+    snapshot = cluster([vnode("v1", 4)], waiting, runs, queues=[queue("[u:PBS_GENERIC=0],[u:bob=8]")], now_s=60)
+    plan = plan_for(snapshot, quota_settings(delay_s=30, exempt_s=50))
+    assert [*started(plan)] == ["8"]
+    for job_id in ("9", "10"):
+        (tried,) = plan.reasons()[job_id][1].tried
+        assert (tried.code, dict(tried.numbers)) == ("preempt-delay", {"at_s": 80})
+
+
 def test_the_cap_counts_each_subjob() -> None:
     array = job("2[]", "alice", "4", subjobs=(1,))
     one = Run("2[1]", array, 0, place_of("v1=4"), 100, False, 1)
