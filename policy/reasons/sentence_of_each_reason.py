@@ -95,6 +95,11 @@ def _quota_where(facts: Facts) -> str:
     return everywhere(facts.get("queue", "its queue"))
 
 
+def _closed_then(facts: Facts) -> str:
+    """A condition of the time at which a job could preempt, where other closures than now may be in its way by then."""
+    return ", and no reservation or other closure is in the way by then" if "closed_then" in facts else ""
+
+
 def _ahead(facts: Facts) -> str:
     """How many jobs are ahead of the job, where that was counted."""
     return f"; jobs ahead of it: {facts['ahead']:,}" if "ahead" in facts else ""
@@ -296,7 +301,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "preempt-delay": lambda f: (
         f"may preempt {f['at_s_in']}, if the runs are still there whose cores it could take now, and what is idle"
-        " beside them"
+        f" beside them{_closed_then(f)}"
         if "cores_there" in f
         else f"may not preempt before its delay is over, {f['at_s_in']}"
     ),
@@ -306,7 +311,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "exempt-victims": lambda f: (
         f"preempts no job yet: runs that it could preempt are still in their exempt time; it can {f['enough_s_in']},"
-        " if they are still there, and what is idle beside them"
+        f" if they are still there, and what is idle beside them{_closed_then(f)}"
     ),
     "preempt-delays-head": lambda f: (
         "preempts no job: running it on their cores would delay the job first in line"
