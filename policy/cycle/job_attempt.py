@@ -25,7 +25,7 @@ from policy.preemption.victim_search import Slot
 from policy.preemption.victim_selection import Found, Victim
 from policy.reasons.reason import Reason
 from policy.reasons.reason_names import Numbers
-from policy.state.closure_windows import NOTHING_CLOSED
+from policy.state.closure_windows import NOTHING_CLOSED, Closed
 
 
 class JobAttempts:
@@ -317,7 +317,7 @@ class JobAttempts:
         if isinstance(found, Reason):
             if found.code == "preempt-delays-head" and reservation is not None:
                 found = found._replace(numbers=(("before_s", reservation.until_s),))
-            return (*(refused if rights is not None else ()), found)
+            return (*(refused if rights is not None else ()), self._with_closures(job, found, closed))
         if yields and reservation is not None and region.moved_for is None:
             loses = reservation.guard(end_s, job.request)
             for victim in found.victims:
@@ -336,6 +336,15 @@ class JobAttempts:
             gone = [victim.run for victim in found.victims]
             reservation.replace(found.allocation, end_s, job.request, gone)
         return None
+
+    def _with_closures(self, job: Job, reason: Reason, closed: Closed) -> Reason:
+        """The reason; one that names a time at which the job could preempt says whether what is closed to it by then
+        differs from what is closed now."""
+        numbers = dict(reason.numbers)
+        at_s = numbers.get("enough_s", numbers.get("at_s") if "cores_there" in numbers else None)
+        if at_s is None or self._places.closed_to(job, late=True, at_s=float(at_s)).key == closed.key:
+            return reason
+        return reason._replace(numbers=(*reason.numbers, ("closed_then", 1)))
 
     def _next_of_array(self, job: Job, left: Job | None) -> Job | None:
         """The rest of an array, if its next subjob may be attempted at once. It waits if a gate blocks it by now, and

@@ -22,12 +22,14 @@ class StartPlaces:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def closed_to(self, job: Job, *, late: bool = False) -> Closed:
-        """What windows close to the job if it starts now; with ``late``, if it starts after others have made room."""
+    def closed_to(self, job: Job, *, late: bool = False, at_s: float | None = None) -> Closed:
+        """What windows close to the job if it starts now, or at that time; with ``late``, after others have made
+        room."""
         windows = self._context.windows
         if windows is None:
             return NOTHING_CLOSED
-        return windows.closed_to(job, self._context.now_s, windows.slack_s if late else 0.0)
+        start_s = self._context.now_s if at_s is None else at_s
+        return windows.closed_to(job, start_s, windows.slack_s if late else 0.0)
 
     def worth_clearing(self, job: Job, allowed: int) -> int:
         """Those of the vnodes on which runs may be preempted or cut for the job (docs/policies.md, P4 12)."""

@@ -28,12 +28,13 @@ class Subject(NamedTuple):
 
 
 class QuotaLeft(NamedTuple):
-    """What is left of a priority quota: the resource, the amount left and the limit. ``need`` is what the job needs of
-    it, where the request alone does not show that."""
+    """What is left of a priority quota: the resource, the amount left, the limit, and the queue where it is set (""
+    for the server). ``need`` is what the job needs of it, where the request alone does not show that."""
 
     resource: str
     amount: int
     limit: int
+    scope: str
     need: Numbers = ()
 
 
@@ -134,11 +135,11 @@ class Classes:
         subject, needs = self.subject(job), self._quotas.needs(job)
         entries = () if subject is None else [entry for entry in subject.quotas if entry.resource in needs]
         if not entries:
-            return QuotaLeft("ncpus", 0, 0)
+            return QuotaLeft("ncpus", 0, 0, job.queue)
         entry = next((each for each in entries if needs[each.resource] > self._left(each)), entries[0])
         need = needs[entry.resource]
         kept: Numbers = (("need", need),) if need != job.request.amount(entry.resource) else ()
-        return QuotaLeft(entry.resource, self._left(entry), entry.limit, kept)
+        return QuotaLeft(entry.resource, self._left(entry), entry.limit, entry.scope, kept)
 
     def lifted_by(self, job: Job) -> tuple[int, int] | None:
         """The limit that would take the job out of the base class even after all jobs before it, and what runs hold of

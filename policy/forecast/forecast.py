@@ -225,29 +225,28 @@ class Forecaster:
         now_s, count = self._now_s, len(self._draws)
         found = [draw.starts[job_id] for draw in self._draws if job_id in draw.starts]
         starts = sorted((start for start in found if start.at_s <= self._horizon_s), key=lambda start: start.at_s)
-        drawn_half_s, drawn_nine_tenths_s = _wait_s(starts, count, 0.5, now_s), _wait_s(starts, count, 0.9, now_s)
-        half_s, nine_tenths_s = self._corrected(drawn_half_s, 0), self._corrected(drawn_nine_tenths_s, 1)
+        half, nine_tenths = _at_share(starts, count, 0.5), _at_share(starts, count, 0.9)
+        half_s, nine_tenths_s = self._corrected(job_id, half, 0), self._corrected(job_id, nine_tenths, 1)
         full = self._full.starts.get(job_id) if self._full is not None else None
         last_s = full.at_s if full is not None and full.at_s <= self._horizon_s else None
-        promised_s = self._promises.get(job_id)
-        if promised_s is not None and nine_tenths_s is not None and promised_s > now_s:
-            nine_tenths_s = min(nine_tenths_s, promised_s)
         if half_s is not None and nine_tenths_s is not None:
-            if promised_s is not None:
-                half_s = min(half_s, nine_tenths_s)
             nine_tenths_s = max(half_s, nine_tenths_s)
         if last_s is not None:
             last_s = None if count and nine_tenths_s is None else max(last_s, nine_tenths_s or last_s)
         after, after_draws = self._after(starts)
         return JobForecast(
-            job_id, half_s, nine_tenths_s, last_s, _nearest(starts, half_s), after, after_draws, drawn_half_s,
-            drawn_nine_tenths_s,
+            job_id, half_s, nine_tenths_s, last_s, _nearest(starts, half_s), after, after_draws,
+            None if half is None else half.at_s - now_s, None if nine_tenths is None else nine_tenths.at_s - now_s,
         )  # fmt: skip
 
-    def _corrected(self, wait_s: float | None, which: int) -> float | None:
-        if wait_s is None:
+    def _corrected(self, job_id: str, drawn: DrawnStart | None, which: int) -> float | None:
+        """The moment of a drawn start, corrected: by its promise, unless that moves in the draw."""
+        if drawn is None:
             return None
+        wait_s = drawn.at_s - self._now_s
         at_s = self._now_s + max(0.0, (wait_s + GRACE_S) * self._factors[which] - GRACE_S)
+        if drawn.as_promised and self._promises[job_id] > self._now_s:
+            at_s = min(at_s, self._promises[job_id])
         return at_s if at_s <= self._horizon_s else None
 
     def _after(self, starts: Sequence[DrawnStart]) -> tuple[str, int]:
@@ -293,10 +292,10 @@ def _at(times: Sequence[float], number: float) -> float:
     return times[int(number * len(times))]
 
 
-def _wait_s(starts: Sequence[DrawnStart], draws: int, share: float, now_s: float) -> float | None:
-    """The wait that the share of the draws stays below; None if it is beyond the horizon, or nothing was drawn."""
+def _at_share(starts: Sequence[DrawnStart], draws: int, share: float) -> DrawnStart | None:
+    """The start that the share of the draws stays below; None if it is beyond the horizon, or nothing was drawn."""
     index = ceil(draws * share) - 1
-    return starts[index].at_s - now_s if 0 <= index < len(starts) else None
+    return starts[index] if 0 <= index < len(starts) else None
 
 
 def _nearest(starts: Sequence[DrawnStart], at_s: float | None) -> Allocation | None:

@@ -30,11 +30,12 @@ RunTime = Callable[[Job], float]
 
 class DrawnStart(NamedTuple):
     """A job's first start in one draw: when, where, and the widest of the runs that ended at that moment ("" if time
-    alone let it start)."""
+    alone let it start). ``as_promised``: by the promise that it had at the begin of the draw, which never moved."""
 
     at_s: float
     allocation: Allocation
     after: str
+    as_promised: bool = False
 
 
 class LimitsFrom(NamedTuple):
@@ -129,6 +130,7 @@ class _Forward:
         self._snapshot = base.snapshot.fork()
         self._to_horizon = to_horizon
         self._ledger = base.ledger
+        self._promises = base.ledger.promises
         self._settings = base.settings
         self._grain = base.grain
         self._run_time = run_time
@@ -236,9 +238,9 @@ class _Forward:
         for _ in range(_PASSES_AT_ONE_MOMENT):
             plan = decide(snapshot, self._ledger, self._settings)
             self._passes += 1
-            self._ledger, snapshot = plan.ledger, plan.started
             for start in plan.starts:
                 self._start(start, now_s, after)
+            self._ledger, snapshot = plan.ledger, plan.started
             if (not plan.preempts and not plan.again) or self._passes >= most:
                 break
             snapshot = self._preempt(snapshot, plan.preempts, now_s)
@@ -264,7 +266,9 @@ class _Forward:
             heappush(self._ends, (end_s, start.id))
         if job.id in self._pending:
             self._pending.discard(job.id)
-            self._starts[job.id] = DrawnStart(now_s, start.allocation, after)
+            promised_s = self._promises.get(job.id)
+            as_promised = promised_s is not None and self._ledger.promises.get(job.id) == promised_s
+            self._starts[job.id] = DrawnStart(now_s, start.allocation, after, as_promised)
 
     def _preempt(self, snapshot: Snapshot, preempts: Sequence[Preempt], now_s: float) -> Snapshot:
         """The victims' cores are free, and their jobs wait again with their age."""

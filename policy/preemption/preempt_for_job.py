@@ -83,8 +83,8 @@ class Preemption:
         # Shapes that could preempt but for exempt time, by the longest estimate and the greatest closed extent with
         # which they could.
         self._exempting: dict[object, tuple[float, int, Reason]] = {}
-        # Shapes that could preempt but for their delay, by the longest estimate with which they could.
-        self._delayed: dict[object, float] = {}
+        # The longest estimate of a shape that could preempt but for its delay; whether no start goes, a run by then.
+        self._delayed: dict[object, tuple[float, bool]] = {}
         # How much of each entry's use the victims hold: with a higher quota these might stay.
         self.going: Going = {}
         # Whether a job that exceeds a quota may not preempt, whatever else it is.
@@ -158,20 +158,22 @@ class Preemption:
         after_victims: Capacity | None = None,
         good: int = _ALL,
     ) -> Reason:
-        """The reason of a job in its delay: that it could preempt now but for that, else why it could not."""
+        """The reason of a job in its delay: that it could preempt runs but for that, else why it could not."""
         rights, _ = self._rights_by_rules(job)
         if rights is None or len(self._delayed) >= _DELAYED_LOOKED_AT or self.spent() is not None:
             return delay
         shape = (allowed, rights, job.user if rights.by_quota else "", job.request, closed.key, good)
         could = Reason("preempt-delay", (*delay.numbers, ("cores_there", job.cores)))
-        if job.longest_s <= self._delayed.get(shape, -1.0):
-            return could
+        longest_s, of_runs = self._delayed.get(shape, (-1.0, False))
+        if job.longest_s <= longest_s:
+            return could if of_runs else delay
         before = self.in_vain, self.again, self.next_s
         found = self.find(job, rights, allowed, guard, closed, after_victims, good)
         self.in_vain, self.again, self.next_s = before
         if isinstance(found, Found):
-            self._delayed[shape] = job.longest_s
-            return could
+            of_runs = all(victim.run.id not in self._starts for victim in found.victims)
+            self._delayed[shape] = (job.longest_s, of_runs)
+            return could if of_runs else delay
         if found.code == "exempt-victims" and float(found.number("enough_s")) < float(delay.number("at_s")):
             return could
         return delay if found.code == _DELAYS_HEAD.code else found
@@ -191,7 +193,7 @@ class Preemption:
         left = classes.remaining(job)
         numbers: Numbers = (("entity", show_entity(subject.entity)), ("counted", left.resource))
         numbers = (*numbers, *left.need, *unit_of(left.resource, self._cluster.server.sizes))
-        return Reason("base-class", (*numbers, ("left", left.amount), ("limit", left.limit)))
+        return Reason("base-class", (*numbers, ("left", left.amount), ("limit", left.limit), ("queue", left.scope)))
 
     def find(
         self,

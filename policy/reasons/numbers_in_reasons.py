@@ -53,8 +53,13 @@ def show_quota(
     """A quota as the object of a sentence: its resource unless that is cores, and its scope unless that is this
     ``queue``. ``sizes`` are the resources that are sizes."""
     of = "" if resource == "ncpus" else f" {resource_noun(resource, sizes)}"
-    where = " on the whole cluster" if not scope else "" if scope == queue else f" in queue {scope}"
+    where = everywhere(scope) or ("" if scope == queue else f" in queue {scope}")
     return f"a quota of {limit}{of}{where}"
+
+
+def everywhere(scope: Number) -> str:
+    """That a quota is the server's, where it is."""
+    return "" if scope else " on the whole cluster"
 
 
 def quota_named(facts: Facts) -> str:

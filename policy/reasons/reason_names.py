@@ -30,13 +30,13 @@ JobId = Literal["beneficiary", "head", "kept_for", "victims"]
 
 NumberName = Literal[
     Time, JobId,
-    "above", "above_s", "ahead", "asked", "before_s", "beside", "by", "cap", "capped", "chunks", "class", "cores_there",
-    "counted", "destinations", "entity", "fewer", "fewest", "going", "gone", "has", "held", "held_alone", "idle",
-    "in_the_way", "keeps_start", "kept", "kept_by", "kept_more", "left", "left_s", "lifts_at", "limit", "may_be_taken",
-    "meeting", "missing", "most_left_s", "nearest", "need", "needs", "only_head", "open", "others", "over", "past",
-    "pieces", "possible", "preemptible", "quantity", "queue", "resource", "scope", "short", "silent", "stagger_s",
-    "stale", "stopped", "unit", "unread", "unsure", "used", "user", "varies", "vnode", "vnodes", "what", "why", "width",
-    "window", "with_away",
+    "above", "above_s", "ahead", "asked", "before_s", "beside", "by", "cap", "capped", "chunks", "class",
+    "closed_then", "cores_there", "counted", "destinations", "entity", "fewer", "fewest", "going", "gone", "has",
+    "held", "held_alone", "idle", "in_the_way", "keeps_start", "kept", "kept_by", "kept_more", "left", "left_s",
+    "lifts_at", "limit", "may_be_taken", "meeting", "missing", "most_left_s", "nearest", "need", "needs", "only_head",
+    "open", "others", "over", "past", "pieces", "possible", "preemptible", "quantity", "queue", "resource", "scope",
+    "short", "silent", "stagger_s", "stale", "stopped", "unit", "unread", "unsure", "used", "user", "varies", "vnode",
+    "vnodes", "what", "why", "width", "window", "with_away",
 ]  # fmt: skip
 """The numbers that a reason may have."""
 

@@ -13,6 +13,7 @@ from policy.model.pbs_units import show_duration
 from policy.reasons.numbers_in_reasons import (
     are,
     class_name,
+    everywhere,
     lacking,
     quota_named,
     resource_but_cores,
@@ -87,6 +88,16 @@ def _in_class(facts: Facts) -> str:
         return ""
     back = f", or {needed - limit} of the {used} in use given back" if 0 < needed - limit <= used else ""
     return f": a quota of at least {needed} lifts it{back}"
+
+
+def _quota_where(facts: Facts) -> str:
+    """Where a priority quota is set, if not on the job's queue. Reasons of earlier versions do not say it."""
+    return everywhere(facts.get("queue", "its queue"))
+
+
+def _closed_then(facts: Facts) -> str:
+    """A condition of the time at which a job could preempt, where other closures than now may be in its way by then."""
+    return ", and no reservation or other closure is in the way by then" if "closed_then" in facts else ""
 
 
 def _ahead(facts: Facts) -> str:
@@ -289,7 +300,8 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         f" {f['used']} + {f['need']} of {quota_named(f)}{_within(f)}"
     ),
     "preempt-delay": lambda f: (
-        f"may preempt {f['at_s_in']}, if the runs are still there whose cores it could take now"
+        f"may preempt {f['at_s_in']}, if the runs are still there whose cores it could take now, and what is idle"
+        f" beside them{_closed_then(f)}"
         if "cores_there" in f
         else f"may not preempt before its delay is over, {f['at_s_in']}"
     ),
@@ -299,7 +311,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "exempt-victims": lambda f: (
         f"preempts no job yet: runs that it could preempt are still in their exempt time; it can {f['enough_s_in']},"
-        " if they are still there"
+        f" if they are still there, and what is idle beside them{_closed_then(f)}"
     ),
     "preempt-delays-head": lambda f: (
         "preempts no job: running it on their cores would delay the job first in line"
@@ -314,7 +326,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     "no-priority": lambda f: f"base class, preempts no job: {f['user']} has no priority in queue {f['queue']}",
     "base-class": lambda f: (
         f"base class, preempts no job: needs {f['need']}{resource_but_cores(f)}, and {are(f['left'])} left of the"
-        f" priority quota of {f['limit']} of {f['entity']} after the jobs in line{_in_class(f)}"
+        f" priority quota of {f['limit']} of {f['entity']}{_quota_where(f)} after the jobs in line{_in_class(f)}"
     ),
     "no-lower-class": lambda f: (
         "preempts no job: no running job that may be preempted has a class below its own,"

@@ -69,7 +69,7 @@ def test_runs_consume_it_before_them() -> None:
 
 def test_a_user_beyond_the_quota_has_nothing_left() -> None:
     snapshot = with_jobs(job("3", "bob", "1"), runs=(run("1", "bob", "v1=7"),))
-    assert classes_of(snapshot).remaining(snapshot.jobs["3"]) == QuotaLeft("ncpus", 0, 4)
+    assert classes_of(snapshot).remaining(snapshot.jobs["3"]) == QuotaLeft("ncpus", 0, 4, "workq")
 
 
 def test_a_job_that_needs_nothing_of_the_counted_resource_takes_the_priority() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policy import Ledger, Settings, Snapshot, decide
 from policy.explain.job_explanation import Explanation, explain
-from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S
+from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Server
 from tests.policy.clusters import cluster, job, queue, quotas, run, vnode
 
 SETTINGS = Settings()
@@ -43,12 +43,13 @@ def texts_of(explanation: Explanation, label: str) -> list[str]:
 # Classes
 
 
-def cluster_with_classes() -> Snapshot:
+def cluster_with_classes(quota: str = "[u:u2=8]", server: Server = Server()) -> Snapshot:  # noqa: B008 - a value
     """u2 (priority 10, quota 8) runs 4 in its class and waits with 2 and with 6; dave has no priority."""
     priorities = quotas("[u:u2=10]")
     return cluster(
         [vnode("v1", 8)],
         [job("3", "u2", "2"), job("4", "u2", "6"), job("5", "dave", "1")],
         [run("1", "u2", "v1=4"), run("2", "dave", "v1=4", 0, 500, rerunable=False)],
-        queues=[queue("[u:u2=8]", priorities=priorities)],
+        queues=[queue(quota, priorities=priorities)],
+        server=server,
     )

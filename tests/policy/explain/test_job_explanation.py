@@ -10,8 +10,9 @@ import pytest
 from policy import Changes, Ledger, Reading, Run, Settings, Snapshot, decide
 from policy.explain.job_explanation import explain
 from policy.model.job_preferences import Layout, RankPreference, Requirements
+from policy.model.jobs_runs_vnodes_queues import Server
 from policy.settings.ranking_and_stripe_settings import RankingSettings, StripeSettings
-from tests.policy.clusters import cluster, job, place_of, queue, run, vnode
+from tests.policy.clusters import cluster, job, place_of, queue, quotas, run, vnode
 from tests.policy.explain.explain_small_cluster import SETTINGS, cluster_with_classes, explain_job, text_of, texts_of
 
 
@@ -114,6 +115,13 @@ def test_what_lifts_a_job_out_of_the_base_class_counts_runs_and_jobs_before_it()
     """u2's run holds 4 and job 3 takes 2 before job 4, which needs 6: 12 in all, of a quota of 8."""
     sentence = text_of(explain_job("4", cluster_with_classes()), "tried preempt, class")
     assert sentence.endswith(": a quota of at least 12 lifts it, or 4 of the 4 in use given back")
+
+
+def test_a_priority_quota_of_the_server_is_named_as_such() -> None:
+    of_server = cluster_with_classes("[u:u2=100]", Server(quotas={"ncpus": quotas("[u:u2=8]")}))
+    explanation = explain_job("4", of_server)
+    assert text_of(explanation, "class").endswith("the priority quota of 8 on the whole cluster after the jobs in line")
+    assert "priority quota of 8 of u:u2 on the whole cluster after" in text_of(explanation, "tried preempt, class")
 
 
 def test_no_class_line_without_priorities() -> None:

@@ -11,7 +11,7 @@ from policy.forecast.forecast_hits_and_correction import AGAIN_S, ForecastRecord
 from policy.forecast.run_time_history import RunTimeHistory
 from policy.model.jobs_runs_vnodes_queues import CROSSING, UNLIMITED_S, Window
 from policy.state.cluster_snapshot import Snapshot
-from tests.policy.clusters import cluster, job, run, vnode
+from tests.policy.clusters import cluster, job, queue, run, vnode
 
 NOTHING = RunTimeHistory()
 
@@ -54,6 +54,18 @@ def test_it_says_where_and_after_whose_end() -> None:
 
 def test_a_promise_bounds_the_nine_in_ten() -> None:
     assert forecast_of(one_behind_one(), ledger=Ledger(promises={"2": 60})).jobs["2"].nine_tenths_s == 60
+
+
+def test_a_promise_that_moves_for_a_job_within_quota_bounds_nothing() -> None:
+    """carol's job is over her quota and holds a promise; as soon as a run of alice has ended, she is within hers."""
+    snapshot = cluster(
+        [vnode("v1"), vnode("v2")],
+        [job("3", "carol", "2:ncpus=4"), job("4", "alice", "4", estimate_s=300)],
+        [run("1", "alice", "v1=4", estimate_s=100), run("2", "bob", "v2=4", estimate_s=150)],
+        queues=[queue("[u:alice=4],[u:carol=2]")],
+    )
+    found = forecast_of(snapshot, ledger=Ledger(promises={"3": 150})).jobs["3"]
+    assert (found.half_s, found.nine_tenths_s, found.last_s) == (400, 400, 400)
 
 
 def test_the_record_corrects_the_waits() -> None:

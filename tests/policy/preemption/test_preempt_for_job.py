@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from policy import Changes, Ledger, Run
+from policy.model.jobs_runs_vnodes_queues import Window
 from policy.model.ledger_between_passes import PROMISE, Earmark
 from policy.settings.site_settings import BackfillSettings, Settings
 from tests.policy.clusters import (
@@ -92,6 +93,22 @@ def test_the_time_told_is_when_all_that_are_needed_have_run_long_enough() -> Non
     assert plan.next_s == 70
 
 
+def test_a_time_to_preempt_names_closures_that_are_not_in_the_way_yet() -> None:
+    """bob's job would end before the reservation if it preempted now, and not once the run's exempt time or its own
+    delay is over."""
+    waiting = [job("9", "bob", "4", estimate_s=100, submit_s=50)]
+    runs = [run("1", "alice", "v1=4", 0, 1000)]
+    quota = [queue("[u:alice=0],[u:bob=4]")]
+    for begin_s, closed_then in ((1300, False), (300, True)):
+        closed = (Window(begin_s, 2000, "reservation R1"),)
+        snapshot = cluster([vnode("v1", closed=closed)], waiting, runs, queues=quota, now_s=60)
+        for settings in (quota_settings(exempt_s=200), quota_settings(delay_s=160)):
+            (tried,) = plan_for(snapshot, settings).reasons()["9"][1].tried
+            assert tried.code in ("exempt-victims", "preempt-delay")
+            assert ("closed_then" in dict(tried.numbers)) is closed_then
+            assert ("and no reservation or other closure" in tried.sentence(waiting[0], 60)) is closed_then
+
+
 def test_a_delay_is_told_of_only_where_there_is_somebody_to_preempt() -> None:
     """bob's job waits for its delay, and finds out at once that alice's floor leaves it nothing; the pass comes again
     when the delay is over, as anything may have changed by then."""
@@ -102,6 +119,22 @@ def test_a_delay_is_told_of_only_where_there_is_somebody_to_preempt() -> None:
         plan = plan_for(snapshot, quota_settings(delay_s=30))
         (tried,) = plan.reasons()["9"][1].tried
         assert (tried.code, plan.next_s) == (code, 80)
+
+
+def test_a_delay_is_told_of_alone_where_a_start_of_the_pass_would_have_to_go() -> None:
+    """When bob's delay is over, carol's start is a run in its exempt time."""
+    waiting = [
+        job("8", "carol", "2", submit_s=40),
+        job("9", "bob", "4", submit_s=50),
+        job("10", "bob", "4", submit_s=50),
+    ]
+    runs = [run("1", "dave", "v1=2", 0, 1000)]
+    snapshot = cluster([vnode("v1", 4)], waiting, runs, queues=[queue("[u:PBS_GENERIC=0],[u:bob=8]")], now_s=60)
+    plan = plan_for(snapshot, quota_settings(delay_s=30, exempt_s=50))
+    assert [*started(plan)] == ["8"]
+    for job_id in ("9", "10"):
+        (tried,) = plan.reasons()[job_id][1].tried
+        assert (tried.code, dict(tried.numbers)) == ("preempt-delay", {"at_s": 80})
 
 
 def test_the_cap_counts_each_subjob() -> None:

@@ -216,7 +216,11 @@ SOON: dict[NumberName, Number] = {"at_s": 200}
         ),
         ("no-victims", {"idle": 1, "preemptible": 3}, "no choice of whole runs was found that leaves it room"),
         ("preempt-delay", {**SOON, "cores_there": 4}, "may preempt in 100 s, if the runs are still there whose cores"),
-        ("exempt-victims", {**SOON, "enough_s": 250}, "exempt time; it can in 2 min, if they are still there"),
+        (
+            "exempt-victims",
+            {**SOON, "enough_s": 250},
+            "it can in 2 min, if they are still there, and what is idle beside",
+        ),
         ("preempt-delays-head", {"before_s": 200}, "line; with a walltime of at most 00:01:40 it would not"),
         ("preempt-delays-head", {"before_s": 90}, "would delay the job first in line"),
         ("reserved", {"idle": 1, **SOON}, "needs 4 cores, 1 is idle; reserved to start in 100 s"),

@@ -100,7 +100,9 @@ def preempts_at_that_time(told: Told) -> bool | None:
     if told.job.id in starts_of(history):
         return True
     before = {preempt.id for preempt in told.plan.preempts}
-    return None if any(victim not in before for victim, _, _ in history.preempted) else False
+    if told.said("closure is in the way by then") or any(victim not in before for victim, _, _ in history.preempted):
+        return None
+    return False
 
 
 def preempts_or_starts_with_that_walltime(told: Told) -> bool | None:
