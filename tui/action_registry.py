@@ -136,7 +136,7 @@ def _in_quotas(situation: Situation) -> str:
 
 
 def _undoable(situation: Situation) -> str:
-    return "" if situation.can_undo else "nothing was changed from this console yet"
+    return "" if situation.can_undo else "no change made from this console is left to undo"
 
 
 def _needs_cluster(situation: Situation) -> str:

@@ -66,7 +66,8 @@ def find_advice(
     for job_id in [*levels, *(job_id for job_id in memory if job_id not in levels and job_id in server_status.jobs)]:
         now = shown_priority(server_status, job_id)
         own = _own_priority(job_id, server_status, memory)
-        wanted = levels.get(job_id, own) if job_id in cluster.jobs else now
+        # A run is left alone, but for a beneficiary's: requeued, it would stand above all others once more.
+        wanted = levels.get(job_id, own) if job_id in cluster.jobs or now == BENEFICIARY else now
         if wanted != now:
             priorities[job_id] = wanted
         given = tuple(sorted({now, wanted} - {own}))

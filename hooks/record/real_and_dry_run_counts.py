@@ -60,7 +60,7 @@ class DryRunCounts(NamedTuple):
 
     @classmethod
     def read(cls, state: State, now_s: float) -> DryRunCounts:
-        """What the last pass wrote; zero from now on if that cannot be read."""
+        """What the last pass wrote; zero from now on if that cannot be read, or has not what was done, as of 0.1.0."""
         data = state.read_published(EPISODES)
         try:
             return cls(
@@ -70,8 +70,8 @@ class DryRunCounts(NamedTuple):
                 int(data["preempts"]),
                 frozenset(data["starting"]),
                 frozenset(data["preempting"]),
-                int(data.get("started", 0)),
-                int(data.get("preempted", 0)),
+                int(data["started"]),
+                int(data["preempted"]),
             )
         except (KeyError, TypeError, ValueError):
             return cls(now_s, {})

@@ -88,6 +88,7 @@ class Reason(ValueMadeOften):
         facts["walltimes"] = walltimes_that_do(job, facts) if moment is None else ""
         facts["exclusive"] = job.request.exclusive
         facts["sets"] = "" if job.request.group is None else " or ".join(job.request.group.resources)
+        facts["spans"] = job.request.group is None or job.request.group.may_span
         facts["anywhere"] = job.request.only_cores
         facts["requires"] = job.rank is not None and any(need is not None for need in job.rank.needs)
         facts["placed"] = job.rank is not None or job.layout is not None

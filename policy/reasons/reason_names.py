@@ -43,7 +43,8 @@ NumberName = Literal[
 FactName = Literal[
     NumberName,
     "at_s_in", "enough_s_in", "kept_until_s_in", "until_s_in",
-    "anywhere", "cores", "dated", "estimate", "exclusive", "placed", "requires", "sets", "walltime", "walltimes",
+    "anywhere", "cores", "dated", "estimate", "exclusive", "placed", "requires", "sets", "spans", "walltime",
+    "walltimes",
 ]  # fmt: skip
 """What a sentence is made of: the numbers, the times in words, and what belongs to the job."""
 

@@ -228,6 +228,9 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
             "no place was found for it even with all jobs ended: it asks for too many kinds of chunks to try all"
             f" arrangements on the vnodes open to queue {f['queue']}"
             if "unsure" in f
+            else f"would not fit even if all jobs had ended: no placement set (by {f['sets']}) of the vnodes open to"
+            f" queue {f['queue']} that take jobs holds it, and it may not span sets (do_not_span_psets)"
+            if not f["spans"]
             else "would not fit even if all jobs had ended: the vnodes open to queue"
             f" {f['queue']} that take jobs do not hold it in the arrangement it asks for"
         )

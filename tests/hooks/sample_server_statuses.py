@@ -76,7 +76,7 @@ def server_status(
     **more: Any,
 ) -> ServerStatus:
     parts: dict[str, Any] = {
-        "server": {"name": "server", "scheduling": "False", "default_queue": "workq"},
+        "server": {"name": "server", "scheduling": "True", "default_queue": "workq"},
         "resources": RESOURCES,
         "scheds": {"default": {"scheduling": "False", "partition": "pbs-default"}},
         "reservations": {},

@@ -215,6 +215,8 @@ def assign_schedulers(
             (kept_back if paused else driven).update(queues)
     if stopped:
         kept |= before.names | ({DEFAULT_SCHEDULER} if before.unset else set())
+    elif is_stopped(server_status) and DEFAULT_SCHEDULER in (kept & before.names).difference(off) and not paused:
+        off.append(DEFAULT_SCHEDULER)  # 0.1.0 set False: unset, so that a False of an administrator's can be told
     on = tuple(sorted(before.names - kept))
     notes += _find_idlers(server_status, modes, served, on)
     is_ours = DEFAULT_SCHEDULER in kept | given
@@ -270,9 +272,10 @@ def switch(
         assignment.switched._replace(names=assignment.switched.names | before.names).write(state)
     refused = {name: _set(connection, server_status, name, scheduling=False) for name in assignment.off}
     refused.update({name: _set(connection, server_status, name, scheduling=True) for name in assignment.on})
-    if assignment.on:
+    unset = switched.unset or (DEFAULT_SCHEDULER in assignment.off and refused[DEFAULT_SCHEDULER] is None)
+    if assignment.on or unset != switched.unset:
         stubborn = {name for name in assignment.on if _is_there(refused[name])}
-        assignment.switched._replace(names=assignment.switched.names | stubborn).write(state)
+        switched._replace(names=switched.names | stubborn, unset=unset).write(state)
     return [str(error) for error in refused.values() if error is not None]
 
 

@@ -233,15 +233,18 @@ def _check_pass(evidence: Evidence, settings: Settings, now_s: float) -> tuple[l
     elif -age_s > longest_s:
         found.append(describe_future_pass(-age_s))
     passing = list(entry.get("passing", ()))
-    if not passing:
+    paused = str(entry.get("paused", ""))
+    if paused:
+        found.append(paused)
+    elif not passing:
         acted = entry.get("acted", ())
         found += [
             f"queue {queue} is in drive, and is not driven"
             for queue, mode in sorted(entry.get("modes", {}).items())
             if mode == "drive" and queue not in acted
         ]
-    # A pass with very many remarks records only the first.
-    remarks = int(entry.get("noted", len(entry.get("notes", ())))) - len(passing)
+    # A pass with very many remarks records only the first. A pause is one of them.
+    remarks = int(entry.get("noted", len(entry.get("notes", ())))) - len(passing) - bool(paused)
     if remarks > 0:
         found.append(f"the last pass has {show_count(remarks, 'remark')}, see above")
     failures = entry.get("failures", ())

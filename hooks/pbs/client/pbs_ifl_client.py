@@ -362,7 +362,7 @@ class Connection(ManagerRequests):
         self._alter(job_id, *(("Resource_List", name, text) for name, text in chunks.items()))
 
     def set_priority(self, job_id: str, priority: int) -> None:
-        """Set the priority of a waiting job or array, from -1024 to 1023."""
+        """Set the priority of a job or array, from -1024 to 1023."""
         self._alter(job_id, ("Priority", None, str(priority)))
 
     def set_walltime(self, job_id: str, walltime: str) -> None:

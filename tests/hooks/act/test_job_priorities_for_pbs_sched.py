@@ -159,12 +159,26 @@ def test_a_pass_that_is_killed_between_disk_and_server_forgets_no_priority() -> 
 
 
 def test_running_jobs_are_left_alone_and_their_own_priority_is_kept_in_mind() -> None:
-    seen = see({"3.s": job(user="alice", Priority="5")})
+    seen = see({**STAYING, "3.s": job(user="alice", Priority="5")})
     first = advise(seen)
     later = carried_out(seen, first)
     runs = {**later.jobs, "3.s": {**running(2, "v1"), "Priority": later.jobs["3.s"]["Priority"]}}
     second = advise(ServerStatus.from_data({**later.to_data(), "jobs": runs}), first.memory)
     assert (second.priorities, second.memory["3.s"].own) == ({}, 5)
+
+
+def test_a_beneficiary_that_runs_has_its_users_priority_again_and_is_not_above_all_when_it_is_requeued() -> None:
+    seen = see({**WAITING, "4.s": job(user="bob", Priority="5")})
+    first = advise(seen)
+    assert "4.s" in first.above
+    later = carried_out(seen, first)
+    runs = {**later.jobs, "4.s": {**running(2, "v1", euser="bob"), "Priority": str(BENEFICIARY)}}
+    started = ServerStatus.from_data({**later.to_data(), "jobs": runs})
+    second = advise(started, first.memory)
+    assert second.priorities["4.s"] == 5
+    priority = carried_out(started, second).jobs["4.s"]["Priority"]
+    jobs = {**STAYING, "4.s": job(user="bob", Priority=priority)}
+    assert "4.s" not in advise(ServerStatus.from_data({**later.to_data(), "jobs": jobs}), second.memory).above
 
 
 def test_what_is_remembered_is_read_as_it_was_written(tmp_path: Path) -> None:

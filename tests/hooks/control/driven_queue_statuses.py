@@ -24,10 +24,11 @@ def sched(scheduling: str, partition: str = "pbs-default", state: str = "idle") 
 
 
 def see(scheduling: str, mode: str = "drive", state: str = "idle", **queues: dict[str, str]) -> ServerStatus:
+    """A server whose default scheduler is on, or off as pbsteer switches it: the server's own value is True."""
     return server_status(
         queues={"workq": queue(mode), **queues},
         scheds={"default": sched(scheduling, state=state)},
-        server={"name": "server", "scheduling": scheduling},
+        server={"name": "server", "scheduling": "True"},
     )
 
 

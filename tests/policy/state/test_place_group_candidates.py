@@ -101,7 +101,10 @@ def test_a_job_that_no_set_holds_goes_nowhere_where_it_may_not_span_them() -> No
     assert fit(capacity, three, -1) is None
     assert fit_ranked(capacity, three, 0b1111, each_bit) is None
     waiting = job("1", select="3:ncpus=4")._replace(request=three)
-    assert codes(plan_for(cluster(RACKS, [waiting]))) == {"1": "never-arranged"}
+    plan = plan_for(cluster(RACKS, [waiting]))
+    assert codes(plan) == {"1": "never-arranged"}
+    sentence = plan.reasons()["1"][1].sentence(waiting, plan.time_s)
+    assert "no placement set (by rack)" in sentence and "(do_not_span_psets)" in sentence
 
 
 def test_vnodes_that_take_no_jobs_make_no_set_able() -> None:

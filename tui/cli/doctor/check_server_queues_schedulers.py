@@ -119,10 +119,11 @@ def check_schedulers(status: ServerStatus, modes: Mapping[str, str], proc: Path)
             found.append(wrong("schedulers", f"no scheduler serves {shown}", remedy))
         elif is_down(status, scheduler):
             start = "systemctl start pbs" if scheduler == DEFAULT_SCHEDULER else f"pbs_sched -I {scheduler}"
-            text = f"no job of {shown} starts"
+            text, tell = f"no job of {shown} starts", wrong
             if all(modes[queue] == "drive" for queue in queues):
-                text = "reservations and suspended jobs wait for it"
-            found.append(wrong("schedulers", f"scheduler {scheduler} is down: {text}", f"on its host: {start}"))
+                text = "passes start the jobs, but reservations and suspended jobs would wait for it"
+                tell = wrong if scheduler == DEFAULT_SCHEDULER else warn
+            found.append(tell("schedulers", f"scheduler {scheduler} is down: {text}", f"on its host: {start}"))
         elif all(modes[queue] == "drive" for queue in queues):
             continue
         elif not is_scheduling(status, scheduler) and not status.server.get(PAUSED_ATTRIBUTE):

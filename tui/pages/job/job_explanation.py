@@ -17,6 +17,7 @@ from policy.explain.hostfiles_for_mpi_and_openmp import Lists, lists_of
 from policy.explain.job_explanation import Explanation, explain
 from policy.model.printable_text import printable
 from tui.backends.pass_journal import PassReason
+from tui.forecast.when_it_starts import when_known
 from tui.model.reservation_of_queue import SCHEDULER_STARTS, reservation_of
 from tui.state.cluster_view import ClusterView
 from tui.state.pbsteer_pause import pause_of
@@ -133,12 +134,14 @@ def _text_of(of_pass: PassReason) -> str:
 
 
 def _unacted(cluster: ClusterView, job_id: str, explanation: Explanation, cells: int) -> list[Line]:
-    """A line if a pause or the queue's mode leaves the plan undone; for a waiting job only a pause counts."""
+    """A line if a pause or the queue's mode leaves the plan undone; for a waiting job of which no start is shown only a
+    pause counts."""
     if explanation.state in ("running", "unknown", IN_RESERVATION) or (
         explanation.reason and explanation.reason.code == "left-undone"
     ):
         return []
-    if explanation.state == "waiting":
+    is_reserved = explanation.reason is not None and explanation.reason.code == "reserved"
+    if explanation.state == "waiting" and not is_reserved and when_known(cluster, job_id) is None:
         return labelled("but", pause_of(cluster), cells)
     wording = preemptions_in if explanation.state == "preempted" else starts_in
     return labelled("but", wording(cluster, _queue_of(cluster, job_id)).undone, cells)

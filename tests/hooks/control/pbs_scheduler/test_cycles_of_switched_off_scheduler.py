@@ -167,10 +167,10 @@ def test_turns_are_on_disk_and_forgotten_there_once_they_are_over(state: State) 
     seen, ours = see_suspended("45", used=4), Switched(frozenset({"default"}))
     given = assignment_of(seen, ours)
     apply(given, ours, state)
-    assert Switched.read(state) == Switched(cycles={"default": LastCycle(NOW_S, frozenset({"12.s"}))})
+    assert Switched.read(state) == Switched(cycles={"default": LastCycle(NOW_S, frozenset({"12.s"}))}, unset=True)
     off = given.switched._replace(names=ours.names)
     apply(assignment_of(see_suspended("42", used=8), off), off, state)
-    assert Switched.read(state) == ours._replace(cycles={"default": LastCycle(NOW_S, is_over=True)})
+    assert Switched.read(state) == ours._replace(cycles={"default": LastCycle(NOW_S, is_over=True)}, unset=True)
 
 
 def test_turns_are_far_between_and_for_something_new() -> None:

@@ -91,8 +91,7 @@ def test_a_first_pass_leaves_a_record(state: State) -> None:
 
 def test_a_stop_of_the_server_outlasts_the_way_out_of_drive() -> None:
     ours = Switched(frozenset({"default"}), unset=True)
-    stopped = server_status(queues={"workq": queue("observe")}, scheds={"default": sched("False")})
-    assert stopped.server["scheduling"] == "False"
+    stopped = see_server("False", "observe")
     found = assignment_of(stopped, ours)
     assert (found.on, found.switched.names, found.switched.unset) == ((), frozenset({"default"}), True)
     assert "paused by set server scheduling = False" in found.paused
@@ -208,6 +207,18 @@ def test_an_administrators_false_on_the_server_pauses_and_so_does_a_reason(
         frozenset({"workq"}) if paused and "drive" in str(seen.queues["workq"]) else frozenset()
     )
     assert not paused or any(assignment.paused in note for note in assignment.notes)
+
+
+def test_the_false_of_an_earlier_version_is_unset_so_that_an_administrators_one_is_a_stop(state: State) -> None:
+    """0.1.0 switched the default scheduler off by setting it, which sets the server's as well."""
+    upgraded = assignment_of(see_server("False"), OURS)
+    assert (upgraded.off, upgraded.driven) == (("default",), frozenset({"workq"}))
+    assert apply(upgraded, OURS, state) == []
+    assert (calls(), Switched.read(state)) == ([["scheduling", "default", "False"]], OURS._replace(unset=True))
+    assert assignment_of(see_server("False"), Switched.read(state)).stopped
+    later = assignment_of(see_server("True"), Switched.read(state))
+    assert (later.off, later.driven) == ((), frozenset({"workq"}))
+    assert assignment_of(see_server("False"), NOTHING).off == ()
 
 
 def test_two_pauses_at_once_are_told_apart_and_both_have_to_end() -> None:

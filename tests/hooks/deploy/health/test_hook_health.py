@@ -139,11 +139,15 @@ def test_moms_that_have_an_old_copy_are_named(installed: Installed) -> None:
     assert told.startswith("pbsteer_exechost_periodic: 1 MoM has an old copy or none (m2)")
 
 
+PAUSED = "pbsteer is paused (a leak): it starts and preempts nothing until pbsteer resume"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"time_s": NOW_S - 600}, "the last pass was 600 s ago"),
         ({"acted": []}, "queue workq is in drive, and is not driven"),
+        ({"acted": [], "paused": PAUSED, "notes": [PAUSED]}, PAUSED),
         ({"failures": ["start 1.s: refused"]}, "of the last pass 1 request failed"),
         ({"notes": ["a"]}, "the last pass has 1 remark, "),
         ({"notes": ["a", "b"]}, "the last pass has 2 remarks"),

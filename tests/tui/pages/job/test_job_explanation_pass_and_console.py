@@ -27,10 +27,10 @@ def reasons(job_id: str, code: str, text: str, time_s: float) -> PassReasons:
     return PassReasons(b"".join(json.dumps(each).encode() + b"\n" for each in ({**line, "jobs": ["8.hpc1"]}, line)))
 
 
-def cluster_with(found: PassReasons, **more: str) -> ClusterView:
+def cluster_with(found: PassReasons, mode: str = "drive", **more: str) -> ClusterView:
     starts = a_job("carol", 1, **{"Resource_List.walltime": "00:01:00"}, **more)
     server_status = with_job(a_server_status(), STARTS, starts)
-    queue = {**server_status.queues["workq"], "resources_available.pbsteer_mode": "drive", "max_run_res_soft.ncpus": ""}
+    queue = {**server_status.queues["workq"], "resources_available.pbsteer_mode": mode, "max_run_res_soft.ncpus": ""}
     kept = {job_id: server_status.jobs[job_id] for job_id in (STARTS, WAITS, "12.hpc1")}
     server_status = changed(server_status, queues={"workq": queue}, jobs=kept)
     return see(server_status, Settings(), Ledger(), 0.1, passes=Passes(reasons=found)).decided(lambda: 0.0)
@@ -63,6 +63,19 @@ def test_a_start_that_pbs_refused_is_named_beside_the_next_one() -> None:
     for lines in (job_lines(refused, STARTS, 400), refused_lines(refused, STARTS, 400)):
         assert f"PBS refused its last start: {why}; the start is tried again" in "".join(map(plain, lines))
     assert not refused_lines(cluster_with(PassReasons()), STARTS, 400)
+
+
+def test_a_reserved_start_that_the_mode_leaves_undone_is_said_to_be_so() -> None:
+    for mode, undone in (
+        ("observe", "but workq is in observe: nothing of this is carried out"),
+        ("advise", "but workq is in advise: PBS's scheduler starts jobs"),
+        ("drive", ""),
+    ):
+        status = cluster_with(PassReasons(), mode).server_status
+        cluster = see(with_job(status, WAITS, a_job("carol", 8)), Settings(), Ledger(), 0.1).decided(lambda: 0.0)
+        assert own_reason(cluster)[0] == "reserved"
+        page = page_of(cluster, WAITS)
+        assert undone in page and (" but " in page) is bool(undone)
 
 
 def test_one_sentence_where_the_pass_and_the_console_agree() -> None:

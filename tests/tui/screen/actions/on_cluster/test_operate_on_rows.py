@@ -249,7 +249,7 @@ async def test_of_a_deed_that_went_well_in_part_that_part_is_undone(backend: Scr
         await steered.until_shown("undone: hold 13, verified")
         assert backend.lines == ["qhold -h o 13.hpc1", "qrls -h o 13.hpc1"]
         await steered.press("z")
-        await steered.until_shown("nothing was changed from this console yet")
+        await steered.until_shown("no change made from this console is left to undo")
 
 
 async def test_a_server_that_goes_away_ends_the_deed_and_undo_goes_on_there(

@@ -87,7 +87,7 @@ async def test_a_number_that_cannot_be_is_reported_in_the_dialog(
 async def test_undo_takes_the_last_change_back_once(backend: ScriptedBackend, audit: Path) -> None:
     async with open_console(backend, audit) as steered:
         await steered.press("z")
-        assert "nothing was changed from this console yet" in steered.text
+        assert "no change made from this console is left to undo" in steered.text
         await steered.press("u")
         await open_dialog(steered, "16")
         await steered.press("a")
