@@ -11,8 +11,10 @@ than those that it is about.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -27,6 +29,18 @@ settings.register_profile("first", settings.get_profile("thorough"), phases=[Pha
 settings.load_profile(os.environ.get("LAWS", "laws"))
 
 pytest.register_assert_rewrite("tests.property.oracles")
+
+
+def _remove_compiled_before(changed_s: float) -> None:
+    """Remove what pytest compiled of this folder before its options changed: it takes such files as they are, also
+    where they do not report assertions."""
+    for compiled in Path(__file__).parent.rglob("__pycache__/*-pytest-*.pyc"):
+        with contextlib.suppress(FileNotFoundError):  # another worker may have removed it
+            if compiled.stat().st_mtime < changed_s:
+                compiled.unlink()
+
+
+_remove_compiled_before((Path(__file__).parents[2] / "pyproject.toml").stat().st_mtime)
 
 _ASSERTED = pytest.StashKey[bool]()
 
