@@ -142,7 +142,8 @@ def test_a_scheduler_that_does_not_run_is_named_where_a_job_waits_for_it(pbs: Pb
         health = on_server(pbs, "-m", "tui.cli.main", "hooks", "status")
         assert (health.status, named in health.stdout) == (1, True)
         doctor = on_server(pbs, "-m", "tui.cli.main", "doctor")
-        assert "scheduler default is down: reservations and suspended jobs wait for it" in doctor.stdout
+        words = "passes start the jobs, but reservations and suspended jobs would wait for it"
+        assert f"scheduler default is down: {words}" in doctor.stdout
     finally:
         pbs.run([f"{pbs.spec.pbs_exec}/sbin/pbs_sched"]).demand_success()
     pbs.wait_for_state(job_id, "R", 120.0 + LATE_S)
