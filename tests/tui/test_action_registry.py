@@ -33,7 +33,7 @@ def test_time_can_be_steered_on_a_simulated_cluster_alone() -> None:
 
 
 def test_undo_needs_a_change() -> None:
-    assert "nothing was changed" in why_not("undo", CALM)
+    assert "is left to undo" in why_not("undo", CALM)
     assert not why_not("undo", replace(CALM, can_undo=True))
 
 
