@@ -26,7 +26,7 @@ from policy.model.pbs_units import show_count, show_duration, show_job
 from policy.model.priority_class import BASE, show_class
 from policy.plan.plan_types import Plan, Start
 from policy.ranking.vnode_ranking_and_requirements import Ranking, Standing
-from policy.reasons.numbers_in_reasons import everywhere, show_quota
+from policy.reasons.numbers_in_reasons import on_whole_cluster, show_quota
 from policy.reasons.reason import Reason, recall
 from policy.reasons.reason_names import MoreNumbers
 from policy.settings.site_settings import Settings
@@ -93,7 +93,7 @@ class ExplanationLines:
             return [LabelledLine("class", f"base: {job.user} has no priority in queue {job.queue}")]
         of = classes.remaining(job)
         what = "" if of.resource == "ncpus" else f" {of.resource}"
-        quota = f"the priority quota of {of.limit}{everywhere(of.scope)}"
+        quota = f"the priority quota of {of.limit}{on_whole_cluster(of.scope)}"
         left = f"{of.amount}{what} left of {quota} after the jobs in line"
         return [LabelledLine("class", f"{show_class(classes.of(job))}: {show_entity(subject.entity)} has {left}")]
 

@@ -83,7 +83,7 @@ class Preemption:
         # Shapes that could preempt but for exempt time, by the longest estimate and the greatest closed extent with
         # which they could.
         self._exempting: dict[object, tuple[float, int, Reason]] = {}
-        # The longest estimate of a shape that could preempt but for its delay; whether no start goes, a run by then.
+        # Shapes that could preempt but for their delay: the longest such estimate; whether no start would have to go.
         self._delayed: dict[object, tuple[float, bool]] = {}
         # How much of each entry's use the victims hold: with a higher quota these might stay.
         self.going: Going = {}

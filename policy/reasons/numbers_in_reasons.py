@@ -53,11 +53,11 @@ def show_quota(
     """A quota as the object of a sentence: its resource unless that is cores, and its scope unless that is this
     ``queue``. ``sizes`` are the resources that are sizes."""
     of = "" if resource == "ncpus" else f" {resource_noun(resource, sizes)}"
-    where = everywhere(scope) or ("" if scope == queue else f" in queue {scope}")
+    where = on_whole_cluster(scope) or ("" if scope == queue else f" in queue {scope}")
     return f"a quota of {limit}{of}{where}"
 
 
-def everywhere(scope: Number) -> str:
+def on_whole_cluster(scope: Number) -> str:
     """That a quota is the server's, where it is."""
     return "" if scope else " on the whole cluster"
 

@@ -13,8 +13,8 @@ from policy.model.pbs_units import show_duration
 from policy.reasons.numbers_in_reasons import (
     are,
     class_name,
-    everywhere,
     lacking,
+    on_whole_cluster,
     quota_named,
     resource_but_cores,
     resource_noun,
@@ -92,7 +92,7 @@ def _in_class(facts: Facts) -> str:
 
 def _quota_where(facts: Facts) -> str:
     """Where a priority quota is set, if not on the job's queue. Reasons of earlier versions do not say it."""
-    return everywhere(facts.get("queue", "its queue"))
+    return on_whole_cluster(facts.get("queue", "its queue"))
 
 
 def _closed_then(facts: Facts) -> str:
@@ -303,8 +303,8 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
         f" {f['used']} + {f['need']} of {quota_named(f)}{_within(f)}"
     ),
     "preempt-delay": lambda f: (
-        f"may preempt {f['at_s_in']}, if the runs are still there whose cores it could take now, and what is idle"
-        f" beside them{_closed_then(f)}"
+        f"may preempt {f['at_s_in']}, if the runs whose cores it could take now, and what is idle beside them, are"
+        f" still there{_closed_then(f)}"
         if "cores_there" in f
         else f"may not preempt before its delay is over, {f['at_s_in']}"
     ),
@@ -314,7 +314,7 @@ SENTENCES: dict[ReasonCode, Callable[[Facts], str]] = {
     ),
     "exempt-victims": lambda f: (
         f"preempts no job yet: runs that it could preempt are still in their exempt time; it can {f['enough_s_in']},"
-        f" if they are still there, and what is idle beside them{_closed_then(f)}"
+        f" if they, and what is idle beside them, are still there{_closed_then(f)}"
     ),
     "preempt-delays-head": lambda f: (
         "preempts no job: running it on their cores would delay the job first in line"

@@ -14,9 +14,10 @@ import pwd
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from torque.read.believe_job_list import trusted_users
+
 SCHEDULERS = ("pbs_sched", "maui", "moab")
 _LISTENS = "0A"
-_MAY_START = ("managers", "operators")
 
 
 def find_other_scheduler(server: Mapping[str, str], proc: Path = Path("/proc")) -> str:
@@ -48,7 +49,8 @@ def _may_start(uid: int | None, server: Mapping[str, str]) -> bool:
     """Whether the server may start jobs for this user of the host. One who is not known counts as none."""
     if uid is None:
         return False
-    names = {entry.strip().partition("@")[0] for key in _MAY_START for entry in server.get(key, "").split(",")}
+    # From whatever host: a name of this one that is not known here must not hide its scheduler.
+    names = {user for user, _ in trusted_users(server)}
     try:
         return uid == 0 or pwd.getpwuid(uid).pw_name in names
     except KeyError:

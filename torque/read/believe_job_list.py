@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import pwd
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 Texts = Mapping[str, str]
@@ -42,18 +42,21 @@ class ReadingUser(NamedTuple):
             return True
         if not server.get("managers", "") and self.user == "root" and self._is_at(server.get("server_host", "")):
             return True
-        for name in _TRUSTED:
-            for entry in server.get(name, "").split(","):
-                user, _, host = entry.strip().partition("@")
-                if user == self.user and self._is_at(host):
-                    return True
-        return False
+        return any(user == self.user and self._is_at(host) for user, host in trusted_users(server))
 
     def _is_at(self, host: str) -> bool:
         """Whether this is the host, or one of those that a pattern such as ``*`` or ``*.example.org`` names."""
         if host.startswith("*"):
             return self.host.lower().endswith(host[1:].lower())
         return bool(host) and host.partition(".")[0].lower() == self.host.partition(".")[0].lower()
+
+
+def trusted_users(server: Texts) -> Iterator[tuple[str, str]]:
+    """The managers and operators: each user, and the host, or pattern of hosts, from which that user is one."""
+    for name in _TRUSTED:
+        for entry in server.get(name, "").split(","):
+            user, _, host = entry.strip().partition("@")
+            yield user, host
 
 
 def count_jobs(server: Texts) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from hooks.pbs.host_of_vnode_and_multi_host_job import host_of
@@ -122,7 +122,7 @@ def _close(
     windows: dict[str, list[Window]],
     name: str,
     texts: Attributes,
-    occurrences: Iterable[_Occurrence],
+    occurrences: Sequence[_Occurrence],
     server_status: ServerStatus,
 ) -> None:
     """Add what the occurrences of a reservation keep of each of their vnodes. One that ends before it begins keeps

@@ -215,11 +215,15 @@ SOON: dict[NumberName, Number] = {"at_s": 200}
             "at most 2 cores may be taken from those over quota, and with the 1",
         ),
         ("no-victims", {"idle": 1, "preemptible": 3}, "no choice of whole runs was found that leaves it room"),
-        ("preempt-delay", {**SOON, "cores_there": 4}, "may preempt in 100 s, if the runs are still there whose cores"),
+        (
+            "preempt-delay",
+            {**SOON, "cores_there": 4},
+            "may preempt in 100 s, if the runs whose cores it could take now",
+        ),
         (
             "exempt-victims",
             {**SOON, "enough_s": 250},
-            "it can in 2 min, if they are still there, and what is idle beside",
+            "it can in 2 min, if they, and what is idle beside them, are still there",
         ),
         ("preempt-delays-head", {"before_s": 200}, "line; with a walltime of at most 00:01:40 it would not"),
         ("preempt-delays-head", {"before_s": 90}, "would delay the job first in line"),
