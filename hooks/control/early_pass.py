@@ -11,7 +11,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -100,13 +100,13 @@ class EarlyPasses:
 
     def __init__(self, pbs_ifl: Any, config: str | None, folder: Path) -> None:
         self._ifl = pbs_ifl
-        self._config = config
+        self._files = _files_of_hook(config)
         self._folder = folder
         self._submissions = SubmissionWait()
         self._connection: Connection | None = None
         self._open = ExitStack()
         self._server = os.getppid()
-        self._stamp = _stamp(config)
+        self._stamp = _stamp(self._files)
         # PBS counts the interval in whole seconds from when it made this process.
         age_s = _read_age_s()
         self._begun_s = time.monotonic() - age_s - (time.time() - age_s) % 1
@@ -126,7 +126,7 @@ class EarlyPasses:
     @property
     def is_over(self) -> bool:
         """Whether the hook has changed, or the process is no longer the server's child."""
-        return os.getppid() != self._server or _stamp(self._config) != self._stamp
+        return os.getppid() != self._server or _stamp(self._files) != self._stamp
 
     @contextmanager
     def connect(self, pbs_ifl: Any) -> Iterator[Connection]:
@@ -293,14 +293,19 @@ def _read_age_s() -> float:
     return max(0.0, uptime_s - ticks / os.sysconf("SC_CLK_TCK"))
 
 
-def _stamp(config: str | None) -> _Stamp:
+def _files_of_hook(config: str | None) -> list[Path]:
+    """PBS's files of the hook with that file of settings."""
+    return [Path(config).with_suffix(suffix) for suffix in _FILES] if config else []
+
+
+def _stamp(files: Iterable[Path]) -> _Stamp:
     """The versions of the hook's files."""
-    return [_version(Path(config).with_suffix(suffix)) for suffix in _FILES] if config else []
+    return [_version(path) for path in files]
 
 
 def changed_s(config: str | None) -> float:
     """When the hook's files were last changed, in seconds since 1970; 0 if that cannot be read."""
-    return max((changed_ns / 1e9 for changed_ns, _ in _stamp(config)), default=0.0)
+    return max((changed_ns / 1e9 for changed_ns, _ in _stamp(_files_of_hook(config))), default=0.0)
 
 
 def _version(path: Path) -> tuple[int, int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from hooks.pbs.files_and_output.unread_sched_config_edit import find_unread_edit
@@ -14,7 +15,7 @@ SchedFiles = Mapping[str, Mapping[str, str]]
 """Scheduler to file name to text; under :data:`EDITED`, when one was edited that the scheduler has not read; and under
 :data:`DYNAMIC`, what its programs printed."""
 
-Options = Mapping[str, list[str]]
+Options = Mapping[str, Sequence[str]]
 """Option of a ``sched_config`` to its values, in order."""
 
 RESOURCE_GROUP, USAGE = "resource_group", "usage"
@@ -25,6 +26,9 @@ DYNAMIC = "what server_dyn_res printed"
 (:mod:`hooks.pbs.files_and_output.dynamic_server_resources`)."""
 EDITED = "sched_config not read again"
 """The key of when a ``sched_config`` was edited, where its scheduler has not read it since."""
+_TEXTS_KEPT = 16
+"""So many texts of ``sched_config`` are parsed once: a pass reads each option by itself, and passes follow each other
+in one process."""
 _FILES = ("sched_config", "dedicated_time", "holidays")
 _LINE = re.compile(r"^[ \t]*([a-z_]+)[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _PRIME_WORD = re.compile(r"[ \t]+(all|prime|non_prime)$", re.IGNORECASE)
@@ -80,7 +84,8 @@ def describe_unread_edit(scheduler: str, files: SchedFiles) -> str:
     )
 
 
-def read_sched_config(text: str) -> dict[str, list[str]]:
+@lru_cache(maxsize=_TEXTS_KEPT)
+def read_sched_config(text: str) -> Options:
     """The values of each option of a ``sched_config``, in order and without quotes; without the words for prime time,
     non-prime time or all of it."""
     found: dict[str, list[str]] = {}
@@ -89,7 +94,8 @@ def read_sched_config(text: str) -> dict[str, list[str]]:
     return found
 
 
-def read_options(text: str, *, prime: bool) -> dict[str, list[str]]:
+@lru_cache(maxsize=_TEXTS_KEPT)
+def read_options(text: str, *, prime: bool) -> Options:
     """The values of each option as a scheduler reads them (``parse.cpp``), in prime or in non-prime time: a value ends
     at a blank unless it is in quotes, and a word after it says when it holds."""
     found: dict[str, list[str]] = {}
@@ -107,6 +113,6 @@ def is_true(options: Options, option: str, *, missing: bool = False) -> bool:
     return missing if not values else values[-1].lower() not in ("false", "0")
 
 
-def is_on(config: Mapping[str, list[str]], option: str) -> bool:
+def is_on(config: Options, option: str) -> bool:
     """Whether an option is true at any time of the day."""
     return any(value.lower() == "true" for value in config.get(option, ()))

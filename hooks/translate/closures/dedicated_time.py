@@ -7,8 +7,8 @@ In dedicated time only queues whose names begin with ``dedicated_prefix`` run jo
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from policy.model.jobs_runs_vnodes_queues import UNLIMITED_S, Window
@@ -54,7 +54,7 @@ def read_dedicated_time(text: str) -> DedicatedTime:
     return DedicatedTime(tuple(merged), unread)
 
 
-def is_dedicated(queue: str, config: Mapping[str, list[str]]) -> bool:
+def is_dedicated(queue: str, config: Mapping[str, Sequence[str]]) -> bool:
     """Whether the queue is for dedicated time, by the options of its scheduler's ``sched_config``."""
     return queue.startswith(config.get("dedicated_prefix", [_USUAL_PREFIX])[-1])
 
@@ -75,4 +75,4 @@ def _local_s(numbers: list[int]) -> float:
     month, day, year, hour, minute = numbers
     if year < _CENTURY:
         year += 1900 if year >= _TURN else 2000
-    return time.mktime(time.strptime(f"{year}-{month}-{day} {hour}:{minute}", "%Y-%m-%d %H:%M"))
+    return datetime(year, month, day, hour, minute).timestamp()  # noqa: DTZ001 - in the time zone of the host
