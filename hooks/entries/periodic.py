@@ -62,7 +62,7 @@ from hooks.quota_plan.set_due_planned_quotas_on_server import (
     publish_quota_plan,
     set_limits,
 )
-from hooks.record.add_pass_to_day_of_activity import note_activity
+from hooks.record.add_pass_to_day_of_activity import LastDay
 from hooks.record.job_reasons import describe_reasons
 from hooks.record.note_refused_requests import note_refused_requests
 from hooks.record.pass_as_journal_entry import Timing, describe_pass
@@ -96,26 +96,31 @@ def handle(pbs: Any) -> str | None:
 
     watched = TimedServerCalls(pbs_ifl)
     early_passes = EarlyPasses(watched, pbs.hook_config_filename, state_folder(pbs.pbs_conf["PBS_HOME"]))
+    activity = LastDay()
     with closing(early_passes):
-        outcome = _handle_pass(pbs, watched, early_passes)
+        outcome = _handle_pass(pbs, watched, early_passes, activity)
         while outcome is not None and outcome.may_be_followed:
             try:
                 coming = early_passes.wait(outcome.passed)
             except KeyboardInterrupt:
                 # PBS's alarm came while the process only waited: nothing is cut off.
-                return None
-            outcome = _handle_pass(pbs, watched, early_passes, coming.early) if coming is not None else None
+                coming = None
+            outcome = _handle_pass(pbs, watched, early_passes, activity, coming.early) if coming is not None else None
+        if not early_passes.is_over:
+            activity.write()
     return None
 
 
 def _handle_pass(
-    pbs: Any, pbs_ifl: TimedServerCalls, early_passes: EarlyPasses, early: EarlyPass | None = None
+    pbs: Any, pbs_ifl: TimedServerCalls, early_passes: EarlyPasses, activity: LastDay, early: EarlyPass | None = None
 ) -> PassOutcome | None:
     def run(settings: Settings, state: State, breaker: CircuitBreaker, sentences: list[str]) -> PassOutcome:
         if early is None:
             sentences += copy_server_changes(pbs_ifl, state, pbs.pbs_conf["PBS_HOME"], time.time())
         not_to_drive = breaker.why_not_to_drive
-        return run_pass(pbs_ifl, settings, state, early, not_to_drive=not_to_drive, connect=early_passes.connect)
+        return run_pass(
+            pbs_ifl, settings, state, early, activity=activity, not_to_drive=not_to_drive, connect=early_passes.connect
+        )
 
     return guard_pass(pbs, pbs_ifl, early_passes, run, early)
 
@@ -126,13 +131,14 @@ def run_pass(
     state: State,
     early: EarlyPass | None = None,
     *,
+    activity: LastDay | None = None,
     not_to_drive: str = "",
     notes: Sequence[str] = (),
     connect: Callable[[Any], AbstractContextManager[Connection]] = Connection,
 ) -> PassOutcome:
     """One pass over the server of ``pbs_ifl``, due or early (``early``). An early pass does nothing if its time is over
     once it has decided, and has no line in the journal if it did nothing. ``not_to_drive``: why no queue may be driven
-    now, empty if they may; ``notes``: sentences for the journal."""
+    now, empty if they may; ``notes``: sentences for the journal; ``activity``: of this process's passes."""
     schedule = settings.schedule
     if early is not None:
         schedule = replace(schedule, budget_s=min(schedule.budget_s, early.left_s), max_comments=0)
@@ -156,11 +162,9 @@ def run_pass(
     timing = Timing(read_s, decide_s, time.monotonic() - begun_s - read_s - decide_s)
     unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if early is None else []
     all_notes = [*notes, *decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
-    has_line = early is None or outcome.did_something
     outcome = outcome._replace(failures=[*quotas.failures, *outcome.failures])
-    warnings += _record(
-        decision, outcome, quotas, timing, all_notes, settings, state, has_line=has_line, early=early is not None
-    )
+    about = (quotas, timing, all_notes, settings, state, activity or LastDay())
+    warnings += _record(decision, outcome, *about, early=early is not None)
     is_unsettled = bool(decision.assignment.passing)
     grace_s = settings.checkpoint.grace_s
     # A requeue takes seconds, and none is requested twice meanwhile; without a grace the next pass would request it.
@@ -238,17 +242,11 @@ def _decide(found: ServerRead, settings: Settings, not_to_drive: str, budget: Bu
     deadline = ClockDeadline(time_to_decide_s(budget_s, budget_s - budget.left_s()))
     plan = decide(translation.snapshot, ledger, settings, deadline=deadline)
     slowest = deadline.slowest()
-    in_cycle = assignment.in_cycle
     summary = summarize(
-        translation.snapshot,
-        translation.modes,
-        server_status,
-        plan,
-        permissions.start,
-        in_cycle,
+        translation.snapshot, translation.modes, server_status, plan, permissions.start, assignment.in_cycle,
         lists=_list_cores(plan, permissions.start) if settings.ranking.lists != "none" else NO_LISTS,
         is_auto="auto" in settings.stripe.layouts,
-    )
+    )  # fmt: skip
     summary = replace(summary, unguarded=may_go_unguarded(settings, server_status.queues, assignment, summary))
     advised_now = permissions.preempt - permissions.start
     advice = find_advice(plan, translation, found.raw, found.priorities, advised_now, settings)
@@ -374,12 +372,13 @@ def _record(
     notes: list[str],
     settings: Settings,
     state: State,
+    activity: LastDay,
     *,
-    has_line: bool,
     early: bool,
 ) -> list[str]:
-    """Write the journal's line if it has one, the same entry for the console, the reasons of waiting jobs, the last
-    day's activity, and of a due pass the planned quotas. Returns sentences for the server's log."""
+    """Write the journal's line (an early pass has one only if it did something), the same entry for the console, the
+    reasons of waiting jobs, the last day's activity, and of a due pass the planned quotas. Returns sentences for the
+    server's log."""
     plan, permissions, modes = decision.plan, decision.permissions, decision.translation.modes
     episodes = DryRunCounts.read(state, plan.time_s).with_pass(plan, modes, permissions, outcome)
     episodes.write(state)
@@ -387,13 +386,13 @@ def _record(
     about = (notes, assignment.passing, decision.slowest, assignment.paused, assignment.stopped)
     entry = describe_pass(plan, decision.translation, settings, permissions, outcome, episodes, timing, *about, early)
     entry["quotas_set"] = list(quotas.done)
-    day = time.strftime("%Y-%m-%d", time.localtime(plan.time_s))
-    if has_line:
-        state.write_journal(entry, day, settings.server.journal_days)
+    if not early or outcome.did_something:
+        state.write_journal(entry, time.strftime("%Y-%m-%d", time.localtime(plan.time_s)), settings.server.journal_days)
     state.publish_lines(REASONS, describe_reasons(plan, modes), shared=True, sync=False)
-    queues = decision.translation.snapshot.cluster().queues.values()
+    snapshot = decision.translation.snapshot
+    queues = snapshot.cluster().queues.values()
     of_files = {"closed": closed_to_data(queues), "orders": orders_to_data(queues)}
     published = {**entry, "settings": settings.to_data(), "ledger": plan.ledger.to_data(), **of_files}
     state.publish(LAST_PASS, published, shared=True, sync=False)
-    note_activity(state, decision.translation.snapshot, plan, outcome, settings.quota.shown)
+    activity.note(state, snapshot, plan, outcome, settings.quota.shown, early=early)
     return [] if early else publish_quota_plan(decision.quota_work, state)

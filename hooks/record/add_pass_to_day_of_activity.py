@@ -1,11 +1,14 @@
 """Adds a pass to the last day's activity (:mod:`hooks.record.day_of_activity`), for the console's charts.
 
-A pass never depends on it: a file that cannot be read is begun anew, and one that cannot be written is left as it is.
+The passes of one process read the file once and write it every two seconds at most: with hundreds of users it takes as
+long as the rest of a small pass. A pass never depends on it: a file that cannot be read is begun anew, and one that
+cannot be written is left as it is.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import Counter
 
 from hooks.act.apply_plan import Outcome
@@ -16,13 +19,37 @@ from policy.model.limit_attributes import ALL
 from policy.plan.plan_types import Plan
 from policy.state.cluster_snapshot import Snapshot
 
+_WRITTEN_S = 2.0
+"""An early pass writes the file if that is the time since the last one was written."""
 
-def note_activity(state: State, snapshot: Snapshot, plan: Plan, outcome: Outcome, counted: str) -> None:
-    """Add what the pass found and did; ``counted`` is the resource of users' trends."""
-    with contextlib.suppress(OSError, ValueError, TypeError, LookupError, ArithmeticError):
-        before = Day.from_data(state.read_published(DAY))
-        day = add_pass(before, snapshot, plan, outcome, counted)
-        state.publish(DAY, day.to_data(), shared=True, sync=False)
+
+class LastDay:
+    """The last day, over the passes of one process; call :meth:`write` when it ends."""
+
+    def __init__(self) -> None:
+        self._day: Day | None = None
+        self._unwritten: State | None = None
+        self._written_s = -math.inf
+
+    def note(
+        self, state: State, snapshot: Snapshot, plan: Plan, outcome: Outcome, counted: str, *, early: bool = False
+    ) -> None:
+        """Add what the pass found and did; ``counted`` is the resource of users' trends."""
+        with contextlib.suppress(OSError, ValueError, TypeError, LookupError, ArithmeticError):
+            before = Day.from_data(state.read_published(DAY)) if self._day is None else self._day
+            self._day = add_pass(before, snapshot, plan, outcome, counted)
+            self._unwritten = state
+            if not early or not 0 <= plan.time_s - self._written_s < _WRITTEN_S:
+                self.write()
+
+    def write(self) -> None:
+        """Write what is not written yet."""
+        day, state, self._unwritten = self._day, self._unwritten, None
+        if day is None or state is None:
+            return
+        with contextlib.suppress(OSError):
+            state.publish(DAY, day.to_data(), shared=True, sync=False)
+            self._written_s = day.last_s
 
 
 def add_pass(before: Day, snapshot: Snapshot, plan: Plan, outcome: Outcome, counted: str = "ncpus") -> Day:
