@@ -84,6 +84,7 @@ class Connection(ManagerRequests):
 
     def __init__(self, pbs_ifl: Any, server: str | None = None) -> None:
         self._ifl = pbs_ifl
+        self._chains: dict[tuple[str, ...], AttributeChain] = {}
         self._handle = pbs_ifl.pbs_connect(server)
         if self._handle < 0:
             raise ServerAwayError(f"cannot connect to {server or 'the PBS server'}: error {pbs_ifl.get_pbs_errno()}")
@@ -269,8 +270,7 @@ class Connection(ManagerRequests):
         return dict(self._walk(what, attributes, ask))
 
     def _walk(self, what: str, attributes: Sequence[str], ask: Any) -> Iterator[tuple[str, Texts]]:
-        chain = AttributeChain(self._ifl, [(name, None, "") for name in attributes])
-        answer = ask(chain.head)
+        answer = ask(self._chain_of_names(tuple(attributes)).head)
         if not answer and attributes and self._errno() == _UNKNOWN_ATTRIBUTE:
             answer = ask(None)
         if not answer and self._errno() not in (0, *_NO_VNODES):
@@ -282,6 +282,13 @@ class Connection(ManagerRequests):
         finally:
             if answer:
                 self._ifl.pbs_statfree(answer)
+
+    def _chain_of_names(self, names: tuple[str, ...]) -> AttributeChain:
+        """The list of these attributes, made once for all requests of this connection."""
+        chain = self._chains.get(names)
+        if chain is None:
+            chain = self._chains[names] = AttributeChain(self._ifl, [(name, None, "") for name in names])
+        return chain
 
     # Acting
 
