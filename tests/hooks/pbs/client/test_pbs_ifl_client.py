@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from io import StringIO
+from typing import Any
 
 import pytest
 
+from hooks.pbs.client.attribute_lists_of_pbs_ifl import AttributeChain
 from hooks.pbs.client.pbs_ifl_client import Connection, IflError
 from hooks.pbs.job_attributes.victim_mark import MARK_KEY, Mark, show_marks
 from hooks.reader import answer_console_by_json_lines as reader
@@ -41,6 +43,23 @@ def test_a_picture_has_all_jobs_and_of_arrays_the_subjobs_that_run() -> None:
     assert seen.server["name"] == "server"
     assert snapshot_of(seen, Settings()).idle_cores() == 13
     assert pbs_ifl.CALLS[-1] == ["disconnect"]
+
+
+def test_a_second_picture_needs_no_new_lists_of_attributes_and_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[AttributeChain] = []
+
+    def make(*given: Any) -> AttributeChain:
+        made.append(AttributeChain(*given))
+        return made[-1]
+
+    monkeypatch.setattr("hooks.pbs.client.pbs_ifl_client.AttributeChain", make)
+    with Connection(pbs_ifl) as connection:
+        first, count = connection.read_server_status(NOW_S), len(made)
+        assert count
+        assert connection.read_server_status(NOW_S) == first
+        assert len(made) == count
+        connection.read_jobs(("job_state", "queue"))
+        assert len(made) == count + 1
 
 
 @pytest.mark.parametrize("state", ["B", "H", "W"])
