@@ -19,6 +19,7 @@ from hooks.control.early_pass import EarlyPass, PassResult
 from hooks.control.pass_guard import PassOutcome
 from hooks.entries.periodic import run_pass
 from hooks.pbs.client.pbs_ifl_client import IflError
+from hooks.record.add_pass_to_day_of_activity import LastDay
 from hooks.store.state_files import LAST_PASS, State
 from policy.model.printable_text import printable
 from policy.settings.site_settings import Settings
@@ -62,6 +63,7 @@ class PassProcess:
     ) -> None:
         self._ifl, self._state, self._settings, self._say = ifl, state, settings, say
         self._known = KnownJobs(ReadingUser.this_process())
+        self._activity = LastDay()
         self._port = port
         self._wake_ups = WakeUps(port, stop)
         self._tried: set[str] = set()
@@ -91,6 +93,7 @@ class PassProcess:
                 self._tried.update(passed.tried)
                 early = self._wait(begun_s, due_s, passed)
         finally:
+            self._activity.write()
             self._wake_ups.close()
 
     def _guarded(self, early: EarlyPass | None) -> PassOutcome | None:
@@ -126,8 +129,9 @@ class PassProcess:
         notes += [*unwoken, *find_unknown_queues(settings, queues)]
         connect = partial(PassConnection, known=self._known, settings=settings, file=self._settings)
         outcome = run_pass(
-            self._ifl, settings, self._state, early, not_to_drive=not_to_drive, notes=notes, connect=connect
-        )
+            self._ifl, settings, self._state, early, activity=self._activity, not_to_drive=not_to_drive, notes=notes,
+            connect=connect,
+        )  # fmt: skip
         refusal = [f"nothing is driven: {not_to_drive}"] if not_to_drive else []
         return outcome._replace(sentences=[*notes, *refusal, *outcome.sentences])
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from hooks.audit.shared_audit_file import CHANGES
+from hooks.control.early_pass import EarlyPass
 from hooks.quota_plan.quota_plan_files import QUOTA_PLAN_SHOWN, write_plan
-from hooks.store.state_files import ALERTS, LAST_PASS, State
+from hooks.store.state_files import ALERTS, DAY, LAST_PASS, State
 from policy.quota_plan.planned_quotas import LimitKey, PlannedQuota
 from policy.settings.site_settings import Settings
 from tests.torque.fake_torque import FakeTorque, as_pbs_ifl, job, node, running
@@ -53,6 +54,16 @@ class Site:
             self._process.run_once()
         return self.state.read_published(LAST_PASS)
 
+    def run_passes(self, *, early: int) -> dict[str, Any]:
+        """A process of its own with a due pass and so many early ones at once after it; what the last one published."""
+        self.restart()
+        assert self._process is not None
+        stops = iter([*[False] * (1 + early), True])
+        with self.state.locked(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self._process, "_wait", lambda *_: EarlyPass(9.0))
+            self._process.run(lambda: next(stops))
+        return self.state.read_published(LAST_PASS)
+
     def restart(self) -> None:
         settings = WatchedSettings(self.file, read_settings, edit_settings_file)
         module = as_pbs_ifl(self.torque)
@@ -90,6 +101,14 @@ def test_drive_starts_jobs_where_the_plan_says(site: Site) -> None:
     assert runs == [("run", "1.tq", "n1:ppn=3+n2:ppn=3"), ("run", "2.tq", "n1:ppn=1+n2:ppn=1")]
     assert found["started"] == ["1.tq", "2.tq"]
     assert [entry["started"] for entry in site.state.read_journal(9)] == [["1.tq", "2.tq"]]
+
+
+def test_the_last_days_activity_has_all_early_passes_once_the_process_has_ended(site: Site) -> None:
+    site.configure(DRIVE)
+    site.torque.jobs = {"1.tq": job(), "2.tq": job()}
+    last = site.run_passes(early=2)
+    assert last["early"]
+    assert site.state.read_published(DAY)["last_s"] == last["time_s"]
 
 
 def bob_on_alices_share(**more: str) -> dict[str, dict[str, str]]:
