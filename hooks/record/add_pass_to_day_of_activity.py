@@ -1,8 +1,8 @@
 """Adds a pass to the last day's activity (:mod:`hooks.record.day_of_activity`), for the console's charts.
 
-The passes of one process read the file once and write it every two seconds at most: with hundreds of users it takes as
-long as the rest of a small pass. A pass never depends on it: a file that cannot be read is begun anew, and one that
-cannot be written is left as it is.
+The passes of one process read the file once, and the early ones write it every two seconds at most: with hundreds of
+users that takes as long as the rest of a small pass. A pass never depends on it: a file that cannot be read is begun
+anew, and one that cannot be written is left as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from policy.plan.plan_types import Plan
 from policy.state.cluster_snapshot import Snapshot
 
 _WRITTEN_S = 2.0
-"""An early pass writes the file if that is the time since the last one was written."""
+"""An early pass writes the file if it was last written so long ago."""
+
+_ODD = (OSError, ValueError, TypeError, LookupError, ArithmeticError)
+"""What a full disk or odd numbers raise."""
 
 
 class LastDay:
@@ -35,7 +38,7 @@ class LastDay:
         self, state: State, snapshot: Snapshot, plan: Plan, outcome: Outcome, counted: str, *, early: bool = False
     ) -> None:
         """Add what the pass found and did; ``counted`` is the resource of users' trends."""
-        with contextlib.suppress(OSError, ValueError, TypeError, LookupError, ArithmeticError):
+        with contextlib.suppress(*_ODD):
             before = Day.from_data(state.read_published(DAY)) if self._day is None else self._day
             self._day = add_pass(before, snapshot, plan, outcome, counted)
             self._unwritten = state
@@ -47,7 +50,7 @@ class LastDay:
         day, state, self._unwritten = self._day, self._unwritten, None
         if day is None or state is None:
             return
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(*_ODD):
             state.publish(DAY, day.to_data(), shared=True, sync=False)
             self._written_s = day.last_s
 
