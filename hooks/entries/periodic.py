@@ -138,7 +138,7 @@ def run_pass(
 ) -> PassOutcome:
     """One pass over the server of ``pbs_ifl``, due or early (``early``). An early pass does nothing if its time is over
     once it has decided, and has no line in the journal if it did nothing. ``not_to_drive``: why no queue may be driven
-    now, empty if they may; ``notes``: sentences for the journal; ``activity``: of this process's passes."""
+    now, empty if they may; ``notes``: sentences for the journal; ``activity``: the last day so far."""
     schedule = settings.schedule
     if early is not None:
         schedule = replace(schedule, budget_s=min(schedule.budget_s, early.left_s), max_comments=0)
@@ -163,8 +163,9 @@ def run_pass(
     unstarted = list(describe_unstarted(len(outcome.unstarted), read_s, schedule.budget_s)) if early is None else []
     all_notes = [*notes, *decision.notes, *warnings, *filter(None, [state.find_group_problem()]), *unstarted]
     outcome = outcome._replace(failures=[*quotas.failures, *outcome.failures])
-    about = (quotas, timing, all_notes, settings, state, activity or LastDay())
-    warnings += _record(decision, outcome, *about, early=early is not None)
+    warnings += _record(
+        decision, outcome, quotas, timing, all_notes, settings, state, activity or LastDay(), early=early is not None
+    )
     is_unsettled = bool(decision.assignment.passing)
     grace_s = settings.checkpoint.grace_s
     # A requeue takes seconds, and none is requested twice meanwhile; without a grace the next pass would request it.
