@@ -13,11 +13,13 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Callable, NamedTuple
 
 from hooks.deploy.cleanup.hook_temp_files_cleanup import clear_copies, sweep
+from hooks.deploy.cleanup.hooks_deleted_on_hosts import await_deleted_on_hosts
 from hooks.deploy.cleanup.release_victims_and_restore_priorities import (
     Programs,
     ask_to_clear_marked_jobs,
@@ -34,6 +36,7 @@ from hooks.deploy.read_installed_server_state import (
     Installed,
     Qmgr,
     ResourceBusyError,
+    ResourceThereError,
     ask,
     hooks_folder,
     read_installed,
@@ -49,10 +52,13 @@ from hooks.deploy.steps_to_apply_and_remove import DeploySteps
 from hooks.store.forecast_run_and_write_locks import no_forecast_written
 from hooks.store.state_files import SecondWriterError, State, StateError
 from hooks.store.state_folder import state_folder
+from policy.model.pbs_units import show_count
 from policy.settings.site_settings import Settings
 
 _DELETE_PERIODIC_HOOK = "delete hook pbsteer_periodic"
 _DELETE_EPILOGUE_HOOK = "delete hook pbsteer_execjob_epilogue"
+_DELETE_RESOURCE = "delete resource "
+_MOST_HOSTS = 5
 _SAFE_PATH = re.compile(r"/[\w./+-]*")
 _LAST_PASS_S = 60.0
 """How long to wait for a pass that is under way once its hook is gone."""
@@ -132,7 +138,11 @@ class Deployment:
             found = self.read()
             steps = self._planned.to_apply(found, settings, part)
             self._demand_way(steps, settings)
-            self._do_steps(steps, found, say, may_stay=False)
+
+            def replan() -> list[Step]:
+                return self._planned.to_apply(self.read(), settings, part)
+
+            self._do_steps(steps, found, say, may_stay=False, replan=replan)
         return steps
 
     def remove(self, say: Say, *, keep_partition: bool = False) -> Removed:
@@ -144,8 +154,18 @@ class Deployment:
             limited = find_limited(found, DeploymentRecord.read(self._folder / RECORD))
             replan = partial(self.plan_remove, keep_partition=keep_partition)
             steps, busy = self._do_steps(steps, found, say, may_stay=True, limited=bool(limited), replan=replan)
+            steps += self._delete_reported_late(steps, say)
         done = [step for step in steps if step.line.split()[2:3] not in [[name] for name in busy]]
         return Removed(done, [*busy, *limited], limited)
+
+    def _delete_reported_late(self, done: Sequence[Step], say: Say) -> list[Step]:
+        """Delete again the resources that PBS has created anew since, for a MoM whose hook was running when it was
+        deleted; returns the steps."""
+        deleted = {step.line.split()[2] for step in done if step.line.startswith(_DELETE_RESOURCE)}
+        found = self.read() if deleted else Installed()
+        there = {name: resource for name, resource in found.resources.items() if name not in deleted}
+        steps = self._planned.between(found, replace(found, resources=there))
+        return self._do_steps(steps, found, say, may_stay=True)[0]
 
     def find_limited(self) -> Mapping[str, list[str]]:
         """Our resources that a removal would leave because limits name them, with the qmgr lines that unset these."""
@@ -202,12 +222,15 @@ class Deployment:
         """Do the steps; returns those that were done, and the resources that stay because jobs, queues or vnodes have
         them, if they ``may_stay``. The record of what was made stays with them, and where others are ``limited``.
 
-        Once no pass can begin any more, ``replan`` has the steps that are left: the last pass may have held a victim,
-        switched a scheduler off or changed a priority since they were planned.
+        ``replan`` has the steps that are left, from the server as it is: once no pass can begin any more, as the last
+        one may have held a victim, switched a scheduler off or changed a priority since they were planned, and where a
+        MoM has reported a value of a resource that is still to be created.
         """
         left: list[str] = []
         done: list[Step] = []
         why = ""
+        reported: set[str] = set()
+        hosts_have_hooks = any(step.line.startswith("delete hook ") for step in steps)
         missing = tuple(step.path for step in steps if step.like is not None and step.path is not None)
         files = _Files(self._folder.exists(), self._read_record_text(), missing)
         removing = any(step.line == _DELETE_PERIODIC_HOOK for step in steps)
@@ -224,7 +247,17 @@ class Deployment:
                     for line in show_steps(group) if step.why != why else [each.show() for each in group]:
                         say(line)
                     why = step.why
-                    outcome = self._do(group)
+                    if hosts_have_hooks and step.line.startswith(_DELETE_RESOURCE):
+                        hosts_have_hooks = False
+                        self._await_hosts(say)
+                    try:
+                        outcome = self._do(group)
+                    except ResourceThereError as error:
+                        if replan is None or removing or error.name in reported:
+                            raise
+                        reported.add(error.name)
+                        pending = deque(split_steps(replan()))
+                        continue
                     done += group
                     if outcome:
                         say(outcome)
@@ -244,6 +277,11 @@ class Deployment:
                     failed = error if isinstance(error, DeployError) else f"{step.show()}: {error}"
                     raise DeployError(f"{failed}; {now}") from error
         return done, left
+
+    def _await_hosts(self, say: Say) -> None:
+        silent = await_deleted_on_hosts(self._home, ALL_HOOKS)
+        if silent:
+            say(f"  {show_count(len(silent), 'host')} did not answer: {', '.join(silent[:_MOST_HOSTS])}")
 
     def _lock_folder(self, held: contextlib.ExitStack) -> None:
         """Lock our folder: wait for a pass that is under way, which its own alarm ends, and let none begin anew."""

@@ -1,12 +1,14 @@
 """The console under fuzz, as a program: on a hostile server, writing down what it was made to do.
 
 Usage: console_on_hostile_server.py SEED FILE. The file has JSON: counts of actions, of screens opened over the main
-one, and of answers.
+one, and of answers. At SIGUSR1 it writes into a file "stacks" beside that one where each of its threads is.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import json
+import signal
 import sys
 import traceback
 from collections import Counter
@@ -19,10 +21,13 @@ from tui.screen.app import Console
 from tui.screen.main_screen import MainScreen
 from tui.state.server_poller import PollResult
 
+STACKS = "stacks"
+
 did: dict[str, Counter[str]] = {"actions": Counter(), "views": Counter(), "screens": Counter()}
 
 
 def main(seed: int, written: Path) -> int:
+    faulthandler.register(signal.SIGUSR1, written.with_name(STACKS).open("w"), all_threads=True)
     backend = HostileBackend(seed)
     do, tell, push = MainScreen.action_do, MainScreen._tell, Console.push_screen
 

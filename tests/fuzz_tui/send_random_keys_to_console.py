@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ from typing import Any
 
 from tests.bench_tui.terminal import Terminal
 from tests.clean_environment_for_tests import cleaned
+from tests.fuzz_tui.console_on_hostile_server import STACKS
 from tui.action_registry import ACTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +29,7 @@ ANSWER_S = 120.0
 
 _BETWEEN_COUNTS_S = 0.5
 _ESCAPE_S = 0.2
+_STACKS_S = 1.0
 _CONSOLE = "tests.fuzz_tui.console_on_hostile_server"
 _EACH = 20
 _ONE_CONSOLE = 2000
@@ -140,7 +143,7 @@ def _drive(terminal: Terminal, steps: int, chance: random.Random, ran: Ran, writ
         if not _paints(terminal, chance):
             status = terminal.ended()
             if status is None:
-                ran.problem = f"step {ran.steps}: no answer within {ANSWER_S:g} s, state {_state(terminal.pid)}"
+                ran.problem = f"step {ran.steps}: no answer within {ANSWER_S:g} s, {_describe(terminal.pid, written)}"
             else:
                 crash = written.with_name("crash")
                 why = crash.read_text() if crash.exists() else terminal.last.decode("utf-8", "replace")
@@ -163,8 +166,15 @@ def _await_quiet(terminal: Terminal, written: Path) -> None:
         terminal.read(_BETWEEN_COUNTS_S)
 
 
-def _state(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+def _describe(pid: int, written: Path) -> str:
+    """What a console does that does not answer: the state of the process, its children, and the stack of each thread."""
+    process = Path(f"/proc/{pid}")
+    state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+    children = (process / "task" / str(pid) / "children").read_text().split()
+    run = [Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode() for child in children]
+    os.kill(pid, signal.SIGUSR1)
+    time.sleep(_STACKS_S)
+    return f"state {state}, children {run}, threads:\n{written.with_name(STACKS).read_text()}"
 
 
 def _paints(terminal: Terminal, chance: random.Random) -> bool:

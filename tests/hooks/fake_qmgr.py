@@ -19,7 +19,9 @@ _SUFFIXES = {"application/x-python": ".PY", "application/x-config": ".CF"}
 class FakeQmgr:
     """Call it with a line. ``refuse``: a pattern; the next line that it matches is refused, once.
     ``being_deleted``: how often a hook is not created, since PBS still deletes it on hosts. ``busy``: resources
-    that are in use, whose flags change no more either; ``jobs``: those that a vnode runs, as PBS lists them."""
+    that are in use, whose flags change no more either; ``jobs``: those that a vnode runs, as PBS lists them; ``reported``:
+    resources of which a MoM reports a value just before they are created, or just after they were deleted, once each:
+    PBS creates them then."""
 
     _EMPTY: ClassVar[Mapping[str, Reply]] = {
         "queue": Reply(1, "", ""),
@@ -44,6 +46,7 @@ class FakeQmgr:
         self.refuse = ""
         self.being_deleted = 0
         self.busy: set[str] = set()
+        self.reported: set[str] = set()
 
     def __call__(self, line: str) -> Reply:
         if line.partition(" ")[0] in ("list", "print"):
@@ -62,8 +65,19 @@ class FakeQmgr:
             name = words[2]
             refusal = f"qmgr obj={name} svr=default: Resource busy on job\nqmgr: Error (15174) returned from server\n"
             return Reply(70, "", refusal)
+        if line.startswith("create resource ") and words[2] in self.reported:
+            self._report(words[2])
+        if line.startswith("create resource ") and words[2] in self.resources:
+            refusal = f"qmgr obj={words[2]} svr=default: Duplicate entry in list \n"
+            return Reply(70, "", f"{refusal}qmgr: Error (15055) returned from server\n")
         self._change(line)
+        if line.startswith("delete resource ") and words[2] in self.reported:
+            self._report(words[2])
         return Reply(0, "", "")
+
+    def _report(self, name: str) -> None:
+        self.reported.remove(name)
+        self.resources[name] = "type=string"
 
     def run_lines(self, text: str) -> Reply:
         """What ``qmgr -a -e`` says of these lines."""
@@ -87,7 +101,6 @@ class FakeQmgr:
         verb, kind, rest = line.split(" ", 2)
         name, _, what = rest.partition(" ")
         if (verb, kind) == ("create", "resource"):
-            assert name not in self.resources
             self.resources[name] = what
         elif (verb, kind) == ("set", "resource"):
             flag = what.partition("flag = ")[2].strip("'")

@@ -10,7 +10,7 @@ import pytest
 
 from hooks.deploy.deploy_hooks import Deployment
 from hooks.deploy.hook_names import HOOKS
-from hooks.deploy.read_installed_server_state import DeployError
+from hooks.deploy.read_installed_server_state import DeployError, Reply
 from hooks.pbs.custom_resources import MODE, PRIORITY, RESOURCES, Resource
 from tests.hooks.admin_steps_for_deploy_tests import FAST, SETTINGS, silent, snapshot, use_it
 from tests.hooks.fake_qmgr import FakeQmgr
@@ -187,3 +187,42 @@ def test_limits_are_set_again_after_resources_are_deleted_since_pbs_forgets_them
         "set server queued_jobs_threshold += [o:PBS_ALL=70]",
     ]
     assert qmgr.lines[deleted[-1] + 1 : deleted[-1] + 4] == again
+
+
+def test_a_resource_that_a_host_reports_meanwhile_gets_its_flags_and_goes_with_the_others(
+    deployment: Deployment, qmgr: FakeQmgr
+) -> None:
+    before = snapshot(qmgr)
+    qmgr.reported = {"pbsteer_reading"}
+    deployment.apply(SETTINGS, silent)
+    assert qmgr.resources["pbsteer_reading"] == "type=string,flag=r"
+    assert deployment.plan_apply(SETTINGS) == []
+    deployment.remove(silent)
+    assert snapshot(qmgr) == before
+
+
+def test_a_resource_that_a_host_reports_after_its_deletion_is_deleted_again(
+    deployment: Deployment, qmgr: FakeQmgr
+) -> None:
+    qmgr("set server max_run = [u:alice=10]")
+    before = snapshot(qmgr)
+    deployment.apply(SETTINGS, silent)
+    qmgr.reported = {"pbsteer_reading"}
+    removed = deployment.remove(silent)
+    lines = [step.line for step in removed.steps]
+    assert lines.count("delete resource pbsteer_reading") == 2
+    assert lines[-1] == "set server max_run += [u:alice=10]"
+    assert (removed.left, snapshot(qmgr)) == ([], before)
+
+
+def test_a_resource_that_pbs_always_says_is_there_ends_the_apply(deployment: Deployment, qmgr: FakeQmgr) -> None:
+    def refuse(line: str) -> Reply:
+        if line.startswith("create resource pbsteer_reading "):
+            return Reply(70, "", "qmgr obj=x svr=default: Duplicate entry in list \nqmgr: Error (15055) returned\n")
+        return qmgr(line)
+
+    before = snapshot(qmgr)
+    refused = Deployment(str(qmgr.files.parents[1]), refuse)
+    with pytest.raises(DeployError, match="pbsteer_reading .*Duplicate entry.*the server is as it was before"):
+        refused.apply(SETTINGS, silent)
+    assert snapshot(qmgr) == before
