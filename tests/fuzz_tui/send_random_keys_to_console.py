@@ -167,7 +167,7 @@ def _await_quiet(terminal: Terminal, written: Path) -> None:
 
 
 def _describe(pid: int, written: Path) -> str:
-    """What a console does that does not answer: the state of the process, its children, and the stack of each thread."""
+    """What a console does that does not answer: its process's state, its children, and the stack of each thread."""
     process = Path(f"/proc/{pid}")
     state = (process / "stat").read_text().rpartition(")")[2].split()[0]
     children = (process / "task" / str(pid) / "children").read_text().split()

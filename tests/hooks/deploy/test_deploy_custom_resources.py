@@ -223,6 +223,6 @@ def test_a_resource_that_pbs_always_says_is_there_ends_the_apply(deployment: Dep
 
     before = snapshot(qmgr)
     refused = Deployment(str(qmgr.files.parents[1]), refuse)
-    with pytest.raises(DeployError, match="pbsteer_reading .*Duplicate entry.*the server is as it was before"):
+    with pytest.raises(DeployError, match=r"pbsteer_reading .*Duplicate entry.*the server is as it was before"):
         refused.apply(SETTINGS, silent)
     assert snapshot(qmgr) == before
