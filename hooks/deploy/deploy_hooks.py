@@ -36,7 +36,7 @@ from hooks.deploy.read_installed_server_state import (
     Installed,
     Qmgr,
     ResourceBusyError,
-    ResourceThereError,
+    ResourceExistsError,
     ask,
     hooks_folder,
     read_installed,
@@ -138,11 +138,7 @@ class Deployment:
             found = self.read()
             steps = self._planned.to_apply(found, settings, part)
             self._demand_way(steps, settings)
-
-            def replan() -> list[Step]:
-                return self._planned.to_apply(self.read(), settings, part)
-
-            self._do_steps(steps, found, say, may_stay=False, replan=replan)
+            self._do_steps(steps, found, say, may_stay=False, replan=partial(self.plan_apply, settings, part))
         return steps
 
     def remove(self, say: Say, *, keep_partition: bool = False) -> Removed:
@@ -252,8 +248,8 @@ class Deployment:
                         self._await_hosts(say)
                     try:
                         outcome = self._do(group)
-                    except ResourceThereError as error:
-                        if replan is None or removing or error.name in reported:
+                    except ResourceExistsError as error:
+                        if replan is None or error.name in reported:
                             raise
                         reported.add(error.name)
                         pending = deque(split_steps(replan()))

@@ -25,8 +25,8 @@ it."""
 _NO_VNODES = "(15064)"
 """PBS's error number as qmgr shows it where the server has no vnodes; of a server without queues qmgr says nothing."""
 
-_THERE = "(15055)"
-"""PBS's error number, as qmgr shows it, for a resource that is to be created and is there already."""
+_EXISTS = "(15055)"
+"""PBS's error number, as qmgr shows it, for a resource that is to be created and exists already."""
 
 _UNAUTHORIZED = "unauthorized to access hooks data"
 """qmgr's complaint to all but root on the server's host; it then shows no hooks at all, with exit status 0."""
@@ -67,8 +67,8 @@ class ResourceBusyError(DeployError):
     """A resource cannot be deleted, or get other flags, because jobs, queues or vnodes have it."""
 
 
-class ResourceThereError(DeployError):
-    """A resource that is to be created is there already: ``name``. It was not when the server was read."""
+class ResourceExistsError(DeployError):
+    """The resource ``name`` is to be created and exists already. It did not when the server was read."""
 
     def __init__(self, name: str, text: str) -> None:
         super().__init__(text)
@@ -151,8 +151,8 @@ def demand_success(reply: Reply, line: str) -> str:
         if _BEING_DELETED in complaint:
             raise HookBeingDeletedError(line, complaint)
         failed = f'qmgr -c "{line}": {complaint}'
-        if words[:2] == ["create", "resource"] and _THERE in complaint:
-            raise ResourceThereError(words[2], failed)
+        if words[:2] == ["create", "resource"] and _EXISTS in complaint:
+            raise ResourceExistsError(words[2], failed)
         raise DeployError(failed)
     return reply.text
 

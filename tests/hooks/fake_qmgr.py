@@ -19,7 +19,7 @@ _SUFFIXES = {"application/x-python": ".PY", "application/x-config": ".CF"}
 class FakeQmgr:
     """Call it with a line. ``refuse``: a pattern; the next line that it matches is refused, once.
     ``being_deleted``: how often a hook is not created, since PBS still deletes it on hosts. ``busy``: resources
-    that are in use, whose flags change no more either; ``jobs``: those that a vnode runs, as PBS lists them;
+    that are in use, whose flags change no more either; ``jobs``: the jobs of each vnode, as PBS lists them;
     ``reported``: resources of which a MoM reports a value just before they are created, or just after they were
     deleted, once each: PBS creates them then."""
 

@@ -1,6 +1,6 @@
-"""Waits until the hosts have lost hooks that the server has deleted: until then they report values of our resources.
+"""Waits until PBS has deleted our hooks on all hosts: until then MoMs run them, and report values of our resources.
 
-PBS creates a resource anew, for all vnodes, where a MoM's hook reports a value of one that the server no longer has.
+Where a MoM reports a value of a resource that the server no longer has, the server creates that resource again.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from hooks.pbs.files_and_output.moms_waiting_for_hook_copy import find_waiting_m
 
 _AT_MOST_S = 60.0
 _NO_ANSWER_S = 5.0
-"""Hosts answer within a moment: where none has for so long, the ones that are left are down."""
+"""Hosts answer within a moment. Where none has answered for so long, those that are left are down."""
 _BETWEEN_READS_S = 0.2
 
 
 def await_deleted_on_hosts(pbs_home: Path, hooks: Collection[str]) -> tuple[str, ...]:
-    """Wait until PBS has to delete none of the ``hooks`` on a host any more; returns the hosts that did not answer."""
+    """Wait until PBS has deleted the ``hooks`` on all hosts, or no host answers; returns those that did not answer."""
     now_s = time.monotonic()
     ends_s, asked_until_s = now_s + _AT_MOST_S, now_s + _NO_ANSWER_S
     waiting = _find_hosts(pbs_home, hooks)

@@ -1,5 +1,5 @@
-"""PBS creates a resource anew where a MoM reports a value of it once more: while the hooks are applied, and while they
-are removed. The tests create it at these moments themselves, as PBS does; when a MoM reports is not theirs to say."""
+"""PBS creates a deleted resource again where a MoM reports a value of it: while the hooks are applied, and while they
+are removed. A test cannot choose the moment at which a MoM reports, so it creates the resource itself."""
 
 from __future__ import annotations
 
