@@ -6,8 +6,12 @@ What is printed there in a box of ``sh`` is what somebody types as root on the s
 from __future__ import annotations
 
 import re
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.hooks.deploy_on_testbed import last_pass
 from tests.pbs.cluster import PbsCluster
@@ -33,11 +37,19 @@ def settings() -> str:
     return found[1]
 
 
-def test_each_command_of_the_guide_does_what_it_is_there_for(pbs: PbsCluster) -> None:
+@pytest.fixture
+def _settings_in_etc(pbs: PbsCluster) -> Iterator[None]:
+    """The page's settings where it has them, until the test ends: other tests' hooks have other ones."""
     etc = pbs.testbed.folder / pbs.spec.server.name / "etc" / "pbsteer"
     etc.mkdir()
     quick = "[schedule]\ninterval_s = 2\nbudget_s = 1.5\n"
     (etc / "policy.toml").write_text(settings() + quick, encoding="utf-8")
+    yield
+    shutil.rmtree(etc)
+
+
+@pytest.mark.usefixtures("_settings_in_etc")
+def test_each_command_of_the_guide_does_what_it_is_there_for(pbs: PbsCluster) -> None:
     first, second, _ = pbs.mom_names
     waiting = pbs.qsub("alice", select="1:ncpus=500")
     names = {"n017": first, "n018": second, "1234": waiting}
