@@ -134,6 +134,11 @@ class Summary:
         """Whether some queue's mode is ``drive``."""
         return any(queue.mode == "drive" for queue in self.queues.values())
 
+    @property
+    def only_observes(self) -> bool:
+        """Whether each queue's mode is ``observe``."""
+        return all(queue.mode == "observe" for queue in self.queues.values())
+
 
 NOTHING_KNOWN = Summary({}, "", frozenset())
 

@@ -81,9 +81,9 @@ class SubmissionSettings(FrozenValue):
 @dataclass(frozen=True)
 class ServerSettings(FrozenValue):
     """Server-wide: the mode of queues that name none, the group that may read the journal (none where it is empty), and
-    how many days the journal is kept. ``guard_starts``: whether the hook of starts is always on, or off while
-    passes alone start jobs and these cannot change their queue. ``end_hook``: whether the hook at a job's end is always
-    on, or only while some job could be asked to save."""
+    how many days the journal is kept. ``guard_starts``: whether the hook of starts is always on, or off while all
+    queues are in ``observe``, and while passes alone start jobs and these cannot change their queue. ``end_hook``:
+    whether the hook at a job's end is always on, or only while some job could be asked to save."""
 
     mode: str = choice_setting("observe", MODES)
     journal_group: str = text_setting("", "the name of a group on the server host")

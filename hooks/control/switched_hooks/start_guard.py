@@ -1,7 +1,10 @@
-"""The hook of starts: off while passes alone start jobs, and on again before PBS's scheduler may start any.
+"""The hook of starts: off while passes alone start jobs or all queues are in ``observe``, and on again before PBS's
+scheduler may start a job that it checks.
 
-PBS needs some milliseconds for each start that a hook checks, by a pass or by a scheduler. A pass that starts jobs
-alone has just decided what the hook would check; the rest it checks itself (docs/hooks.md, "The guard of starts").
+PBS needs some milliseconds for each start for which it runs a hook, by a pass or by a scheduler. A pass that starts
+jobs alone has just decided what the hook would check, and checks the rest itself; in ``observe`` the hook checks
+nothing
+(docs/hooks.md, "The guard of starts").
 """
 
 from __future__ import annotations
@@ -39,10 +42,11 @@ def may_go_unguarded(settings: Settings, queues: Objects, assignment: Assignment
 
 def switch_guard(connection: Connection, settings: Settings, summary: Summary) -> list[str]:
     """Switch the hook as the summary has it, before the pass starts a job or switches a scheduler on; returns a
-    sentence if the server refuses. A pass that starts nothing leaves a hook on that could go off."""
+    sentence if the server refuses. A driving pass that starts nothing leaves a hook on that could go off."""
     if settings.server.guard_starts == ALWAYS or (summary.unguarded and not summary.starting):
         return []
-    error = attempt(partial(connection.switch_hook, START_HOOK, enabled=not summary.unguarded))
+    wanted = not (summary.unguarded or summary.only_observes)
+    error = attempt(partial(connection.switch_hook, START_HOOK, enabled=wanted))
     return [] if error is None else [str(error)]
 
 

@@ -161,8 +161,10 @@ def _describe_faults(hooks: Sequence[HookHealth]) -> Iterator[tuple[str, str]]:
 
 
 def _describe_hook_left_off(hooks: Sequence[HookHealth], evidence: Evidence, now_s: float) -> Iterator[str]:
-    """The hook of starts, if passes had switched it off before they failed and handed the queues back."""
-    if evidence.breaker.is_resting(now_s, evidence.applied_s):
+    """The hook of starts, if passes had switched it off before they failed and handed the queues back. Where the last
+    one found all queues in ``observe``, the hook has nothing to check."""
+    observes = set(evidence.entry.get("modes", {}).values()) == {"observe"}
+    if evidence.breaker.is_resting(now_s, evidence.applied_s) and not observes:
         for hook in hooks:
             if hook.name == START_HOOK and hook.may_be_off and not hook.enabled:
                 yield (

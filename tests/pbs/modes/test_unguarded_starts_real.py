@@ -54,6 +54,18 @@ def test_the_hook_is_off_while_passes_alone_start_jobs(pbs: PbsCluster) -> None:
     assert is_guarded(pbs), "PBS's scheduler starts jobs"
 
 
+def test_the_hook_is_off_as_long_as_every_queue_is_in_observe(pbs: PbsCluster) -> None:
+    deploy(pbs, needed())
+    pbs.wait_until(lambda: not is_guarded(pbs), 60.0, "a pass that found all queues in observe")
+    pbs.wait_for_state(pbs.qsub("alice"), "R")
+    pbs.qmgr("set queue workq resources_available.pbsteer_mode = advise")
+    wait_for_pass(pbs)
+    assert is_guarded(pbs)
+    pbs.qmgr("set queue workq resources_available.pbsteer_mode = observe")
+    wait_for_pass(pbs)
+    assert not is_guarded(pbs)
+
+
 @pytest.mark.takes(60)
 def test_the_hook_is_on_while_the_scheduler_has_a_cycle_for_a_reservation(pbs: PbsCluster) -> None:
     driven(pbs)

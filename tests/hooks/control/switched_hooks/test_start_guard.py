@@ -1,4 +1,5 @@
-"""The hook of starts goes off only while passes alone start jobs, and is on before anything else does."""
+"""The hook of starts goes off only while passes alone start jobs or nothing is to be checked, and is on before anything
+else starts a job that is."""
 
 from __future__ import annotations
 
@@ -73,6 +74,20 @@ def test_the_hook_is_switched_where_it_is_not_as_it_has_to_be() -> None:
     assert calls_for("true", NEEDED, off) == [["hook", START_HOOK, "false"]]
     assert calls_for("false", NEEDED, on) == [["hook", START_HOOK, "true"]]
     assert calls_for("false", NEEDED, off) == calls_for("true", NEEDED, on) == []
+
+
+@pytest.mark.parametrize(
+    ("modes", "enabled"),
+    [((), "false"), (("observe",), "false"), (("observe", "advise"), "true"), (("observe", "drive"), "true")],
+)
+def test_the_hook_is_off_as_long_as_every_queue_is_in_observe(modes: tuple[str, ...], enabled: str) -> None:
+    described = SUMMARY.queues["workq"]
+    queues = {f"q{index}": described._replace(mode=mode) for index, mode in enumerate(modes)}
+    summary = replace(SUMMARY, queues=queues, starting={})
+    other = "false" if enabled == "true" else "true"
+    assert calls_for(other, NEEDED, summary) == [["hook", START_HOOK, enabled]]
+    assert calls_for(enabled, NEEDED, summary) == []
+    assert calls_for("true", ALWAYS, summary) == []
 
 
 def test_a_pass_without_starts_leaves_the_hook_on() -> None:

@@ -316,3 +316,6 @@ def test_the_hook_of_starts_that_passes_left_off_is_a_problem_while_they_rest(tm
     assert not any(left_off in problem for problem in check(deployment.read(), breaker=resting).problems)
     qmgr.hooks["pbsteer_runjob"]["enabled"] = "false"
     assert any(left_off in problem for problem in check(deployment.read(), breaker=resting).problems)
+    for modes, is_told in (({"workq": "observe"}, False), ({"workq": "observe", "gpu": "drive"}, True)):
+        told = check(deployment.read(), breaker=resting, entry={"modes": modes}).problems
+        assert any(left_off in problem for problem in told) is is_told
