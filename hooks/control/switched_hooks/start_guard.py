@@ -3,8 +3,7 @@ scheduler may start a job that it checks.
 
 PBS needs some milliseconds for each start for which it runs a hook, by a pass or by a scheduler. A pass that starts
 jobs alone has just decided what the hook would check, and checks the rest itself; in ``observe`` the hook checks
-nothing
-(docs/hooks.md, "The guard of starts").
+nothing (docs/hooks.md, "The guard of starts").
 """
 
 from __future__ import annotations
